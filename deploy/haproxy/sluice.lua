@@ -36,7 +36,10 @@ local LEFT_OUT = {
 local ALSO = {}
 
 -- What of a refusal goes to the client.
-local PASSED_ON = { "www-authenticate", "dpop-nonce", "retry-after", "allow", "ratelimit", "ratelimit-policy", "content-type", "cache-control" }
+local PASSED_ON = {
+    "www-authenticate", "dpop-nonce", "retry-after", "allow", "ratelimit", "ratelimit-policy", "content-type", "cache-control",
+    "access-control-allow-origin", "access-control-allow-credentials", "access-control-expose-headers",
+}
 local REFUSALS = { [400] = true, [401] = true, [403] = true, [404] = true, [405] = true, [429] = true, [501] = true, [503] = true }
 
 -- What is answered here.

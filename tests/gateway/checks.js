@@ -203,6 +203,15 @@ function preflights({ check, ask, running }, tellsOf) {
     assert.deepEqual([status, seen?.method], [200, 'OPTIONS'])
   })
 
+  check('a page may read why it was refused where its preflights pass, and there alone', async () => {
+    const { origin } = preflight
+    for (const [path, allowed, token] of [['/preflights/7', '*'], ['/orders/7', undefined], ['/preflights/7', undefined, TOKENS.good.token]]) {
+      const { status, headers } = await ask(path, { headers: { origin }, token })
+      assert.deepEqual([status, headers['access-control-allow-origin']], [token ? 200 : 401, allowed], path)
+      if (allowed) assert.match(headers['access-control-expose-headers'], /\bDPoP-Nonce\b/)
+    }
+  })
+
   for (const what of tellsOf) {
     const chunked = what === 'chunks'
     // Of itself Node frames no body of such a request.

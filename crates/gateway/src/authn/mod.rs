@@ -1,11 +1,13 @@
 //! The token of a request, and the verdict on it.
 //!
 //! `asked`: the request, as far as a verdict needs it. [`extract`]: where the token is. `caller`: what a valid token
-//! says. [`policy`]: whether that is enough for a route. `verdict`: the answer. `challenge`: how a refusal is put.
+//! says. [`policy`]: whether that is enough for a route. `verdict`: the answer. `challenge`: how a refusal is put. `cross_origin`: which
+//! pages may read it.
 
 mod asked;
 mod caller;
 pub(crate) mod challenge;
+pub(crate) mod cross_origin;
 pub mod extract;
 #[cfg(test)]
 pub(crate) mod given;
@@ -15,4 +17,5 @@ mod verdict;
 pub use asked::Asked;
 pub(crate) use asked::AskedLater;
 pub use caller::{Caller, ForeignClaims, PersonClaims, SubjectKind};
+pub use cross_origin::Page;
 pub use verdict::{Refusal, Verdict};

@@ -1,7 +1,10 @@
 //! What the gateway serves itself: the metadata of protected resources (RFC 9728 §3), and the public keys of phantom tokens.
 
 use bytes::Bytes;
-use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW, CACHE_CONTROL, CONTENT_TYPE};
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW,
+    CACHE_CONTROL, CONTENT_TYPE,
+};
 use http::{HeaderValue, Method, Response, StatusCode};
 use http_body_util::Full;
 
@@ -31,19 +34,35 @@ pub(super) fn find(parts: &GatewayParts, asked: &Asked<'_>) -> Option<Response<F
     Some(document(asked.method, Bytes::copy_from_slice(resource.metadata.as_bytes())))
 }
 
-/// Open to all, pages of other origins too.
+/// Open to all, pages of other origins too, whatever headers they ask with.
 fn document(method: &Method, document: Bytes) -> Response<Full<Bytes>> {
-    if !matches!(*method, Method::GET | Method::HEAD) {
-        let mut response = Response::new(Full::default());
-        *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-        return response;
+    let any = HeaderValue::from_static("*");
+    match *method {
+        Method::GET | Method::HEAD => {
+            let mut response = Response::new(Full::new(document));
+            let headers = response.headers_mut();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, any);
+            response
+        }
+        Method::OPTIONS => {
+            let mut response = without_body(StatusCode::NO_CONTENT);
+            let headers = response.headers_mut();
+            headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD"));
+            headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, any.clone());
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, any);
+            response
+        }
+        _ => without_body(StatusCode::METHOD_NOT_ALLOWED),
     }
-    let mut response = Response::new(Full::new(document));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
-    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+}
+
+/// An answer that says with which methods there is a document.
+fn without_body(status: StatusCode) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = status;
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
     response
 }
 

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::{Admitted, GatewayParts, Judging};
 use crate::authn::extract::{self, Presented, Scheme};
-use crate::authn::{Asked, AskedLater, Caller, Refusal, Verdict, policy};
+use crate::authn::{Asked, AskedLater, Caller, Page, Refusal, Verdict, policy};
 use crate::limit::{Counted, LimitOutcome, Who};
 use crate::route::{AuthMode, Preflight, Route};
 use crate::validation::{BoxedValidation, Question, TokenFault, Validated};
@@ -30,6 +30,17 @@ impl Case<'_> {
 
 /// Judges a request under `route`.
 pub(super) fn judge(parts: &Arc<GatewayParts>, route: &Arc<Route>, asked: &Asked<'_>) -> Judging {
+    let page = Page::of(&route.policy, asked.headers);
+    if page.is_none() {
+        return verdict(parts, route, asked);
+    }
+    match verdict(parts, route, asked) {
+        Judging::Now(admitted) => Judging::Now(Admitted { page, ..admitted }),
+        Judging::Later(later) => Judging::Later(Box::pin(async move { Admitted { page, ..later.await } })),
+    }
+}
+
+fn verdict(parts: &Arc<GatewayParts>, route: &Arc<Route>, asked: &Asked<'_>) -> Judging {
     let policy = &route.policy;
     if policy.auth == AuthMode::None || (policy.preflight == Preflight::Pass && asked.is_preflight()) {
         return Judging::Now(anonymous(parts, route, asked.client));
@@ -113,8 +124,8 @@ fn conclude(
 /// Nobody calls, and may.
 fn anonymous(parts: &GatewayParts, route: &Arc<Route>, client: IpAddr) -> Admitted {
     let outcome = parts.limits.check(route, &Who::at(client));
-    let route = Some(route.clone());
-    limited(Admitted { route, verdict: Verdict::Anonymous, scheme: None, token: None, limits: None }, outcome)
+    let (route, verdict) = (Some(route.clone()), Verdict::Anonymous);
+    limited(Admitted { route, verdict, scheme: None, token: None, limits: None, page: None }, outcome)
 }
 
 fn limited(admitted: Admitted, outcome: LimitOutcome) -> Admitted {

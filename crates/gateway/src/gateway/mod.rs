@@ -18,7 +18,7 @@ use sluice_primitives::Clock;
 use tracing::warn;
 
 use crate::authn::extract::Scheme;
-use crate::authn::{Asked, Refusal, Verdict, challenge};
+use crate::authn::{Asked, Page, Refusal, Verdict, challenge, cross_origin};
 use crate::enrichment::{CountryLookup, PhantomSigner, headers};
 use crate::limit::{RateLimitHeaders, RateLimits};
 use crate::observer::Observer;
@@ -83,6 +83,8 @@ pub struct Admitted {
     pub token: Option<[u8; 32]>,
     /// How the caller stands with the limits of the route, if it has any.
     pub limits: Option<Box<RateLimitHeaders>>,
+    /// The page that asks, if pages of other origins may read what the gateway itself answers.
+    pub page: Option<Page>,
 }
 
 /// A verdict, or the way to it.
@@ -96,7 +98,14 @@ pub enum Judging {
 impl Admitted {
     /// Refused, before a token was read.
     pub const fn refused(route: Option<Arc<Route>>, refusal: Refusal) -> Self {
-        Self { route, verdict: Verdict::Refused(refusal), scheme: None, token: None, limits: None }
+        Self {
+            route,
+            verdict: Verdict::Refused(refusal),
+            scheme: None,
+            token: None,
+            limits: None,
+            page: None,
+        }
     }
 }
 
@@ -194,6 +203,7 @@ impl Gateway {
     pub fn refuse(&self, admitted: &Admitted) -> Response<Full<Bytes>> {
         let mut answer = challenge::refuse(admitted);
         self.announce(admitted, answer.headers_mut());
+        cross_origin::open(admitted, answer.headers_mut());
         answer
     }
 

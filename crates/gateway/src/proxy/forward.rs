@@ -24,7 +24,7 @@ use super::headers::{
 use super::outgoing::Outgoing;
 use super::problem;
 use super::traffic::Traffic;
-use crate::authn::{Asked, Verdict};
+use crate::authn::{Asked, Verdict, cross_origin};
 use crate::gateway::Judging;
 
 /// Why there is no answer of an upstream.
@@ -68,7 +68,11 @@ pub(super) async fn answer<T: Traffic>(
         }
         NoAnswer::Fault(fault) => {
             account.fault = Some(fault);
-            problem::fault(fault)
+            let mut response = problem::fault(fault);
+            if let Some(admitted) = &account.admitted {
+                cross_origin::open(admitted, response.headers_mut());
+            }
+            response
         }
     });
     account.close(response.status());

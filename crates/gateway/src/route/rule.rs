@@ -136,8 +136,10 @@ pub struct RoutePolicy {
     pub subject: Option<SubjectKind>,
     /// Whether DPoP proofs need a nonce of this gateway.
     pub dpop_nonce: bool,
-    /// Preflights.
+    /// Preflights. Where they pass, pages of other origins may read what the gateway itself answers.
     pub preflight: Preflight,
+    /// Origins whose pages may do so also for requests with what their browsers keep (cookies), as `Origin` names them.
+    pub cors_credentials: Vec<HeaderValue>,
     /// Old knowledge.
     pub stale: StalePolicy,
     /// The identifier of the protected resource (RFC 9728); its metadata is served, and refusals point there.

@@ -6,8 +6,11 @@ mod told;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use http::Method;
-use http::header::{ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE,
+};
+use http::{HeaderValue, Method};
 use sluice_primitives::Lifetime;
 use tokio::time::Instant;
 
@@ -141,6 +144,34 @@ async fn a_preflight_passes_where_the_route_says_so_and_nothing_else_does() {
 }
 
 #[tokio::test]
+async fn pages_may_read_refusals_where_their_preflights_pass() {
+    let passing = RoutePolicy {
+        preflight: Preflight::Pass,
+        cors_credentials: vec![HeaderValue::from_static("https://own.example")],
+        ..RoutePolicy::default()
+    };
+    let gateway = GivenGateway::with(&[("/pass", passing), ("/judge", RoutePolicy::default())]);
+    let refused = async |ask: Ask| gateway.gateway.refuse(&gateway.judge(&ask).await).headers().clone();
+    for token in ["expired", "later.expired"] {
+        let asked = |path| Ask::to(path).bearer(token);
+        let of = |path, origin| asked(path).header(ORIGIN.as_str(), origin);
+        let stranger = refused(of("/pass", "https://app.example")).await;
+        assert_eq!(stranger[ACCESS_CONTROL_ALLOW_ORIGIN], "*");
+        assert!(!stranger.contains_key(ACCESS_CONTROL_ALLOW_CREDENTIALS));
+        let exposed = stranger[ACCESS_CONTROL_EXPOSE_HEADERS].to_str().unwrap();
+        for name in ["WWW-Authenticate", "DPoP-Nonce", "Retry-After", "RateLimit", "RateLimit-Policy"] {
+            assert!(exposed.split(", ").any(|one| one == name), "{exposed}");
+        }
+        let own = refused(of("/pass", "https://own.example")).await;
+        assert_eq!(own[ACCESS_CONTROL_ALLOW_ORIGIN], "https://own.example");
+        assert_eq!(own[ACCESS_CONTROL_ALLOW_CREDENTIALS], "true");
+        for nobody in [asked("/pass"), of("/judge", "https://own.example")] {
+            assert!(!refused(nobody).await.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN), "{token}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_preflight_takes_no_token_past_the_gateway() {
     let passing = RoutePolicy { preflight: Preflight::Pass, ..RoutePolicy::default() };
     let gateway = GivenGateway::with(&[("/pass", passing)]);
@@ -227,12 +258,18 @@ async fn the_metadata_of_a_resource_is_served_on_its_host_and_pointed_to() {
     };
     let policy = RoutePolicy { resource: Some(resource), ..RoutePolicy::default() };
     let gateway = GivenGateway::with(&[("/orders", policy)]);
+    let any = HeaderValue::from_static("*");
     for host in ["api.example.com", "API.example.com", "api.example.com:443"] {
         let document = gateway.document(&Ask::to(path).host(host)).await.unwrap();
         assert_eq!(document, (200, "{\"resource\":\"https://api.example.com/orders\"}".to_owned()));
     }
     let posted = gateway.document(&Ask::to(path).host("api.example.com").method(Method::POST)).await;
     assert_eq!(posted.map(|(status, _)| status), Some(405));
+    let preflight = Ask::to(path).host("api.example.com").method(Method::OPTIONS);
+    let answer = gateway.gateway.metadata(&preflight.asked()).unwrap();
+    assert_eq!((answer.status().as_u16(), &answer.headers()[ACCESS_CONTROL_ALLOW_ORIGIN]), (204, &any));
+    assert_eq!(answer.headers()[ACCESS_CONTROL_ALLOW_METHODS], "GET, HEAD");
+    assert_eq!(answer.headers()[ACCESS_CONTROL_ALLOW_HEADERS], any);
     let others = [
         Ask::to(path).host("other.example.com"),
         Ask::to("/.well-known/oauth-protected-resource").host("api.example.com"),

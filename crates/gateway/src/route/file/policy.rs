@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::section::Section;
 use super::{resource, value};
-use crate::route::{AuthMode, RoutePolicy, TokenSources};
+use crate::route::{AuthMode, Preflight, RoutePolicy, TokenSources};
 
 /// Keys that say something about a token, and nothing where tokens are not looked at.
 const OF_TOKENS: [&str; 7] = ["token", "issuers", "scopes", "any_scope", "audience", "subject", "dpop_nonce"];
@@ -27,6 +27,10 @@ pub(super) fn read(section: &mut Section<'_>, issuers: &BTreeSet<Arc<str>>) -> O
             issuers.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ")
         )),
     };
+    let preflight: Preflight = section.read("preflight").unwrap_or_default();
+    if preflight != Preflight::Pass && section.has("cors_credentials") {
+        section.mistake("cors_credentials", "has no effect without `preflight: pass`");
+    }
     let policy = RoutePolicy {
         auth,
         sources,
@@ -37,7 +41,8 @@ pub(super) fn read(section: &mut Section<'_>, issuers: &BTreeSet<Arc<str>>) -> O
         audience: section.list("audience", value::text),
         subject: section.read("subject"),
         dpop_nonce: section.read("dpop_nonce").unwrap_or(false),
-        preflight: section.read("preflight").unwrap_or_default(),
+        preflight,
+        cors_credentials: section.list("cors_credentials", value::origin),
         stale: section.read("stale").unwrap_or_default(),
         resource: match resource {
             Some(resource) => Some(resource?),

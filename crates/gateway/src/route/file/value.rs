@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use http::header::{self, HeaderName};
+use http::header::{self, HeaderName, HeaderValue};
 use ipnet::IpNet;
 use sluice_primitives::Secret;
 use url::Url;
@@ -99,6 +99,14 @@ pub(super) fn authority(text: &str) -> Result<Url, &'static str> {
         _ => false,
     };
     if is_safe { Ok(url) } else { Err("must be an https URL (http only on this machine)") }
+}
+
+/// The origin of pages (RFC 6454 §6.2), as browsers write it.
+pub(super) fn origin(text: &str) -> Result<HeaderValue, &'static str> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    let is_origin = url.is_some_and(|url| url.origin().ascii_serialization() == text);
+    let value = HeaderValue::from_str(text).ok().filter(|_| is_origin);
+    value.ok_or("must be an origin as browsers write it, such as https://app.example.com")
 }
 
 /// A file that can be read; relative to the routes file.

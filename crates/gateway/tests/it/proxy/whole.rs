@@ -343,6 +343,42 @@ async fn another_method_than_those_of_a_path_is_answered_with_these_by_the_gatew
 }
 
 #[tokio::test]
+async fn a_page_may_read_why_there_is_no_answer_where_its_preflights_pass() {
+    let text = format!(
+        "upstreams: {{gone: {{servers: [\"http://{}\"]}}}}\nroutes:\n  \
+         - {{name: guarded, match: {{prefix: /guarded}}, upstream: gone, preflight: pass}}\n  \
+         - {{name: open, match: {{prefix: /open}}, upstream: gone, preflight: pass, auth: none}}\n  \
+         - {{name: judged, match: {{prefix: /judged}}, upstream: gone}}\n",
+        nowhere().await
+    );
+    let gateway = Arc::new(gateway(Arc::new(LiveRoutes::new(routes(&text)))));
+    let shutdown = CancellationToken::new();
+    let running = RunningProxy::start(config(), gateway.clone(), shutdown.clone()).await.unwrap();
+    for (path, origin, status, allowed) in [
+        ("/guarded", "origin: https://app.example\r\n", 401, Some("*")),
+        ("/open", "origin: https://app.example\r\n", 502, Some("*")),
+        ("/guarded", "", 401, None),
+        ("/open", "", 502, None),
+        ("/judged", "origin: https://app.example\r\n", 401, None),
+        ("/nothing", "origin: https://app.example\r\n", 404, None),
+    ] {
+        let answer = ask(&running, &format!("GET {path} HTTP/1.1\r\nhost: a\r\n{origin}\r\n")).await;
+        let told = answer.header("access-control-allow-origin");
+        assert_eq!((answer.status(), told), (status, allowed), "{path} {origin}");
+    }
+    shutdown.cancel();
+    let decisions = DecisionService::new(gateway, DecisionConfig::default());
+    let question = Request::get("/oauth/auth_request")
+        .header("host", "a")
+        .header("origin", "https://app.example")
+        .header("x-original-method", "GET")
+        .header("x-original-uri", "/guarded");
+    let question = question.body(Empty::<Bytes>::new()).unwrap();
+    let answer = decisions.answer(Ipv4Addr::LOCALHOST.into(), question).await.unwrap();
+    assert_eq!(answer.headers()["access-control-allow-origin"], "*");
+}
+
+#[tokio::test]
 async fn a_preflight_over_http_2_passes_without_a_token_and_one_with_a_body_does_not() {
     let (backend, mut seen) = Backend::bind().await.recording();
     let text = format!(

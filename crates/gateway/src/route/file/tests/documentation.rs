@@ -123,6 +123,7 @@ fn the_documented_routes_are_read() {
     assert_eq!((orders.total_timeout, orders.max_body), (Some(Duration::from_mins(1)), Some(10 << 20)));
     let policy = &orders.policy;
     assert_eq!((policy.subject, policy.preflight), (Some(SubjectKind::User), Preflight::Pass));
+    assert_eq!(policy.cors_credentials, ["https://app.example.com"]);
     assert_eq!(policy.any_scope, ["orders.basic", "orders.full"]);
     assert_eq!(policy.issuers.len(), 5);
     assert_eq!(policy.sources.cookie.as_deref(), Some("access_token"));

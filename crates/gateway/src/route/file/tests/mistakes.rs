@@ -104,6 +104,17 @@ fn what_would_have_no_effect_is_a_mistake() {
 }
 
 #[test]
+fn origins_are_written_as_browsers_write_them() {
+    assert_in_route(", cors_credentials: 'https://a'", ".cors_credentials: has no effect without");
+    for origin in ["https://a/", "https://A", "https://a:443", "a", "'*'", "'null'", "ftp://a"] {
+        assert_in_route(
+            &format!(", preflight: pass, cors_credentials: [https://a, {origin}]"),
+            ".cors_credentials[1]: must be an origin",
+        );
+    }
+}
+
+#[test]
 fn headers_that_are_the_gateways_own_cannot_be_set() {
     for name in ["OAuth-User-Id", "oauth-user-scope", "OAuth-Client-Id", "OAuth-Country", "oauth_user_id"] {
         assert_in_route(
