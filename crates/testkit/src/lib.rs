@@ -23,7 +23,7 @@ pub mod authenticator;
 pub mod browser;
 #[cfg(feature = "node")]
 pub mod client;
-#[cfg(feature = "node")]
+#[cfg(feature = "keys")]
 pub mod keys;
 #[cfg(feature = "node")]
 pub mod node;
@@ -38,7 +38,7 @@ pub use authenticator::Authenticator;
 pub use browser::{Browser, Page, accept_consent, accept_login, redirect_to};
 #[cfg(feature = "node")]
 pub use client::{Authorize, TestClient, TokenAnswer, VERIFIER};
-#[cfg(feature = "node")]
+#[cfg(feature = "keys")]
 pub use keys::KeysInTurn;
 #[cfg(feature = "node")]
 pub use node::{Backend, Database, ISSUER, TestSluice};

@@ -8,11 +8,12 @@ use sluice_oauth::client::ClientDirectory;
 use sluice_oauth::consent::{ConsentService, LateDocuments};
 use sluice_oauth::device::UserCodeService;
 use sluice_oauth::flow::{FlowSealer, FlowService, SpentFlows};
-use sluice_oauth::keys::KeyRing;
+use sluice_oauth::keys::{KeyRing, RingOptions};
 use sluice_oauth::login_session::LoginSessionService;
 use sluice_oauth::logout::LogoutService;
 use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret, Timestamp};
 use sluice_store_contract::MemoryStore;
+use sluice_testkit::KeysInTurn;
 use sluice_token::RevocationSet;
 
 use super::world::user_codes;
@@ -91,7 +92,9 @@ impl Parts {
 
     pub(super) async fn logout(&self) -> LogoutService {
         let (store, sealer) = (self.store.clone(), self.sealer.clone());
-        let keys = KeyRing::start(store, sealer, self.rng.clone(), self.clock.clone()).await.unwrap();
+        let options = RingOptions { maker: Arc::new(KeysInTurn), ..RingOptions::default() };
+        let (rng, clock) = (self.rng.clone(), self.clock.clone());
+        let keys = KeyRing::start_with(store, sealer, rng, clock, options).await.unwrap();
         LogoutService {
             config: self.config.clone(),
             clients: self.clients.clone(),
