@@ -6,9 +6,13 @@
 //! that do not exist are counted like those that do.
 //!
 //! Whoever asks all the time takes every turn that a delay leaves, so strangers who guess could keep others out. Hence
-//! nobody who is known waits for strangers: a network from which the account was logged in to is spared the two wide
-//! counts, and a browser that whoever has the account now proves to have logged in with
-//! ([`Attempt::known_as`](super::Attempt::known_as)) also has a count of its own beside that of the others in its network.
+//! nobody who is known waits for strangers elsewhere: a network from which the account was logged in to is spared the count of
+//! the account, and a browser that whoever has the account now proves to have logged in with
+//! ([`Attempt::known_as`](super::Attempt::known_as)) is spared both wide counts, and has one of its own beside that of the
+//! others in its network.
+//!
+//! A network that waits does so with every account, whether that is known there or not: who filled its count would be told
+//! who has an account, without a hash for all others, if some were still looked at.
 //!
 //! A network that is exempt from limits, because everybody may come from there (a proxy that nobody named), says nothing about
 //! who guesses: from there only the account is counted, or a browser that is known, and no network becomes known.
@@ -184,7 +188,7 @@ pub(super) struct Lockout {
     network: Failures<Network>,
     account: Failures<LoginNameHash>,
     /// Networks from which accounts were logged in to. Key: a keyed hash of both; two pairs with one hash would spare each
-    /// other a delay. Bound: [`FAMILIAR`]. Staleness: none to speak of; a forgotten one is new again. Nobody empties it.
+    /// other the delay of the account. Bound: [`FAMILIAR`]. Staleness: none to speak of; a forgotten one is new again. Nobody empties it.
     familiar: Cache<u64, ()>,
     /// The key of that hash.
     hasher: RandomState,
@@ -203,7 +207,8 @@ pub(super) struct Guess {
 struct CountedWide {
     /// None if networks are not counted.
     network: Option<Counted>,
-    account: Counted,
+    /// None if the account was logged in to from the network.
+    account: Option<Counted>,
 }
 
 impl Lockout {
@@ -219,14 +224,12 @@ impl Lockout {
 
     /// Lets a guess through, or says how long to wait.
     pub(super) fn guess(&self, guesser: Guesser, now: Timestamp) -> Result<Guess, Lifetime> {
-        let is_familiar = |network| self.familiar.get(&self.pair_hash(&guesser.account, network)).is_some();
         let is_of_pair = guesser.standing.is_known() || guesser.network.is_some();
-        let is_wide = !guesser.standing.is_known() && !guesser.network.is_some_and(is_familiar);
         let mut guess = Guess { guesser, pair: None, wide: None };
         if is_of_pair {
             guess.pair = Some(self.pair.count(&guesser.paired(), now)?);
         }
-        if is_wide {
+        if !guesser.standing.is_known() {
             let counted = self.count_wide(&guesser, now).inspect_err(|_| self.give_back_pair(&guess))?;
             guess.wide = Some(counted);
         }
@@ -238,9 +241,13 @@ impl Lockout {
             Some(network) => Some(self.network.count(network, now)?),
             None => None,
         };
+        let is_familiar = |network| self.familiar.get(&self.pair_hash(&guesser.account, network)).is_some();
+        if guesser.network.is_some_and(is_familiar) {
+            return Ok(CountedWide { network, account: None });
+        }
         let account = self.account.count(&guesser.account, now);
         let account = account.inspect_err(|_| self.give_back_network(guesser, network))?;
-        Ok(CountedWide { network, account })
+        Ok(CountedWide { network, account: Some(account) })
     }
 
     /// The guess was right: the pair starts anew, the wide counts get back what this one cost.
@@ -252,7 +259,7 @@ impl Lockout {
         }
     }
 
-    /// From now on nobody waits for strangers who logs in to the account from this network.
+    /// From now on nobody waits for strangers in other networks who logs in to the account from this one.
     pub(super) fn is_familiar(&self, account: &LoginNameHash, network: Network) {
         self.familiar.insert(self.pair_hash(account, network), ());
     }
@@ -272,7 +279,9 @@ impl Lockout {
     fn give_back_wide(&self, guess: &Guess) {
         if let Some(counted) = &guess.wide {
             self.give_back_network(&guess.guesser, counted.network);
-            self.account.give_back(&guess.guesser.account, counted.account);
+            if let Some(counted) = counted.account {
+                self.account.give_back(&guess.guesser.account, counted);
+            }
         }
     }
 

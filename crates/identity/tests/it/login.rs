@@ -312,6 +312,24 @@ async fn strangers_do_not_use_up_the_logins_of_who_is_known_in_their_network() {
 }
 
 #[tokio::test]
+async fn while_a_network_waits_nobody_there_is_told_who_has_an_account() {
+    let registration = RegistrationConfig { conceal_taken: true, ..RegistrationConfig::default() };
+    let world = World::with(&Setup { registration, ..Setup::default() });
+    world.register(ALICE, PASSWORD).await;
+    world.store.people.lock()[0].email_verified_at = Some(world.clock.now());
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+    for n in 0..51 {
+        let refused = world.log_in(&format!("{n}@example.com"), "guess guess").await;
+        assert_eq!(refused, LoginOutcome::Refused(Refusal::UnknownAccount));
+    }
+    for email in ["nobody@example.com", ALICE] {
+        let waits = world.log_in(email, "guess guess").await;
+        assert_eq!(waits, LoginOutcome::TooMany(Lifetime::secs(1)), "{email}");
+    }
+    assert!(is_in(&log_in_with_known_browser(&world).await));
+}
+
+#[tokio::test]
 async fn who_is_known_does_not_ask_for_hashes_without_end() {
     let world = world_that_counts(Rate::per_hour(1)).await;
     world.log_in("bob@example.com", "guess guess").await;

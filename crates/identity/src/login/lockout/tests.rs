@@ -109,7 +109,7 @@ fn where_everybody_is_one_network_strangers_do_not_keep_the_owner_out_and_still_
 }
 
 #[test]
-fn a_network_that_is_told_to_be_familiar_does_not_wait_for_strangers() {
+fn a_network_that_is_told_to_be_familiar_does_not_wait_for_strangers_elsewhere() {
     let lockout = lockout();
     for n in 1..=1000 {
         let _ = lockout.guess(from(ALICE, network(n)), START);
@@ -147,26 +147,41 @@ fn what_was_right_or_never_looked_at_costs_nothing() {
     }
 }
 
+/// So many failures are free, and each further one takes as long.
+fn backoff(free: u32, secs: u32) -> Backoff {
+    let delay = Lifetime::secs(secs);
+    Backoff { free, first: delay, longest: delay, forget: Lifetime::hours(1) }
+}
+
 /// No failure is free at a pair, one is of a network, any number at an account.
 fn strict() -> Lockout {
-    let backoff = |free, secs| Backoff {
-        free,
-        first: Lifetime::secs(secs),
-        longest: Lifetime::secs(secs),
-        forget: Lifetime::hours(1),
-    };
     Lockout::new(&LockoutConfig { pair: backoff(0, 10), network: backoff(1, 60), account: backoff(1000, 1) })
 }
 
 #[test]
 fn an_attempt_that_strangers_hold_up_does_not_begin_the_wait_of_its_pair_anew() {
-    let (lockout, alice) = (strict(), from(ALICE, network(1)));
+    let patient = LockoutConfig { pair: backoff(0, 60), network: backoff(1, 10), account: backoff(1000, 1) };
+    let (lockout, alice) = (Lockout::new(&patient), from(ALICE, network(1)));
     assert!(lockout.guess(alice, START).is_ok());
-    assert!(lockout.guess(from(BOB, network(1)), START + Lifetime::secs(5)).is_ok());
-    let now = START + Lifetime::secs(10);
-    assert_eq!(lockout.guess(alice, now).err(), Some(Lifetime::secs(55)), "for the network");
+    assert!(lockout.guess(from(BOB, network(1)), START + Lifetime::secs(55)).is_ok());
+    let now = START + Lifetime::secs(60);
+    assert_eq!(lockout.guess(alice, now).err(), Some(Lifetime::secs(5)), "for the network");
+    assert!(lockout.guess(alice, now + Lifetime::secs(5)).is_ok(), "the wait of the pair is over");
+}
+
+#[test]
+fn a_network_that_waits_is_not_told_which_accounts_are_known_there() {
+    let lockout = lockout();
     lockout.is_familiar(&ALICE, network(1));
-    assert!(lockout.guess(alice, now).is_ok(), "the wait of the pair is over");
+    for n in 3..=53 {
+        assert!(lockout.guess(from([n; 32], network(1)), START).is_ok());
+    }
+    for account in [ALICE, BOB] {
+        assert_eq!(lockout.guess(from(account, network(1)), START).err(), Some(Lifetime::secs(1)));
+    }
+    let now = START + Lifetime::secs(1);
+    assert!(lockout.guess(from(ALICE, network(1)), now).is_ok(), "it counts as any other");
+    assert_eq!(lockout.guess(from(BOB, network(1)), now).err(), Some(Lifetime::secs(2)));
 }
 
 #[test]
