@@ -188,6 +188,6 @@ async fn begin(
     amr: Vec<String>,
     (device, network): (&str, Network),
 ) -> Result<Response, Problem> {
-    let pair = state.sessions.begin(identity, amr, device, network).await?;
+    let pair = state.accounts.sign_in(identity, amr, device, network).await?;
     Ok(answer(StatusCode::OK, &TokensBody::from(&pair)))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sluice_primitives::{IdentityId, Lifetime, Secret, SessionId};
+use sluice_primitives::{Lifetime, Secret};
 
 use super::outcome::{Denied, Outcome, Stop};
 use super::service::AccountService;
@@ -53,24 +53,6 @@ impl AccountService {
     pub async fn has_shown_factor(&self, caller: &Caller) -> Result<bool, IdentityError> {
         let has_shown = Aal::reached_by(&caller.amr) == Aal::Aal2;
         Ok(has_shown || self.factors.list(caller.identity).await?.is_empty())
-    }
-
-    /// Ends the sessions of a person that no second factor was shown for, but `keep`: for when the first one was enrolled.
-    /// Those who are in without it stay out.
-    ///
-    /// # Errors
-    /// [`IdentityError`] if the store cannot do it now; the same call may be made again.
-    pub async fn end_weaker_sessions(
-        &self,
-        identity: IdentityId,
-        keep: SessionId,
-    ) -> Result<(), IdentityError> {
-        for session in self.sessions.list(identity).await? {
-            if session.id != keep && Aal::reached_by(&session.amr) < Aal::Aal2 {
-                self.sessions.end(identity, session.id).await?;
-            }
-        }
-        Ok(())
     }
 
     pub(super) async fn confirmed(&self, confirmation: &Confirmation<'_>) -> Result<Identity, Stop> {

@@ -2,8 +2,8 @@
 //!
 //! [`service`]: what needs the present password. [`email`]: addresses and their proof. [`recovery`]: the way back in
 //! without the password. [`codes`]: what mails carry and how it comes back. [`outcome`]: what became of it.
-//! [`confirmation`]: who it is, once more. [`config`]: where pages are. `registration_mails`: what is written to those who register,
-//! `recovery_mails`: to those whose credentials were taken away.
+//! [`confirmation`]: who it is, once more. `signing_in`: sessions and the first factor. [`config`]: where pages are. `registration_mails`: what
+//! is written to those who register, `recovery_mails`: to those whose credentials were taken away.
 
 pub mod codes;
 pub mod config;
@@ -14,6 +14,7 @@ pub mod recovery;
 mod recovery_mails;
 mod registration_mails;
 pub mod service;
+mod signing_in;
 
 pub use codes::{Claimant, MailProof};
 pub use config::{AccountConfig, AccountLinks};

@@ -85,7 +85,8 @@ pub struct SessionService {
 }
 
 impl SessionService {
-    /// Signs a person in who proved who it is by these methods (RFC 8176). `identity` is the record that was looked at.
+    /// Signs a person in who proved who it is by these methods (RFC 8176). `identity` is the record that was looked at. Of factors
+    /// nothing is known here: [`AccountService::sign_in`](crate::account::AccountService::sign_in) looks at them, too.
     ///
     /// # Errors
     /// [`IdentityError::Changed`] if that record was changed meanwhile: the proof may not hold any more.

@@ -1,4 +1,4 @@
-//! Another password between what was shown and what rests on it.
+//! Another password, or a first factor, between what was shown and what rests on it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use sluice_identity::{Identity, IdentityError, IdentityRepository};
 use sluice_primitives::IdentityId;
 use sluice_store_contract::{Interrupted, Interruption, MemoryStore, given};
 
-use super::services::{ALICE, PASSWORD, Services, confirmation, secret};
+use super::services::{ALICE, PASSWORD, Services, confirmation, network, secret};
 
 /// Somebody sets another password a moment before being deleted.
 struct Meanwhile(Arc<MemoryStore>);
@@ -61,4 +61,22 @@ async fn what_was_shown_before_another_password_takes_no_factor_and_no_code_away
     assert!(services.store.spend_recovery_code(alice.id, &[1; 32]).await.unwrap());
     let present = services.stored(ALICE).await;
     assert!(services.factors.remove(&present, factor.id).await.unwrap());
+}
+
+#[tokio::test]
+async fn what_was_shown_before_the_first_factor_begins_no_session_without_it_after_it() {
+    let (services, alice, present) = Services::with_alice().await;
+    let sign_in = async |amr: &[&str]| {
+        let amr = amr.iter().map(|method| (*method).to_owned()).collect();
+        services.account.sign_in(&alice, amr, "test/1.0", network()).await
+    };
+    let before = sign_in(&["pwd"]).await.unwrap();
+    let (factor, codes) = (given::factor(alice.id, 0), given::recovery_codes(&[[1; 32]]));
+    services.store.add(&factor, alice.revision, Some(codes), None).await.unwrap();
+    services.account.end_weaker_sessions(alice.id, present.session).await.unwrap();
+    let late = sign_in(&["pwd"]).await;
+    assert!(matches!(late, Err(IdentityError::Changed)), "{late:?}");
+    let complete = sign_in(&["pwd", "otp", "mfa"]).await.unwrap();
+    assert!(services.holds(&present) && services.holds(&complete) && !services.holds(&before));
+    assert_eq!(services.sessions.list(alice.id).await.unwrap().len(), 2);
 }

@@ -111,11 +111,10 @@ pub(super) async fn renew(
     member: &Member,
     (identity, shown): (&Identity, Vec<String>),
 ) -> Result<AccountCookie, IdentityError> {
-    let sessions = &ui.accounts.sessions;
     let mut amr = member.session.amr.clone();
     amr.extend(shown.into_iter().filter(|method| !member.session.amr.contains(method)));
-    let pair = sessions.begin(identity, amr, &member.device, member.visit.network).await?;
-    sessions.end(identity.id, member.session.id).await?;
+    let pair = ui.accounts.sign_in(identity, amr, &member.device, member.visit.network).await?;
+    ui.accounts.sessions.end(identity.id, member.session.id).await?;
     Ok(begun(ui, &pair))
 }
 

@@ -166,7 +166,7 @@ pub(super) async fn begin(
     (identity, amr): (&Identity, Vec<String>),
 ) -> Result<Response, Refused> {
     let network = arrival.visit.network;
-    match ui.accounts.sessions.begin(identity, amr, &arrival.device, network).await {
+    match ui.accounts.sign_in(identity, amr, &arrival.device, network).await {
         Ok(pair) => {
             // The person is in: what is left of the former session ends by itself.
             if let Err(failed) = end_former(ui, arrival).await {

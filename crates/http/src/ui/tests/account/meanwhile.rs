@@ -1,20 +1,23 @@
-//! A password that is changed between the session and the record that a page looks at.
+//! A password that is changed between the session and the record that a page looks at; a factor that is enrolled while somebody signs
+//! in.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 
 use async_trait::async_trait;
+use axum::http::StatusCode;
 use sluice_commit::StoreError;
 use sluice_identity::account::AccountService;
+use sluice_identity::factor::FactorRepository;
 use sluice_identity::identity::{Changed, IdentityChange, IdentityDirectory, NewCredential};
 use sluice_identity::session::SessionService;
 use sluice_primitives::{AttemptId, Clock, IdentityId, OsRng};
-use sluice_store_contract::{Interrupted, Interruption};
+use sluice_store_contract::{Interrupted, Interruption, MemoryStore, given};
 
 use super::Visitor;
 use super::factors::{FACTORS, with_app};
-use crate::ui::tests::world::World;
+use crate::ui::tests::world::{ALICE, World};
 
 /// The next one that is looked at has set another password a moment before, elsewhere.
 struct Meanwhile {
@@ -39,12 +42,22 @@ impl Interruption for Meanwhile {
     }
 }
 
+/// Whoever is looked at has enrolled a first factor a moment before, elsewhere.
+struct Enrolled(Arc<MemoryStore>);
+
+#[async_trait]
+impl Interruption for Enrolled {
+    async fn before_find(&self, id: IdentityId) -> Result<(), StoreError> {
+        let codes = given::recovery_codes(&[[1; 32]]);
+        self.0.add(&given::factor(id, 0), 1, Some(codes), None).await?;
+        Ok(())
+    }
+}
+
 /// Has the account pages look at these people.
-fn look_at(world: &mut World) -> Arc<Interrupted<Meanwhile>> {
+fn look_at<I: Interruption + 'static>(world: &mut World, by: I) -> Arc<Interrupted<I>> {
     let of = Arc::clone(&world.ui.accounts);
-    let (store, clock) = (Arc::clone(&of.identities), Arc::clone(&of.clock));
-    let by = Meanwhile { people: Arc::clone(&store), clock, changes_next: AtomicBool::new(false) };
-    let people = Arc::new(Interrupted { store, by });
+    let people = Arc::new(Interrupted { store: Arc::clone(&of.identities), by });
     let sessions = SessionService { identities: people.clone(), ..SessionService::clone(&of.sessions) };
     world.ui.accounts = Arc::new(AccountService {
         identities: people.clone(),
@@ -59,7 +72,9 @@ async fn a_session_that_ends_before_the_record_is_looked_at_removes_no_factor() 
     let mut world = World::new().await;
     let id = world.register_alice().await;
     world.verify(id).await;
-    let people = look_at(&mut world);
+    let (people, clock) = (world.ui.accounts.identities.clone(), world.ui.accounts.clock.clone());
+    let by = Meanwhile { people, clock, changes_next: AtomicBool::new(false) };
+    let people = look_at(&mut world, by);
     let alice = Visitor::signed_in(&world).await;
     with_app(&alice).await;
     let page = alice.get(FACTORS).await;
@@ -67,4 +82,17 @@ async fn a_session_that_ends_before_the_record_is_looked_at_removes_no_factor() 
     let late = alice.answer(&page, FACTORS, &[("decision", "remove")]).await;
     assert_eq!(late.header("location"), "/ui/account/login?then=factors", "{}", late.body);
     assert_eq!(world.ui.factors.list(id).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn who_signs_in_with_the_password_alone_while_the_first_factor_is_enrolled_is_not_in() {
+    let mut world = World::new().await;
+    let id = world.register_alice().await;
+    let by = Enrolled(world.store.clone());
+    look_at(&mut world, by);
+    let alice = Visitor::of(&world);
+    let late = alice.sign_in("/ui/account/login", ALICE).await;
+    assert_eq!(late.status, StatusCode::SERVICE_UNAVAILABLE, "{}", late.body);
+    assert!(!alice.is_in().await);
+    assert!(world.ui.accounts.sessions.list(id).await.unwrap().is_empty());
 }
