@@ -70,7 +70,7 @@ pub async fn an_identity_session_is_begun_once(fixture: &impl Fixture) {
     let store = fixture.store();
     let begun = chain(&*store, "alice", &[]).await;
     let rotated = rotated(&*store, &given::session_rotation(begun.id, 0, 20)).await;
-    fixture.second_node().await.begin(&begun).await.unwrap();
+    assert!(fixture.second_node().await.begin(&begun).await.unwrap());
     assert_eq!(list(&*store, begun.identity, 20).await, [rotated]);
 }
 

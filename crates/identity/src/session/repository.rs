@@ -43,9 +43,10 @@ pub const MAX_SESSIONS: u32 = 200;
 /// Sessions. Every method is one transaction.
 #[async_trait]
 pub trait IdentitySessionRepository: Send + Sync {
-    /// Stores a session; twice with one id is once. One that the present marker of its person covers is over and not stored.
-    /// Of more than [`MAX_SESSIONS`] of a person the oldest go, without a marker: their access tokens run out by themselves.
-    async fn begin(&self, session: &IdentitySession) -> Result<(), StoreError>;
+    /// Stores a session; twice with one id is once. Whether it is there: one that the present marker of its person covers is
+    /// over and not stored. Of more than [`MAX_SESSIONS`] of a person the oldest go, without a marker: their access tokens run
+    /// out by themselves.
+    async fn begin(&self, session: &IdentitySession) -> Result<bool, StoreError>;
 
     /// The session, if it has not expired.
     async fn find(&self, id: SessionId, now: Timestamp) -> Result<Option<IdentitySession>, StoreError>;

@@ -89,7 +89,8 @@ impl SessionService {
     /// nothing is known here: [`AccountService::sign_in`](crate::account::AccountService::sign_in) looks at them, too.
     ///
     /// # Errors
-    /// [`IdentityError::Changed`] if that record was changed meanwhile: the proof may not hold any more.
+    /// [`IdentityError::Changed`] if that record was changed meanwhile: the proof may not hold any more. Also if everything of the
+    /// person was revoked at a time that has not come here yet, by a node whose clock is ahead.
     pub async fn begin(
         &self,
         identity: &Identity,
@@ -194,9 +195,11 @@ impl SessionService {
     }
 
     /// Stores a session, unless the record that was looked at is not the present one: whoever proved something of
-    /// another password must not outlive its change.
+    /// another password must not outlive its change. Nobody is given tokens of a session that is over already.
     async fn store(&self, session: &IdentitySession, revision: i64) -> Result<(), IdentityError> {
-        self.sessions.begin(session).await?;
+        if !self.sessions.begin(session).await? {
+            return Err(IdentityError::Changed);
+        }
         let present = self.identities.find(session.identity).await?;
         let is_still = |now: &Identity| now.revision == revision && now.status == IdentityStatus::Active;
         if present.as_ref().is_some_and(is_still) {

@@ -2,8 +2,9 @@
 
 use sluice_identity::IdentityError;
 use sluice_identity::config::SessionConfig;
+use sluice_identity::identity::{Changed, IdentityChange, IdentityDirectory};
 use sluice_identity::session::{RefreshOutcome, SessionService, SessionTerms, TokenPair, Unauthenticated};
-use sluice_primitives::Lifetime;
+use sluice_primitives::{AttemptId, Clock, Lifetime};
 
 use super::services::{ALICE, PASSWORD, Services, network, secret};
 
@@ -162,6 +163,25 @@ async fn who_proved_something_of_a_record_that_was_changed_meanwhile_is_not_sign
     assert!(matches!(late, Err(IdentityError::Changed)), "{late:?}");
     assert!(services.sessions.list(alice.id).await.unwrap().is_empty());
     assert!(!services.holds(&first));
+}
+
+#[tokio::test]
+async fn who_signs_in_before_the_time_at_which_a_node_that_is_ahead_signed_them_out_is_told_to_try_again() {
+    let (services, alice, _) = Services::with_alice().await;
+    let ahead = services.clock.now() + Lifetime::millis(500);
+    let change =
+        IdentityChange { revokes: true, ..IdentityChange::of(&alice, ahead, AttemptId::from_bytes([3; 16])) };
+    assert_eq!(services.store.change(&change).await.unwrap(), Changed::Done);
+    let present = services.stored(ALICE).await;
+    let sign_in = async || {
+        let amr = vec!["pwd".to_owned()];
+        services.sessions.begin(&present, amr, "test/1.0", network()).await
+    };
+    let early = sign_in().await;
+    assert!(matches!(early, Err(IdentityError::Changed)), "{early:?}");
+    services.clock.advance(Lifetime::secs(1));
+    let pair = sign_in().await.unwrap();
+    assert!(services.refreshed(&pair).await.is_some());
 }
 
 #[tokio::test]

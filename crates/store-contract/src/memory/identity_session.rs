@@ -14,17 +14,18 @@ use super::{Data, MemoryStore, check, count, purge};
 const MOST: usize = MAX_SESSIONS as usize;
 
 impl Data {
-    fn begin_session(&mut self, session: &IdentitySession) {
+    fn begin_session(&mut self, session: &IdentitySession) -> bool {
         let person = session.identity.to_string().parse().map(Target::Subject);
         let is_over = person.is_ok_and(|target| self.is_marked(&target, session.authenticated_at));
         if is_over || self.identity_sessions.contains_key(&session.id) {
-            return;
+            return !is_over;
         }
         self.identity_sessions.insert(session.id, session.clone());
         let newest_first = self.identity_sessions.values().rev();
         let own = newest_first.filter(|other| other.identity == session.identity);
         let oldest: Vec<_> = own.skip(MOST).map(|other| other.id).collect();
         self.identity_sessions.retain(|id, _| !oldest.contains(id));
+        true
     }
 
     /// Deletes the sessions of a person that a marker up to this time covers.
@@ -77,7 +78,7 @@ impl Data {
 
 #[async_trait]
 impl IdentitySessionRepository for MemoryStore {
-    async fn begin(&self, session: &IdentitySession) -> Result<(), StoreError> {
+    async fn begin(&self, session: &IdentitySession) -> Result<bool, StoreError> {
         let texts = [session.device.as_str(), session.network.as_str()];
         check(texts.into_iter().chain(session.amr.iter().map(String::as_str)))?;
         self.write(|data| data.begin_session(session)).await

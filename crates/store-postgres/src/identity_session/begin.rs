@@ -1,5 +1,6 @@
 //! Beginning sessions: one statement for a batch. To do so twice is harmless.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use sluice_commit::{BoxError, CommitFailure, StoreError, Writer};
@@ -7,7 +8,7 @@ use sluice_identity::session::{IdentitySession, MAX_SESSIONS};
 use uuid::Uuid;
 
 use crate::connection::Params;
-use crate::error::Failure;
+use crate::error::{Failure, column};
 use crate::grant::{Hot, mixed};
 use crate::statistics::Kind;
 use crate::storable;
@@ -39,19 +40,19 @@ pub(crate) struct BeginSessions(pub(crate) Arc<Hot>);
 
 impl Writer for BeginSessions {
     type Op = NewSession;
-    type Out = ();
+    type Out = bool;
 
     /// Of the person: a statement does not see what it inserts, and would leave as many too many as it has of one.
     fn key(op: &NewSession) -> u64 {
         mixed(op.session.identity.as_uuid())
     }
 
-    async fn commit(&mut self, batch: &[NewSession]) -> Result<Vec<()>, CommitFailure> {
+    async fn commit(&mut self, batch: &[NewSession]) -> Result<Vec<bool>, CommitFailure> {
         let mut sessions: Vec<&NewSession> = batch.iter().collect();
         sessions.sort_unstable_by_key(|new| new.session.id);
-        self.begin(&sessions).await.map_err(Failure::into_commit_failure)?;
+        let begun = self.begin(&sessions).await.map_err(Failure::into_commit_failure)?;
         self.0.counters.count(Kind::Other, 1, batch.len());
-        Ok(vec![(); batch.len()])
+        Ok(batch.iter().map(|new| begun.contains(&new.session.id.as_uuid())).collect())
     }
 
     async fn reconnect(&mut self) -> Result<(), BoxError> {
@@ -60,7 +61,8 @@ impl Writer for BeginSessions {
 }
 
 impl BeginSessions {
-    async fn begin(&self, sessions: &[&NewSession]) -> Result<(), Failure> {
+    /// Those that are there now.
+    async fn begin(&self, sessions: &[&NewSession]) -> Result<HashSet<Uuid>, Failure> {
         let all = || sessions.iter().map(|new| &new.session);
         let uuids = |of: fn(&IdentitySession) -> Uuid| all().map(of).collect::<Vec<_>>();
         let numbers = |of: fn(&IdentitySession) -> i64| all().map(of).collect::<Vec<_>>();
@@ -89,6 +91,7 @@ impl BeginSessions {
             &attempts,
             &OTHERS,
         ];
-        self.0.link.query(BEGIN, params).await.map(drop)
+        let rows = self.0.link.query(BEGIN, params).await?;
+        Ok(rows.iter().filter_map(|row| column(row, 0).ok()).collect())
     }
 }

@@ -1,10 +1,7 @@
 -- A session that has ended does not come back by a try that was lost: its marker, or its subject's, lives longer than any
--- try. Beside a new one, of which a person has one here at most, the newest $12 others stay.
-WITH begun AS (
-    INSERT INTO identity_session (
-        session_id, identity_id, authenticated_at, last_seen_at, expires_at, generation, rotated_at, amr, device, network,
-        attempt
-    )
+-- try. Those that no marker covers are there, begun now or by such a try; which, is the answer. Beside a new one, of which a
+-- person has one here at most, the newest $12 others stay.
+WITH living AS (
     SELECT s.*
     FROM UNNEST(
         $1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::text[],
@@ -17,17 +14,25 @@ WITH begun AS (
           WHERE m.kind = 2 AND m.key = s.session_id::text AND m.at >= s.authenticated_at LIMIT 1), FALSE)
       AND NOT COALESCE((SELECT TRUE FROM revocation AS m
           WHERE m.kind = 3 AND m.key = s.identity_id::text AND m.at >= s.authenticated_at LIMIT 1), FALSE)
+), begun AS (
+    INSERT INTO identity_session (
+        session_id, identity_id, authenticated_at, last_seen_at, expires_at, generation, rotated_at, amr, device, network,
+        attempt
+    )
+    SELECT l.* FROM living AS l
     ON CONFLICT (session_id) DO NOTHING
     RETURNING identity_id
+), trimmed AS (
+    DELETE FROM identity_session AS s
+    WHERE s.session_id = ANY(ARRAY(
+        SELECT oldest.session_id
+        FROM begun AS b
+        CROSS JOIN LATERAL (
+            SELECT o.session_id FROM identity_session AS o
+            WHERE o.identity_id = b.identity_id
+            ORDER BY o.session_id DESC
+            OFFSET $12::bigint
+        ) AS oldest
+    ))
 )
-DELETE FROM identity_session AS s
-WHERE s.session_id = ANY(ARRAY(
-    SELECT oldest.session_id
-    FROM begun AS b
-    CROSS JOIN LATERAL (
-        SELECT o.session_id FROM identity_session AS o
-        WHERE o.identity_id = b.identity_id
-        ORDER BY o.session_id DESC
-        OFFSET $12::bigint
-    ) AS oldest
-))
+SELECT session_id FROM living

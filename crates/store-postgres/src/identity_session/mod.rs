@@ -48,7 +48,7 @@ impl IdentitySessionQueues {
 
 #[async_trait]
 impl IdentitySessionRepository for PostgresStore {
-    async fn begin(&self, session: &IdentitySession) -> Result<(), StoreError> {
+    async fn begin(&self, session: &IdentitySession) -> Result<bool, StoreError> {
         let new = NewSession::new(session)?;
         Ok(self.identity_sessions.begun.submit(new, self.deadline()).await?)
     }

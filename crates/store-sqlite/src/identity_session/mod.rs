@@ -20,6 +20,7 @@ use crate::slices::{Expiry, Search};
 use crate::store::SqliteStore;
 
 const BEGIN: &str = include_str!("begin.sql");
+const IS_THERE: &str = include_str!("is_there.sql");
 const TRIM: &str = include_str!("trim.sql");
 const FIND: &str = include_str!("find.sql");
 const OF_IDENTITY: &str = include_str!("of_identity.sql");
@@ -31,7 +32,7 @@ const EXPIRY: Expiry = Expiry {
 
 #[async_trait]
 impl IdentitySessionRepository for SqliteStore {
-    async fn begin(&self, session: &IdentitySession) -> Result<(), StoreError> {
+    async fn begin(&self, session: &IdentitySession) -> Result<bool, StoreError> {
         row::check("device", &session.device)?;
         row::check("network", &session.network)?;
         let amr = row::encode_list("amr", &session.amr)?;
@@ -53,8 +54,9 @@ impl IdentitySessionRepository for SqliteStore {
             ];
             if write.insert("identity_session", BEGIN, values)? == 1 {
                 write.delete("identity_session", TRIM, (session.identity.as_bytes(), MAX_SESSIONS))?;
+                return Ok(true);
             }
-            Ok(())
+            Ok(write.row(IS_THERE, [session.id.as_bytes()], |_| Ok(()))?.is_some())
         })
         .await
     }

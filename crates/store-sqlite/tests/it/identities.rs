@@ -150,7 +150,7 @@ async fn a_deleted_identity_leaves_no_row_behind() {
     let codes = Some(given::recovery_codes(&hashes));
     let added = store.add(&factor(identity), 1, codes, None).await.unwrap();
     assert_eq!(added, AddedFactor::AddedWithCodes);
-    store.begin(&session(identity)).await.unwrap();
+    assert!(store.begin(&session(identity)).await.unwrap());
     store.put(&code(identity), &mail()).await.unwrap();
     let connection = Connection::open(fixture.path()).unwrap();
     assert_eq!(rows(&connection), [1; 6]);

@@ -3,6 +3,7 @@
 use http::header::RETRY_AFTER;
 use serde_json::{Value, json};
 use sluice_identity::config::Rate;
+use sluice_primitives::Lifetime;
 
 use super::world::{ALICE, PASSWORD, World, code, token};
 
@@ -29,6 +30,7 @@ async fn another_password_ends_all_sessions_but_the_one_that_set_it() {
         assert_eq!(world.ask("GET", "/auth/me", &tokens.access, Value::Null).await.status, status);
     }
     assert_eq!(world.log_in(PASSWORD).await.status, 401);
+    world.clock.advance(Lifetime::millis(1));
     assert_eq!(world.log_in(NEW).await.status, 200);
 }
 

@@ -1,6 +1,7 @@
 //! The way back in.
 
 use serde_json::{Value, json};
+use sluice_primitives::Lifetime;
 
 use super::world::{ALICE, PASSWORD, World, code, token};
 
@@ -35,6 +36,7 @@ async fn another_password_is_set_by_the_code() {
         (400, "wrong_code")
     );
     assert_eq!(world.ask("GET", "/auth/me", &tokens.access, Value::Null).await.status, 401);
+    world.clock.advance(Lifetime::millis(1));
     assert_eq!((world.log_in(PASSWORD).await.status, world.log_in(NEW).await.status), (401, 200));
 }
 
@@ -64,6 +66,9 @@ async fn a_code_is_exchanged_for_a_ticket_before_a_password_is_chosen() {
     assert_eq!(world.post("/auth/recovery/check", proof).await.problem(), (400, "wrong_code"));
     let chosen = json!({"ticket": checked.json["ticket"], "new_password": NEW});
     assert_eq!(world.post("/auth/recovery/confirm", chosen).await.status, 204);
+    let early = world.log_in(NEW).await;
+    assert_eq!(early.problem(), (503, "temporarily_unavailable"), "what was begun by then has ended");
+    world.clock.advance(Lifetime::millis(1));
     assert_eq!(world.log_in(NEW).await.status, 200);
 }
 

@@ -1,0 +1,1 @@
+SELECT 1 FROM identity_session WHERE session_id = ?1
