@@ -200,9 +200,14 @@ pub(super) fn check(ui: &UiState, visit: &Visit, fields: &Parameters<'_>) -> Res
     visit.check_token(FORMS, fields).map_err(|problem| problem.restarting_at(Some(ui.path(LOGIN))))
 }
 
-/// The token of the forms, which is also what tickets and passkeys are good for: this page, in this browser.
+/// The token of the forms, which is also what tickets and passkeys are good for: this page, in this browser. One that came back
+/// with a form stays: whoever signs in to an application meanwhile has another key in front.
 pub(super) fn csrf(visit: &Visit) -> Result<String, Problem> {
-    visit.form_token(FORMS)
+    let fields = visit.parameters()?;
+    match fields.get("csrf") {
+        Some(token) if visit.check_token(FORMS, &fields).is_ok() => Ok(token.to_owned()),
+        _ => visit.form_token(FORMS),
+    }
 }
 
 /// What tickets and passkeys are good for.

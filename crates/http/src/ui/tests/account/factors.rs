@@ -33,6 +33,16 @@ pub(super) async fn with_app(alice: &Visitor<'_>) -> (String, Vec<String>) {
     (secret, codes)
 }
 
+/// The authenticator with the passkey that Alice adds.
+pub(super) async fn with_passkey(alice: &Visitor<'_>) -> Authenticator {
+    let mut authenticator = Authenticator::in_hardware(1, ORIGIN);
+    let shown = alice.get("/ui/account/factors/passkey").await;
+    let made = alice.press(&shown, &mut authenticator, &[("name", "Key")]).await;
+    assert_eq!(made.body.matches("<li><code>").count(), 10, "{}", made.body);
+    alice.world.clock.advance(Lifetime::secs(60));
+    authenticator
+}
+
 #[tokio::test]
 async fn an_app_is_added_by_its_code_and_brings_recovery_codes_once() {
     let world = World::new().await;
@@ -115,11 +125,7 @@ async fn the_token_of_a_link_is_still_there_after_a_second_factor() {
 async fn the_token_of_a_link_is_still_there_after_a_passkey() {
     let world = World::of(|config| config.passkeys = Some(passkeys())).await;
     world.verify(world.register_alice().await).await;
-    let alice = Visitor::signed_in(&world).await;
-    let mut authenticator = Authenticator::in_hardware(1, ORIGIN);
-    let shown = alice.get("/ui/account/factors/passkey").await;
-    alice.press(&shown, &mut authenticator, &[("name", "Key")]).await;
-    world.clock.advance(Lifetime::secs(60));
+    let mut authenticator = with_passkey(&Visitor::signed_in(&world).await).await;
     let visitor = Visitor::of(&world);
     let shown = visitor.follow(&visitor.get(LINK).await).await;
     let done = visitor.press(&shown, &mut authenticator, &[]).await;
@@ -194,10 +200,7 @@ async fn a_passkey_is_added_and_signs_in_alone() {
     let id = world.register_alice().await;
     world.verify(id).await;
     let alice = Visitor::signed_in(&world).await;
-    let mut authenticator = Authenticator::in_hardware(1, ORIGIN);
-    let shown = alice.get("/ui/account/factors/passkey").await;
-    let made = alice.press(&shown, &mut authenticator, &[("name", "Key")]).await;
-    assert_eq!(made.body.matches("<li><code>").count(), 10, "{}", made.body);
+    let mut authenticator = with_passkey(&alice).await;
     assert!(alice.get(FACTORS).await.body.contains("<bdi>Key</bdi>"));
     world.clock.advance(Lifetime::minutes(10));
     let asked = alice.get("/ui/account/confirm?then=factors/passkey").await;

@@ -4,12 +4,17 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use axum::http::header::SET_COOKIE;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sluice_identity::IdentityStatus;
 use sluice_identity::identity::{Changed, IdentityChange};
+use sluice_oauth::flow::BindingKey;
 use sluice_primitives::{AttemptId, Lifetime, OsRng};
 
 use super::Visitor;
+use super::factors::{with_app, with_passkey};
 use crate::cookies::CookiePolicy;
+use crate::ui::tests::people::{app_code, passkeys};
 use crate::ui::tests::world::{ALICE, World};
 
 const PAGES: [&str; 11] = [
@@ -171,4 +176,47 @@ async fn a_session_goes_on_while_it_is_used_and_not_for_ever() {
     let idle = Visitor::signed_in(&world).await;
     world.clock.advance(Lifetime::hours(31 * 24));
     assert!(!idle.is_in().await, "it was not used for 31 days");
+}
+
+/// In another tab somebody signs in to an application: the browser has one more key, in front of the others.
+fn sign_in_to_an_application(visitor: &Visitor<'_>) {
+    let key = URL_SAFE_NO_PAD.encode(BindingKey::generate(&OsRng).expose());
+    let mut jar = visitor.jar.borrow_mut();
+    let keys = jar.get_mut("__Host-sluice_binding").unwrap();
+    *keys = format!("{key}.{keys}");
+}
+
+#[tokio::test]
+async fn a_second_step_goes_on_after_a_login_to_an_application_in_another_tab() {
+    let world = World::new().await;
+    world.verify(world.register_alice().await).await;
+    let (secret, _) = with_app(&Visitor::signed_in(&world).await).await;
+    let visitor = Visitor::of(&world);
+    let asked = visitor.sign_in("/ui/account/login", ALICE).await;
+    sign_in_to_an_application(&visitor);
+    let wrong = visitor.answer(&asked, "", &[("code", "000000")]).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    sign_in_to_an_application(&visitor);
+    let right = visitor.answer(&wrong, "", &[("code", &app_code(&secret, &world.clock))]).await;
+    assert_eq!(right.header("location"), "/ui/account", "{}", right.body);
+}
+
+#[tokio::test]
+async fn a_passkey_signs_in_after_a_login_to_an_application_in_another_tab() {
+    let world = World::of(|config| config.passkeys = Some(passkeys())).await;
+    world.verify(world.register_alice().await).await;
+    let mut authenticator = with_passkey(&Visitor::signed_in(&world).await).await;
+    let visitor = Visitor::of(&world);
+    let shown = visitor.get("/ui/account/login").await;
+    sign_in_to_an_application(&visitor);
+    let done = visitor.press(&shown, &mut authenticator, &[]).await;
+    assert_eq!(done.header("location"), "/ui/account", "{}", done.body);
+}
+
+#[tokio::test]
+async fn a_link_chooses_no_token_for_the_form_of_the_sign_in() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let answer = Visitor::of(&world).sign_in("/ui/account/login?csrf=AAAA", ALICE).await;
+    assert_eq!(answer.header("location"), "/ui/account", "{}", answer.body);
 }
