@@ -178,7 +178,8 @@ impl From<AdministrationError> for AdminError {
             AdministrationError::Invalid(_)
             | AdministrationError::Hash(_)
             | AdministrationError::PageToken
-            | AdministrationError::NoMail => Self::malformed(sentence(&error.to_string())),
+            | AdministrationError::NoMail
+            | AdministrationError::Disabled => Self::malformed(sentence(&error.to_string())),
             AdministrationError::Failed(IdentityError::Store(error)) => error.into(),
             AdministrationError::Failed(error) => Self::fault(&error, error.is_temporary()),
         }

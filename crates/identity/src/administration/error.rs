@@ -28,6 +28,9 @@ pub enum AdministrationError {
     /// No mail is sent from here.
     #[error("no mail can be sent: none is configured")]
     NoMail,
+    /// The person may not log in, so a mail to choose a password by would lead nowhere.
+    #[error("no mail is sent to somebody who is disabled, who could not use it: enable the identity first")]
+    Disabled,
     /// It could not be carried out.
     #[error(transparent)]
     Failed(#[from] IdentityError),

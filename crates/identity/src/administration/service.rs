@@ -147,8 +147,9 @@ impl IdentityAdministration {
     /// choose another password by.
     ///
     /// # Errors
-    /// [`AdministrationError::NotFound`] if there is none; [`AdministrationError::NoMail`], before anything is done, if a
-    /// mail is wanted and none can be sent.
+    /// [`AdministrationError::NotFound`] if there is none. Before anything is done, if a mail is wanted:
+    /// [`AdministrationError::NoMail`] if none can be sent, [`AdministrationError::Disabled`] if the person may not log in.
+    /// While they may not, the code is refused; and it is void when they may again, as that raises the revision.
     pub async fn reset_credentials(&self, id: IdentityId, write: bool) -> Result<(), AdministrationError> {
         let mails = match (&self.mails, write) {
             (None, true) => return Err(AdministrationError::NoMail),
@@ -156,7 +157,8 @@ impl IdentityAdministration {
         };
         let now = self.clock.now();
         let reset = |identity: &Identity| {
-            Some(IdentityChange {
+            let may_be_reset = !write || identity.status == IdentityStatus::Active;
+            may_be_reset.then(|| IdentityChange {
                 // Without a password nobody will know any more who may have chosen it.
                 username: identity.may_be_a_strangers().then(String::new),
                 credential: Some(NewCredential { stored: String::new(), hardening: false }),
@@ -166,7 +168,10 @@ impl IdentityAdministration {
                 ..self.nothing_of(identity, now)
             })
         };
-        self.change(id, reset).await?.ok_or(AdministrationError::NotFound)?;
+        if self.change(id, reset).await?.is_none() {
+            self.get(id).await?;
+            return Err(AdministrationError::Disabled);
+        }
         self.sessions.revoke(id, now);
         info!(target: "sluice_audit", { identity.id = %id, mail = write }, "credentials reset by an administrator");
         if let Some(mails) = mails {

@@ -266,6 +266,28 @@ async fn a_reset_takes_the_name_that_a_stranger_may_have_chosen() {
 }
 
 #[tokio::test]
+async fn who_is_disabled_is_reset_without_a_mail_only() {
+    let (world, _) = World::with_alice().await;
+    let path = path_of(&world, ALICE).await;
+    let reset = format!("{path}/credentials/reset");
+    ask(&world, "PATCH", &path, json!({"status": "disabled"})).await;
+    let refused = ask(&world, "POST", &reset, json!({"send_mail": true})).await;
+    assert_eq!(refused.status, 400);
+    assert!(refused.json.to_string().contains("enable the identity first"), "{}", refused.json);
+    assert!(world.mails().await.is_empty());
+    assert_eq!(ask(&world, "GET", &path, Value::Null).await.json["has_password"], true);
+    assert_eq!(ask(&world, "POST", &reset, Value::Null).await.status, 204);
+    assert_eq!(ask(&world, "GET", &path, Value::Null).await.json["has_password"], false);
+    ask(&world, "PATCH", &path, json!({"status": "active"})).await;
+    assert_eq!(ask(&world, "POST", &reset, json!({"send_mail": true})).await.status, 204);
+    let code = crate::identity::tests::world::code(&world.mails().await.remove(0));
+    let new = json!({"email": ALICE, "code": code, "new_password": "battery staple"});
+    assert_eq!(world.post("/auth/recovery/confirm", new).await.status, 204);
+    let nobody = "/admin/identities/018f0000-0000-7000-8000-000000000000/credentials/reset";
+    assert_eq!(ask(&world, "POST", nobody, json!({"send_mail": true})).await.status, 404);
+}
+
+#[tokio::test]
 async fn without_mail_a_reset_that_needs_one_changes_nothing() {
     let world = World::without_mail().await;
     world.register(ALICE).await;

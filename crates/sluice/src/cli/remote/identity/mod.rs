@@ -50,7 +50,7 @@ pub(crate) struct IdsArgs {
 pub(crate) struct ResetArgs {
     #[command(flatten)]
     people: IdsArgs,
-    /// Send each of them a mail to choose another password by
+    /// Send each of them a mail to choose another password by; who is disabled is not reset then
     #[arg(long = "send-mail")]
     sends_mail: bool,
 }
