@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use serde::Deserialize;
-use sluice_identity::factor::{EnrolmentOutcome, NewPasskey};
+use sluice_identity::factor::{EnrolmentOutcome, NewPasskey, RenameOutcome};
 use sluice_identity::session::Caller;
 use sluice_identity::{Identity, Network};
 
@@ -59,8 +59,11 @@ pub(super) async fn rename(
     body: JsonBody,
 ) -> Result<Response, Problem> {
     let edit: NameBody<'_> = body.read()?;
-    let renamed = state.factors.rename(caller.identity, factor, edit.name.or_empty()).await?;
-    if renamed { Ok(done(StatusCode::NO_CONTENT)) } else { Err(Problem::of(ProblemKind::NotFound)) }
+    match state.factors.rename(caller.identity, factor, edit.name.or_empty()).await? {
+        RenameOutcome::Renamed => Ok(done(StatusCode::NO_CONTENT)),
+        RenameOutcome::Missing => Err(Problem::of(ProblemKind::NotFound)),
+        RenameOutcome::TooMany(wait) => Err(Problem::too_many(wait)),
+    }
 }
 
 /// `DELETE /auth/factors/{id}`

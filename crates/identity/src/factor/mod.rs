@@ -28,6 +28,6 @@ pub use repository::{
     AddedFactor, FactorRepository, FactorUse, HashedRecoveryCodes, MAX_FACTORS, RecoveryCodeCounts,
 };
 pub use sealed::SealedFactors;
-pub use service::{EnrolledFactor, FactorParts, FactorService};
+pub use service::{EnrolledFactor, FactorParts, FactorService, RenameOutcome};
 pub use ticket::{TICKET_DATA, TicketData};
 pub use totp::TotpEnrolment;

@@ -80,6 +80,17 @@ pub struct EnrolledFactor {
     pub last_used_at: Option<Timestamp>,
 }
 
+/// What became of another name for a factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RenameOutcome {
+    /// The factor has it.
+    Renamed,
+    /// The person has no such factor.
+    Missing,
+    /// Too much of the record was changed without a password; the next change may come after this time.
+    TooMany(Lifetime),
+}
+
 impl FactorService {
     /// The service.
     pub fn new(parts: FactorParts) -> Self {
@@ -116,14 +127,26 @@ impl FactorService {
         })
     }
 
-    /// Gives a factor another name; whether it was there.
+    /// Gives a factor another name. Counted with all that somebody changes who shows nothing but an access token.
     ///
     /// # Errors
     /// [`IdentityError::Store`] if the store cannot do it now.
-    pub async fn rename(&self, identity: IdentityId, id: Uuid, name: &str) -> Result<bool, IdentityError> {
+    pub async fn rename(
+        &self,
+        identity: IdentityId,
+        id: Uuid,
+        name: &str,
+    ) -> Result<RenameOutcome, IdentityError> {
+        if let Err(wait) = self.parts.limits.check_change(identity) {
+            return Ok(RenameOutcome::TooMany(wait));
+        }
         let factors = self.parts.factors.of_identity(identity).await?;
-        let Some(factor) = factors.iter().find(|factor| factor.id == id) else { return Ok(false) };
-        Ok(self.parts.factors.rename(identity, id, &name_of(name, factor.kind)).await?)
+        let factor = factors.iter().find(|factor| factor.id == id);
+        let is_renamed = match factor {
+            Some(factor) => self.parts.factors.rename(identity, id, &name_of(name, factor.kind)).await?,
+            None => false,
+        };
+        Ok(if is_renamed { RenameOutcome::Renamed } else { RenameOutcome::Missing })
     }
 
     /// Removes a factor of the record that was looked at when somebody proved, once more, to be this person, which is asked

@@ -5,8 +5,10 @@
 use std::net::IpAddr;
 
 use sluice_identity::account::{Denied, Outcome};
+use sluice_identity::factor::{FactorRepository, RenameOutcome};
 use sluice_identity::{Attempt, Identity, LoginOutcome, Network};
 use sluice_primitives::Secret;
+use sluice_store_contract::given;
 
 use super::services::{ALICE, PASSWORD, Services, link, network, secret};
 
@@ -69,6 +71,24 @@ async fn an_access_token_sets_a_name_so_often_and_no_more() {
     assert_eq!(set, 60);
     assert!(matches!(refused, Denied::TooMany(_)), "{refused:?}");
     assert_eq!(services.stored(ALICE).await.username, "Alice 59");
+}
+
+#[tokio::test]
+async fn an_access_token_renames_a_factor_so_often_and_no_more() {
+    let (services, alice, _) = Services::with_alice().await;
+    let factor = given::factor(alice.id, 0);
+    services.store.add(&factor, alice.revision, None, None).await.unwrap();
+    let mut renamed = 0;
+    let refused = loop {
+        match services.factors.rename(alice.id, factor.id, &format!("Phone {renamed}")).await.unwrap() {
+            RenameOutcome::Renamed => renamed += 1,
+            refused => break refused,
+        }
+    };
+    assert_eq!(renamed, 60);
+    assert!(matches!(refused, RenameOutcome::TooMany(_)), "{refused:?}");
+    let named = services.account.set_username(alice.id, "Alice").await.unwrap();
+    assert!(matches!(named, Outcome::Denied(Denied::TooMany(_))), "all changes are counted together");
 }
 
 #[tokio::test]

@@ -4,10 +4,12 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sluice_identity::factor::{EnrolledFactor, FactorKind, RecoveryCode};
+use sluice_identity::factor::{EnrolledFactor, FactorKind, RecoveryCode, RenameOutcome};
+use uuid::Uuid;
 
 use super::frame::frame;
 use super::member::{Member, Refused, answer};
+use super::mistake::Mistake;
 use super::notice::Notice;
 use super::password::known_again;
 use super::place::Place;
@@ -21,7 +23,7 @@ const HERE: Place = Place::Factors;
 
 /// `GET /ui/account/factors`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
-    let shown = async { look(&ui, &Member::of_page(&ui, request, HERE).await?).await };
+    let shown = async { look(&ui, &Member::of_page(&ui, request, HERE).await?, None).await };
     answer(&ui, shown.await)
 }
 
@@ -46,17 +48,27 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let fields = member.visit.parameters()?;
     let factor = fields.get("factor").and_then(|id| id.parse().ok());
     let Some(factor) = factor else { return Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui))) };
-    let removes = fields.get("decision") == Some("remove");
-    let (done, notice) = if removes {
-        member.must_be_fresh(ui, HERE).await?;
-        (ui.factors.remove(&member.identity, factor).await?, Notice::FactorRemoved)
-    } else {
-        let name = fields.get("name").unwrap_or_default();
-        (ui.factors.rename(member.identity.id, factor, name).await?, Notice::FactorRenamed)
-    };
-    let next = if done { notice.at(ui, HERE, &member.cookie) } else { HERE.url(ui) };
-    let response = redirect(StatusCode::SEE_OTHER, &next);
-    Ok(if removes && done { known_again(ui, member, response).await } else { response })
+    if fields.get("decision") == Some("remove") {
+        return remove(ui, member, factor).await;
+    }
+    let name = fields.get("name").unwrap_or_default();
+    match ui.factors.rename(member.identity.id, factor, name).await? {
+        RenameOutcome::Renamed => Ok(done(ui, member, Notice::FactorRenamed)),
+        RenameOutcome::Missing => Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui))),
+        RenameOutcome::TooMany(wait) => look(ui, member, Some(&Mistake::too_many(wait))).await,
+    }
+}
+
+async fn remove(ui: &UiState, member: &Member, factor: Uuid) -> Result<Response, Refused> {
+    member.must_be_fresh(ui, HERE).await?;
+    if !ui.factors.remove(&member.identity, factor).await? {
+        return Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui)));
+    }
+    Ok(known_again(ui, member, done(ui, member, Notice::FactorRemoved)).await)
+}
+
+fn done(ui: &UiState, member: &Member, notice: Notice) -> Response {
+    redirect(StatusCode::SEE_OTHER, &notice.at(ui, HERE, &member.cookie))
 }
 
 async fn make_codes(ui: &UiState, member: &Member) -> Result<Response, Refused> {
@@ -81,7 +93,7 @@ pub(super) fn codes_page(ui: &UiState, (member, csrf): (&Member, &str), codes: &
     page(StatusCode::OK, &view, &Policy::form(&ui.config))
 }
 
-async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+async fn look(ui: &UiState, member: &Member, mistake: Option<&Mistake>) -> Result<Response, Refused> {
     let factors = ui.factors.list(member.identity.id).await?;
     let left = ui.factors.recovery_codes_left(member.identity.id).await?;
     let csrf = member.csrf()?;
@@ -95,8 +107,10 @@ async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
         passkey_url: ui.factors.offers_passkeys().then(|| Place::Passkey.url(ui)),
         codes_left: left,
         codes_action: Place::RecoveryCodes.url(ui),
+        form_error: Mistake::of(mistake, ""),
     };
-    Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))
+    let response = page(Mistake::status(mistake), &view, &Policy::form(&ui.config));
+    Ok(Mistake::dress(mistake, response))
 }
 
 fn row(factor: &EnrolledFactor) -> FactorRow {

@@ -270,6 +270,8 @@ pub(super) struct FactorsPage<'a> {
     pub(super) passkey_url: Option<String>,
     pub(super) codes_left: u32,
     pub(super) codes_action: String,
+    /// What is wrong, if something is.
+    pub(super) form_error: Option<&'a str>,
 }
 
 /// A factor.

@@ -2,7 +2,8 @@
 
 use sluice_identity::Identity;
 use sluice_identity::factor::{
-    Aal, FactorChoices, FactorOutcome, FactorProof, FirstFactor, NextStep, TICKET_DATA, TicketData,
+    Aal, FactorChoices, FactorOutcome, FactorProof, FirstFactor, NextStep, RenameOutcome, TICKET_DATA,
+    TicketData,
 };
 use sluice_identity::identity::{IdentityDirectory, IdentityStatus, NewCredential, Removed};
 use sluice_identity::mail::MailRepository;
@@ -156,9 +157,11 @@ async fn a_factor_is_renamed_by_its_person_only() {
     let world = World::new().await;
     let (_, enrolled) = world.app().await;
     let bob = given::registered(&*world.store, given::identity("bob@example.com")).await;
-    assert!(!world.service.rename(bob.id, enrolled.factor, "Mine").await.unwrap());
+    let stolen = world.service.rename(bob.id, enrolled.factor, "Mine").await.unwrap();
+    assert_eq!(stolen, RenameOutcome::Missing);
     assert!(!world.service.remove(&bob, enrolled.factor).await.unwrap());
-    assert!(world.service.rename(world.alice.id, enrolled.factor, " Old phone ").await.unwrap());
+    let renamed = world.service.rename(world.alice.id, enrolled.factor, " Old phone ").await.unwrap();
+    assert_eq!(renamed, RenameOutcome::Renamed);
     let listed = world.service.list(world.alice.id).await.unwrap();
     assert_eq!(listed.iter().map(|factor| factor.name.as_str()).collect::<Vec<_>>(), ["Old phone"]);
 }

@@ -152,6 +152,26 @@ async fn a_factor_gets_another_name_and_is_removed() {
 }
 
 #[tokio::test]
+async fn a_factor_is_renamed_so_often_and_then_the_page_says_when_again() {
+    let world = World::new().await;
+    world.verify(world.register_alice().await).await;
+    let alice = Visitor::signed_in(&world).await;
+    with_app(&alice).await;
+    let page = alice.get(FACTORS).await;
+    let rename = async || alice.answer(&page, FACTORS, &[("name", "Phone"), ("decision", "rename")]).await;
+    let mut answer = rename().await;
+    let mut renamed = 0;
+    while answer.status == StatusCode::SEE_OTHER && renamed < 100 {
+        renamed += 1;
+        answer = rename().await;
+    }
+    assert_eq!((renamed, answer.status), (60, StatusCode::TOO_MANY_REQUESTS));
+    assert!(
+        answer.body.contains("There were too many attempts.") && !answer.header("retry-after").is_empty()
+    );
+}
+
+#[tokio::test]
 async fn new_recovery_codes_take_the_place_of_the_old_ones() {
     let world = World::new().await;
     world.verify(world.register_alice().await).await;
