@@ -1,6 +1,6 @@
 //! The cookie that says whose accounts a browser logged in to. It opens nothing: it only keeps those who guess at an account,
 //! even from the same network, from making its owner wait. It says who had the account and at which revision of their record,
-//! so that it is worth nothing any more after another password, a recovery, a factor removed, new recovery codes, or when they were signed out everywhere.
+//! so that it is worth nothing any more after another password, another address, a recovery, a factor removed, new recovery codes, or when they were signed out everywhere.
 
 use axum::http::header::{COOKIE, HeaderValue, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderName};
@@ -51,7 +51,9 @@ impl KnownBrowser {
     pub(super) fn remember(&self, ui: &UiState, identity: &Identity, mut response: Response) -> Response {
         let (account, by) = (identity.login_name, KnownAs::of(identity));
         let known = Known { account, by, at: ui.accounts.clock.now() };
-        let others = self.0.iter().filter(|other| other.account != account).copied();
+        // By a former address nobody is known any more.
+        let is_other = |other: &&Known| other.account != account && other.by.identity != identity.id;
+        let others = self.0.iter().filter(is_other).copied();
         let all: Vec<Known> = std::iter::once(known).chain(others).take(MOST).collect();
         let sealed = seal(&all, &ui.accounts.sealer, &*ui.accounts.rng);
         if let Some((name, value)) = header(ui.cookies.secure, &sealed) {

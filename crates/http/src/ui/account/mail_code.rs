@@ -13,6 +13,7 @@ use super::frame::form_page;
 use super::member::{Member, Refused, answer};
 use super::mistake::{Mistake, went};
 use super::notice::Notice;
+use super::password::known_again;
 use super::place::Place;
 use super::views::{Field, FormPage, Link};
 use crate::respond::redirect::redirect;
@@ -86,7 +87,7 @@ async fn take_change(ui: &UiState, member: &Member) -> Result<Response, Refused>
         token.map_or_else(|| proof(member, &fields), |token| MailProof::Link(Secret::new(token.to_owned())));
     let (who, network) = ((member.identity.id, member.session.id), member.visit.network);
     match went(ui, ui.accounts.confirm_email_change(who, &proof, network).await, here)? {
-        Ok(()) => Ok(done(ui, member, Notice::EmailChanged)),
+        Ok(()) => Ok(known_again(ui, member, done(ui, member, Notice::EmailChanged)).await),
         Err(mistake) => match token {
             Some(token) => link_form(ui, member, token, Some(&mistake)),
             None => form(ui, (member, here), Some(&mistake)),

@@ -140,14 +140,31 @@ async fn the_browser_that_another_password_was_set_with_is_the_only_one_that_is_
     world.register_alice().await;
     let (alice, other) = (Visitor::signed_in(&world).await, Visitor::signed_in(&world).await);
     alice.fill_in("/ui/account/password", &[("password", PASSWORD), ("new_password", NEW_PASSWORD)]).await;
-    let stranger = Visitor::of(&world);
+    only_one_is_known((&alice, &other), [("email", ALICE), ("password", NEW_PASSWORD)]).await;
+}
+
+#[tokio::test]
+async fn the_browser_that_another_address_was_set_with_is_the_only_one_that_is_still_known() {
+    let world = World::of(|config| config.limits.exempt.clear()).await;
+    world.register_alice().await;
+    let (alice, other) = (Visitor::signed_in(&world).await, Visitor::signed_in(&world).await);
+    world.mail.read().await;
+    alice.fill_in("/ui/account/email", &[("email", NEW_EMAIL), ("password", PASSWORD)]).await;
+    let code = mailed_code(&world.mail.read().await[0]);
+    let done = alice.fill_in("/ui/account/email/confirm", &[("code", &code)]).await;
+    assert!(alice.follow(&done).await.body.contains("Your email address is changed."));
+    only_one_is_known((&alice, &other), [("email", NEW_EMAIL), ("password", PASSWORD)]).await;
+}
+
+/// Strangers guess at the account. Then one of these browsers signs in at once, and the other has to wait.
+async fn only_one_is_known((known, other): (&Visitor<'_>, &Visitor<'_>), fields: [(&str, &str); 2]) {
+    let stranger = Visitor::of(known.world);
     for _ in 0..6 {
-        stranger.sign_in("/ui/account/login", ALICE).await;
+        stranger.fill_in("/ui/account/login", &[fields[0], ("password", "a wrong guess")]).await;
     }
-    world.clock.advance(Lifetime::millis(1));
-    for (browser, status) in [(&alice, StatusCode::SEE_OTHER), (&other, StatusCode::TOO_MANY_REQUESTS)] {
+    known.world.clock.advance(Lifetime::millis(1));
+    for (browser, status) in [(known, StatusCode::SEE_OTHER), (other, StatusCode::TOO_MANY_REQUESTS)] {
         browser.jar.borrow_mut().retain(|name, _| name.ends_with("_known"));
-        let fields = [("email", ALICE), ("password", NEW_PASSWORD)];
         assert_eq!(browser.fill_in("/ui/account/login", &fields).await.status, status);
     }
 }
