@@ -6,7 +6,6 @@ use axum::response::Response;
 use serde_json::{Map, Value};
 use sluice_identity::Identity;
 use sluice_oauth::flow::{AcceptConsent, AwaitingConsent, FlowAnswer, RejectFlow};
-use sluice_primitives::IdentityId;
 use sluice_protocol::{AuthorizationDetails, ClaimsRequest, Parameters};
 use url::Url;
 
@@ -193,11 +192,8 @@ impl Known {
 
 /// Who logged in. Another login page may have named a subject that is none of our people.
 async fn known(ui: &UiState, flow: &AwaitingConsent) -> Result<Known, Problem> {
-    if let Ok(id) = flow.login.subject.as_str().parse::<IdentityId>() {
-        let identity = ui.identities.find(id).await.map_err(sluice_identity::IdentityError::from)?;
-        if let Some(identity) = identity {
-            return Ok(Known::Person(Box::new(identity)));
-        }
+    if let Some(person) = ui.person(&flow.login.subject).await? {
+        return Ok(Known::Person(Box::new(person)));
     }
     let context = flow.login.context.as_ref();
     let email = context.and_then(|context| context.get("email")).and_then(Value::as_str);

@@ -8,7 +8,7 @@ use sluice_identity::factor::FactorOutcome;
 use sluice_identity::proof_of_work::PuzzlePurpose;
 use sluice_identity::{Attempt, IdentityError, LoginOutcome};
 use sluice_oauth::flow::{AwaitingLogin, FlowAnswer, KnownSession, RejectFlow};
-use sluice_primitives::{IdentityId, Lifetime, Secret};
+use sluice_primitives::{Lifetime, Secret};
 use sluice_protocol::{ErrorCode, Parameters};
 use tracing::info;
 
@@ -216,9 +216,7 @@ pub(super) async fn again(ui: &UiState, place: &Place<'_>) -> Result<Response, P
 
 /// The address of who is signed in, if it is one of our people.
 async fn email_of(ui: &UiState, known: &KnownSession) -> Result<String, Problem> {
-    let Ok(id) = known.subject.as_str().parse::<IdentityId>() else { return Ok(String::new()) };
-    let identity = ui.identities.find(id).await.map_err(IdentityError::from)?;
-    Ok(identity.map(|identity| identity.email).unwrap_or_default())
+    Ok(ui.person(&known.subject).await?.map(|person| person.email).unwrap_or_default())
 }
 
 /// The page.

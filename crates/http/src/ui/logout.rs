@@ -3,9 +3,7 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sluice_identity::IdentityError;
 use sluice_oauth::logout::LogoutView;
-use sluice_primitives::IdentityId;
 use sluice_protocol::RedirectUri;
 
 use super::UiState;
@@ -67,10 +65,10 @@ async fn form(
     asked: &LogoutView,
 ) -> Result<Response, Problem> {
     // Whoever holds an id token can ask for its session; only the browser of that session is told whose it is.
-    let account = match asked.logout.subject.as_str().parse::<IdentityId>() {
-        Ok(_) if !ui.logout.is_session_of(&visit.browser, asked.logout.session) => None,
-        Ok(id) => ui.identities.find(id).await.map_err(IdentityError::from)?.map(|identity| identity.email),
-        Err(_) => None,
+    let account = if ui.logout.is_session_of(&visit.browser, asked.logout.session) {
+        ui.person(&asked.logout.subject).await?.map(|person| person.email)
+    } else {
+        None
     };
     let view = LogoutPage {
         stylesheet: &stylesheet(&ui.config),

@@ -42,7 +42,7 @@ use axum::routing::{any, get};
 use sluice_identity::account::AccountService;
 use sluice_identity::factor::FactorService;
 use sluice_identity::proof_of_work::ProofOfWork;
-use sluice_identity::{IdentityRepository, LoginService, RegistrationService};
+use sluice_identity::{Identity, IdentityError, IdentityRepository, LoginService, RegistrationService};
 use sluice_oauth::Config;
 use sluice_oauth::client::Client;
 use sluice_oauth::consent::ConsentService;
@@ -50,8 +50,8 @@ use sluice_oauth::device::UserCodeService;
 use sluice_oauth::flow::FlowService;
 use sluice_oauth::login_session::LoginSessionService;
 use sluice_oauth::logout::LogoutService;
-use sluice_primitives::Rng;
-use sluice_protocol::ClientId;
+use sluice_primitives::{IdentityId, Rng};
+use sluice_protocol::{ClientId, Subject};
 use url::Url;
 
 pub(crate) use policy::source;
@@ -96,6 +96,16 @@ pub struct UiState {
 }
 
 impl UiState {
+    /// Whom of our people this subject is. Another login page may have named somebody else.
+    async fn person(&self, subject: &Subject) -> Result<Option<Identity>, IdentityError> {
+        let id = subject.as_str().parse::<IdentityId>().ok();
+        // A UUID can be written in more ways than one; a person is called by one, and the others are other subjects.
+        match id.filter(|id| id.to_string() == subject.as_str()) {
+            Some(id) => Ok(self.identities.find(id).await?),
+            None => Ok(None),
+        }
+    }
+
     /// The path of a page of ours, below the issuer's own.
     fn path(&self, page: &str) -> String {
         format!("{}{page}", self.config.issuer.path())

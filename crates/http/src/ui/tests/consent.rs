@@ -114,6 +114,21 @@ async fn what_a_person_has_said_and_proved_is_told_by_scope() {
     }
 }
 
+/// Another login page may call somebody so.
+#[tokio::test]
+async fn another_spelling_of_the_id_of_a_person_is_somebody_else() {
+    let world = World::new().await;
+    let alice = world.alice().await;
+    for spelling in [format!("urn:uuid:{}", alice.as_str()), alice.as_str().replace('-', "")] {
+        let page = world.at_consent(spelling.parse().unwrap(), None, false).await;
+        let shown = world.get(&page).await.body;
+        assert!(shown.contains(&spelling) && !shown.contains(ALICE), "{shown}");
+        let fields = [("grant_scope", "email"), ("grant_scope", "profile"), ("decision", "accept")];
+        let consent = world.consented(&world.fill_in(&page, &fields).await).await;
+        assert_eq!(json!(consent.id_token), json!({}), "{spelling}");
+    }
+}
+
 #[tokio::test]
 async fn an_address_is_no_name_for_a_client_that_may_not_know_it() {
     let world = World::new().await;

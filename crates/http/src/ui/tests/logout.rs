@@ -41,6 +41,16 @@ async fn a_person_signs_out_or_stays() {
 }
 
 #[tokio::test]
+async fn another_spelling_of_the_id_of_a_person_is_not_told_the_address() {
+    let world = World::new().await;
+    let spelling = format!("urn:uuid:{}", world.register_alice().await);
+    let (page, session) = world.at_logout_of_session(spelling.parse().unwrap()).await;
+    let shown = world.get_with(&page, &session).await;
+    assert_eq!(shown.status, StatusCode::OK);
+    assert!(!shown.body.contains(ALICE), "{}", shown.body);
+}
+
+#[tokio::test]
 async fn another_browser_cannot_sign_a_person_out() {
     let world = World::new().await;
     let page = world.at_logout("somebody".parse().unwrap()).await;
