@@ -47,6 +47,8 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let challenge = challenge(&fields, "consent_challenge")?;
     let answer = ui.flows.consent(challenge).await?;
+    // Accepting makes a sealed value, which may have to be parked: not for everybody who found the address.
+    visit.check_binding(&answer.flow.request, &answer)?;
     if answer.flow.skip {
         // A remembered decision was about scopes: who was not asked about a claim has not allowed it.
         let allowed = if answer.client.skip_consent {
@@ -58,7 +60,6 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
         let next = accept(ui, challenge, &answer.flow, (everything, false)).await?;
         return Ok(redirect(StatusCode::SEE_OTHER, &next));
     }
-    visit.check_binding(&answer.flow.request, &answer)?;
     form(ui, (visit, challenge), &answer, (StatusCode::OK, None)).await
 }
 

@@ -83,6 +83,23 @@ async fn who_makes_the_token_of_a_form_does_nothing_in_a_flow_of_another_browser
     }
 }
 
+/// Nobody is asked, and what is sealed may be parked all the same.
+#[tokio::test]
+async fn a_consent_that_is_skipped_is_accepted_in_the_browser_that_it_is_of_alone() {
+    let world = World::new().await;
+    let page = world.at_consent("somebody".parse().unwrap(), None, true).await;
+    let open = || Request::get(&page).body(Body::empty()).unwrap();
+    let stranger = BindingKey::generate(&OsRng);
+    for refused in [world.send_without_cookie(open()).await, world.send_with_keys(open(), &[&stranger]).await]
+    {
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{}", refused.body);
+        assert!(refused.body.contains("It began in another browser"), "{}", refused.body);
+        assert!(refused.header("location").is_empty() && refused.header("refresh").is_empty());
+    }
+    let own = world.send_with_keys(open(), &[&stranger, &world.key]).await;
+    assert!(!own.sent_with("consent_verifier").is_empty());
+}
+
 /// A login elsewhere puts a new key before the old ones.
 #[tokio::test]
 async fn a_form_is_taken_in_a_tab_from_before_a_login_and_after_the_back_button() {
