@@ -29,6 +29,9 @@ pub struct LinkKeys {
     /// The longest life of an access token, in seconds: for so long revocations are told. A server of an earlier release does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_access_token: Option<u32>,
+    /// The same of a token of the identity API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_person_token: Option<u32>,
 }
 
 /// A token that is asked about.

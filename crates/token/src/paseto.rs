@@ -4,7 +4,7 @@
 
 use jiff::Timestamp as Rfc3339;
 use serde::{Deserialize, Serialize};
-use sluice_primitives::{IdentityId, SessionId, Timestamp};
+use sluice_primitives::{IdentityId, Lifetime, SessionId, Timestamp};
 use uuid::Uuid;
 
 use crate::sealed::NotAToken;
@@ -37,6 +37,16 @@ pub struct PersonTokenClaims {
     pub amr: Vec<String>,
     /// How well.
     pub acr: String,
+}
+
+impl PersonTokenClaims {
+    /// The same of a token that ends so long after it was issued at the latest, whatever was meant then: that its session ended is
+    /// remembered for no longer.
+    #[must_use]
+    pub fn ending_within(mut self, longest: Lifetime) -> Self {
+        self.expires_at = self.expires_at.min(self.issued_at + longest);
+        self
+    }
 }
 
 /// The payload. PASETO registers times as RFC 3339 text.
@@ -122,6 +132,15 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         assert_eq!(read(&write(&claims()).unwrap()).unwrap(), claims());
+    }
+
+    #[test]
+    fn a_token_ends_so_long_after_it_was_issued_at_the_latest() {
+        let (issued_at, expires_at) = (claims().issued_at, claims().expires_at);
+        assert_eq!(claims().ending_within(Lifetime::minutes(9)).expires_at, issued_at + Lifetime::minutes(9));
+        for longer in [Lifetime::minutes(11), Lifetime::FOREVER] {
+            assert_eq!(claims().ending_within(longer).expires_at, expires_at);
+        }
     }
 
     #[test]

@@ -190,6 +190,8 @@ pub(super) struct Keys {
     pub(super) verified: AtomicU32,
     /// The longest life of an access token.
     pub(super) longest: Mutex<Lifetime>,
+    /// The same of a token of the identity API.
+    pub(super) longest_of_persons: Mutex<Lifetime>,
 }
 
 impl OwnKeys for Keys {
@@ -211,6 +213,10 @@ impl OwnKeys for Keys {
 
     fn longest_access_token(&self) -> Lifetime {
         *self.longest.lock()
+    }
+
+    fn longest_person_token(&self) -> Lifetime {
+        *self.longest_of_persons.lock()
     }
 }
 
@@ -296,6 +302,7 @@ impl World {
             generation: AtomicU64::new(0),
             verified: AtomicU32::new(0),
             longest: Mutex::new(Lifetime::FOREVER),
+            longest_of_persons: Mutex::new(Lifetime::FOREVER),
         });
         let revocations = Arc::new(RevocationSet::default());
         let age = Arc::new(Age(AtomicI64::new(0)));

@@ -28,6 +28,9 @@ pub trait OwnKeys: Send + Sync {
 
     /// The longest life of an access token, whatever it says: what was revoked is told for no longer.
     fn longest_access_token(&self) -> Lifetime;
+
+    /// The same of a token of the identity API.
+    fn longest_person_token(&self) -> Lifetime;
 }
 
 /// Tells how old the knowledge of revocations is.
@@ -142,6 +145,7 @@ impl LocalValidator {
             (claims.issuer == issuer).then_some(claims)
         };
         let claims = person().ok_or(TokenFault::NotAuthentic)?;
+        let claims = claims.ending_within(self.parts.keys.longest_person_token());
         let claims = PersonClaims::try_from(claims).map_err(|_| TokenFault::NotAuthentic)?;
         Ok(Arc::new(Caller::Person(Box::new(claims))))
     }

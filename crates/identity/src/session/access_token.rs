@@ -67,7 +67,8 @@ pub(super) fn issue(
     keys.sign(&paseto::write(&claims).map_err(|_| NoSigningKey)?)
 }
 
-/// Who calls with an access token of this server, and until when it holds; whether it was revoked is not looked at.
+/// Who calls with an access token of this server, and until when it holds; whether it was revoked is not looked at. Whatever it says,
+/// it holds for no longer than one that is issued now: that its session ended is remembered for no longer.
 pub(super) fn read(
     token: &str,
     terms: &SessionTerms,
@@ -76,7 +77,7 @@ pub(super) fn read(
     if token.len() > MAX_TOKEN {
         return None;
     }
-    let claims = paseto::read(&keys.verify(token)?).ok()?;
+    let claims = paseto::read(&keys.verify(token)?).ok()?.ending_within(terms.lifetimes.access_token);
     if claims.issuer != terms.issuer || claims.audience != terms.audience() {
         return None;
     }

@@ -13,7 +13,7 @@ use crate::identity::changing::change_latest;
 use crate::identity::{Changed, EndsSessions, Identity, IdentityChange};
 
 /// By how much the clocks of two nodes may differ: markers are kept for so much longer than the tokens they end.
-const CLOCK_SKEW: Lifetime = Lifetime::minutes(1);
+const CLOCK_SKEW: Lifetime = Lifetime::minutes(5);
 
 impl SessionService {
     /// Ends the session of a refresh token, whichever generation it is of. What is none ends nothing.

@@ -1,5 +1,8 @@
 //! Sessions from their beginning to their end.
 
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
 use sluice_identity::IdentityError;
 use sluice_identity::config::SessionConfig;
 use sluice_identity::identity::{Changed, IdentityChange, IdentityDirectory};
@@ -42,6 +45,46 @@ async fn an_access_token_does_not_outlive_its_session() {
     assert_eq!(holds(&first), Err(Unauthenticated::Expired));
     let outcome = sessions.refresh(next.refresh_token.expose()).await.unwrap();
     assert!(matches!(outcome, RefreshOutcome::Refused), "{outcome:?}");
+}
+
+/// Another node on the same store, whose access tokens live for so long.
+fn node_with(services: &Services, access_token: Lifetime) -> SessionService {
+    let lifetimes = SessionConfig { access_token, ..SessionConfig::default() };
+    let terms = SessionTerms { lifetimes, ..services.sessions.terms.clone() };
+    SessionService { terms, revocations: Arc::default(), ..SessionService::clone(&services.sessions) }
+}
+
+#[tokio::test]
+async fn an_access_token_that_was_issued_for_longer_is_over_when_the_end_of_its_session_is_forgotten() {
+    let (services, alice, _) = Services::with_alice().await;
+    let before = node_with(&services, Lifetime::hours(1));
+    let after = node_with(&services, Lifetime::minutes(5));
+    let pair = before.begin(&alice, vec!["pwd".to_owned()], "test/1.0", network()).await.unwrap();
+    assert_eq!(pair.expires_in, Lifetime::hours(1));
+    let outcome = || after.authenticate(pair.access_token.expose()).map(|caller| caller.session);
+    assert_eq!(outcome(), Ok(pair.session));
+    services.clock.advance(Lifetime::minutes(1));
+    assert!(after.end(alice.id, pair.session).await.unwrap());
+    assert_eq!(outcome(), Err(Unauthenticated::Revoked));
+    let much_later = Instant::now() + Duration::from_hours(24);
+    for minute in 2..70 {
+        services.clock.advance(Lifetime::minutes(1));
+        after.revocations.forget_expired(services.clock.now(), much_later);
+        assert!(outcome().is_err(), "minute {minute}");
+    }
+    assert_eq!(after.revocations.len(), 0);
+    assert_eq!(outcome(), Err(Unauthenticated::Expired));
+}
+
+#[tokio::test]
+async fn the_end_of_a_session_is_remembered_for_longer_than_clocks_differ() {
+    let (services, alice, pair) = Services::with_alice().await;
+    let ended_at = services.clock.now();
+    assert!(services.sessions.end(alice.id, pair.session).await.unwrap());
+    let feed: &dyn sluice_token::Feed = &*services.store;
+    let markers = feed.read(&sluice_token::FeedPosition::default()).await.unwrap().markers;
+    let until = ended_at + Lifetime::minutes(15) + Lifetime::minutes(5);
+    assert_eq!(markers.iter().map(|marker| marker.expires_at).collect::<Vec<_>>(), [until]);
 }
 
 #[tokio::test]

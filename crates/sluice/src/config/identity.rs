@@ -78,7 +78,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::own(
         "session.access_token",
         Kind::Duration,
-        "How long the access tokens of sessions are valid, if their session does not end before; at most 744h.",
+        "How long the access tokens of sessions are valid, if their session does not end before; at most 744h. The same \
+         on all nodes. Lowered, it ends tokens that were issued for longer; to raise it, stop all nodes first.",
     )
     .with_default("15m"),
     Key::own("session.idle", Kind::Duration, "How long a session lasts that is not refreshed.").with_default("720h"),

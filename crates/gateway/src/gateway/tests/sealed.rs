@@ -35,6 +35,10 @@ impl OwnKeys for NoKeys {
     fn longest_access_token(&self) -> Lifetime {
         Lifetime::FOREVER
     }
+
+    fn longest_person_token(&self) -> Lifetime {
+        Lifetime::FOREVER
+    }
 }
 
 /// Heard just now.

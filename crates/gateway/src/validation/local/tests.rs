@@ -65,6 +65,17 @@ async fn a_token_that_was_issued_for_longer_than_any_may_live_now_ends_with_thos
 }
 
 #[tokio::test]
+async fn a_token_of_a_person_that_was_issued_for_longer_than_they_live_now_ends_with_those() {
+    let world = World::new(&[]);
+    *world.keys.longest.lock() = Lifetime::minutes(1);
+    *world.keys.longest_of_persons.lock() = Lifetime::minutes(5);
+    let token = world.paseto("https://id.example");
+    assert_eq!(world.validate(&[], &token).await.unwrap().expires_at(), START + Lifetime::minutes(5));
+    world.clock.advance(Lifetime::minutes(5));
+    assert_eq!(world.validate(&[], &token).await, Err(TokenFault::Expired));
+}
+
+#[tokio::test]
 async fn what_is_forged_or_for_something_else_is_not_authentic() {
     let world = World::new(&[]);
     let jwt = world.jwt(&claims());

@@ -44,6 +44,7 @@ struct Keys {
     network: NetworkId,
     issuer: String,
     longest_access_token: Lifetime,
+    longest_person_token: Lifetime,
 }
 
 /// The document cannot be used.
@@ -67,6 +68,7 @@ impl Keys {
             network,
             issuer: document.issuer.clone(),
             longest_access_token: document.longest_access_token.map_or(Lifetime::FOREVER, Lifetime::secs),
+            longest_person_token: document.longest_person_token.map_or(Lifetime::FOREVER, Lifetime::secs),
         };
         Ok((keys, sealer(network, &document.sealed)))
     }
@@ -124,6 +126,10 @@ impl OwnKeys for LinkedKeys {
 
     fn longest_access_token(&self) -> Lifetime {
         self.current.load().longest_access_token
+    }
+
+    fn longest_person_token(&self) -> Lifetime {
+        self.current.load().longest_person_token
     }
 }
 
@@ -248,6 +254,7 @@ mod tests {
             jwks: to_raw_value(&serde_json::json!({ "keys": [] })).unwrap(),
             persons: Vec::new(),
             longest_access_token: None,
+            longest_person_token: None,
         }
     }
 
@@ -273,12 +280,17 @@ mod tests {
     #[test]
     fn what_the_server_says_of_the_longest_life_of_a_token_is_in_force_from_then_on() {
         let keys = LinkedKeys::of(&document(&[b"old"])).unwrap();
-        assert!(keys.longest_access_token().is_forever(), "an earlier release");
+        let spans = || (keys.longest_access_token(), keys.longest_person_token());
+        assert_eq!(spans(), (Lifetime::FOREVER, Lifetime::FOREVER), "an earlier release");
         let before = keys.generation();
         let told = LinkKeys { longest_access_token: Some(3_600), ..document(&[b"old"]) };
         keys.replace(&told).unwrap();
-        assert_eq!(keys.longest_access_token(), Lifetime::hours(1));
+        assert_eq!(spans(), (Lifetime::hours(1), Lifetime::FOREVER));
         assert!(keys.generation() > before, "what is remembered of tokens is asked anew");
+        let before = keys.generation();
+        keys.replace(&LinkKeys { longest_person_token: Some(900), ..told }).unwrap();
+        assert_eq!(spans(), (Lifetime::hours(1), Lifetime::minutes(15)));
+        assert!(keys.generation() > before, "and of people's");
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub(crate) struct RingKeys {
     pub(crate) ring: Arc<KeyRing>,
     pub(crate) persons: Arc<IdentityTokenKeys>,
     pub(crate) longest_access_token: Lifetime,
+    pub(crate) longest_person_token: Lifetime,
 }
 
 impl OwnKeys for RingKeys {
@@ -36,6 +37,10 @@ impl OwnKeys for RingKeys {
 
     fn longest_access_token(&self) -> Lifetime {
         self.longest_access_token
+    }
+
+    fn longest_person_token(&self) -> Lifetime {
+        self.longest_person_token
     }
 }
 

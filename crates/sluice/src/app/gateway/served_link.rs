@@ -25,6 +25,7 @@ pub(crate) struct ServedKeys {
     /// Whether gateways open sealed tokens themselves.
     pub(crate) gives_sealing_key: bool,
     pub(crate) longest_access_token: Lifetime,
+    pub(crate) longest_person_token: Lifetime,
 }
 
 /// The link's side of a node.
@@ -51,6 +52,7 @@ impl ServedKeys {
             jwks: RawValue::from_string(self.ring.signing_jwks().to_string()).unwrap_or_else(|_| empty()),
             persons: self.persons.public(),
             longest_access_token: u32::try_from(self.longest_access_token.as_secs()).ok(),
+            longest_person_token: u32::try_from(self.longest_person_token.as_secs()).ok(),
         }
     }
 }

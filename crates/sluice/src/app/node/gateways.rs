@@ -37,6 +37,7 @@ impl Node {
             ring: Arc::clone(&services.ring),
             persons: Arc::clone(&services.identity_tokens),
             longest_access_token: services.config.lifetimes.longest_access_token,
+            longest_person_token: services.people.sessions.terms.lifetimes.access_token,
         };
         let known = Known {
             sealer: &services.sealer,
@@ -70,6 +71,7 @@ impl Node {
                 persons: Arc::clone(&services.identity_tokens),
                 gives_sealing_key: settings.link.gives_sealing_key,
                 longest_access_token: services.config.lifetimes.longest_access_token,
+                longest_person_token: services.people.sessions.terms.lifetimes.access_token,
             },
             reader: Arc::clone(&services.reader),
             sessions: Arc::clone(&services.people.sessions),
