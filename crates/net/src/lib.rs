@@ -3,14 +3,15 @@
 //! [`listen`]: sockets, connections and their end. [`tls`]: certificates, also renewed ones. [`client_address`]: who
 //! is asking, behind proxies. [`client_certificate`](mod@client_certificate): which certificate the client proved to
 //! hold, behind proxies too. [`tls_termination`]: whether plain http may be believed to have been https.
-//! [`fetch`]: the one guarded HTTP client. [`smtp`]: mail, handed to its server. [`LimitClock`]: what rate limiters tell
-//! the time by.
+//! [`MAX_HEADER_LINES`]: how many lines of headers a request may have. [`fetch`]: the one guarded HTTP client. [`smtp`]: mail, handed to
+//! its server. [`LimitClock`]: what rate limiters tell the time by.
 //!
 //! Nothing here knows a route: whose requests these are is the business of `http` and `gateway`.
 
 pub mod client_address;
 pub mod client_certificate;
 pub mod fetch;
+mod header_lines;
 mod limit_clock;
 pub mod listen;
 mod quoted_list;
@@ -24,6 +25,7 @@ pub use client_certificate::{
     ForwardedCertificatePolicy, UnreadableCertificate, client_certificate,
 };
 pub use fetch::{FetchError, FetchLimits, FetchPolicy, Fetched, Fetcher, UrlPattern};
+pub use header_lines::{MAX_HEADER_LINES, has_too_many_lines};
 pub use limit_clock::{LimitClock, LimitMoment};
 pub use listen::{
     BindAddress, ConnectionFacts, DetachedListener, Drained, Limits, Linger, ListenError, Listener,

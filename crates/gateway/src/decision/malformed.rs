@@ -10,6 +10,9 @@ use super::body::DecisionBody;
 /// What is wrong with a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Malformed {
+    /// It has more lines of headers than a request may have.
+    #[error("the request has too many header lines")]
+    Lines,
     /// The proxy must send this header.
     #[error("the header {0} is missing")]
     Missing(&'static str),
@@ -39,6 +42,7 @@ pub(super) enum Malformed {
 impl Malformed {
     const fn status(self) -> StatusCode {
         match self {
+            Self::Lines => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::Missing(_) | Self::Repeated(_) | Self::Unreadable(_) | Self::Certificate => {
                 StatusCode::BAD_REQUEST
             }

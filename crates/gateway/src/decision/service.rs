@@ -12,8 +12,8 @@ use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
 use http_body_util::BodyExt;
-use sluice_net::PeerAddress;
 use sluice_net::listen::BoxError;
+use sluice_net::{PeerAddress, has_too_many_lines};
 use tower::Service;
 
 use super::body::DecisionBody;
@@ -53,6 +53,9 @@ impl<J: Judge> DecisionService<J> {
         B::Error: Into<BoxError>,
     {
         let (question, body) = request.into_parts();
+        if has_too_many_lines(&question.headers) {
+            return DecisionFuture::ready(Malformed::Lines.response());
+        }
         let Some(endpoint) = self.decisions.endpoint(question.uri.path()) else {
             return DecisionFuture::ready(Malformed::NoSuchDecision.response());
         };

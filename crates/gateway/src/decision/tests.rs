@@ -5,14 +5,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::stream::unfold;
+use futures_util::FutureExt;
+use futures_util::stream::{pending, unfold};
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
-use sluice_net::{CertificateHeader, ForwardedCertificatePolicy, PeerAddress};
+use sluice_net::{CertificateHeader, ForwardedCertificatePolicy, MAX_HEADER_LINES, PeerAddress};
 use sluice_primitives::Timestamp;
 use tokio::sync::mpsc;
 use tower::Service;
@@ -474,6 +475,23 @@ async fn a_body_that_a_proxy_cannot_keep_back_is_read_before_the_answer() {
     }
     drop(sender);
     assert_eq!(answering.await.unwrap().unwrap().status(), StatusCode::OK);
+}
+
+/// Not even its body is waited for: what is not read holds the list.
+#[tokio::test]
+async fn a_question_of_too_many_header_lines_is_refused_at_once() {
+    for path in
+        ["/oauth/token_validation", "/oauth/ext_authz/orders", "/envoy.service.auth.v3.Authorization/Check"]
+    {
+        let (service, judge) = service(false);
+        let headers = vec![("cookie", "a=1"); MAX_HEADER_LINES + 1];
+        let body = StreamBody::new(pending::<Result<Frame<Bytes>, Infallible>>());
+        let question = question(LOCAL, path, &headers).map(|_| body);
+        let response = service.answer(LOCAL.parse().unwrap(), question).now_or_never().unwrap().unwrap();
+        assert_eq!(response.status(), StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "{path}");
+        assert_eq!(header(&response, "content-type"), Some("application/problem+json"));
+        assert!(judge.seen.lock().is_empty());
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// What a listener grants its clients. A request with more than 100 headers is refused over HTTP/1.1 in any case.
+/// What a listener grants its clients. A request with more than 100 headers is refused over HTTP/1.1 in any case; over HTTP/2 the service
+/// refuses those with too many ([`has_too_many_lines`](crate::has_too_many_lines)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Connections served at once, by all cores of an address together; more wait in the kernel's backlog, but for one of
@@ -22,7 +23,7 @@ pub struct Limits {
     pub pong_timeout: Duration,
     /// The most bytes of a request head. Default: 64 KiB, at least 8 KiB.
     pub max_header_bytes: u32,
-    /// Requests served at once on one HTTP/2 connection. Default: 256.
+    /// Requests served at once on one HTTP/2 connection. Default: 128.
     pub max_concurrent_streams: u32,
     /// How long requests may still take after a shutdown began. Default: 30 s.
     pub drain_grace: Duration,
@@ -61,7 +62,7 @@ impl Default for Limits {
             keep_alive_timeout: Duration::from_secs(75),
             pong_timeout: Duration::from_mins(1),
             max_header_bytes: 64 * 1024,
-            max_concurrent_streams: 256,
+            max_concurrent_streams: 128,
             drain_grace: Duration::from_secs(30),
             linger: Linger::default(),
             half_closed_timeout: Duration::from_secs(1),

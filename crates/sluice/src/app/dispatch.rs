@@ -20,9 +20,9 @@ use http_body::Body as HttpBody;
 use ipnet::IpNet;
 use pin_project_lite::pin_project;
 use sluice_http::{Answering as BusyAnswer, BusyRoute, Routes, Spelling};
-use sluice_net::{NotTerminated, PeerAddress, Transport, is_tls_terminated};
+use sluice_net::{NotTerminated, PeerAddress, Transport, has_too_many_lines, is_tls_terminated};
 use tower::{Layer, Service};
-use tracing::warn;
+use tracing::{info, warn};
 
 use crate::observability::{Answering, RequestLog, RequestLogLayer};
 
@@ -33,6 +33,8 @@ const METRICS: [&str; 2] = ["/admin/metrics/prometheus", "/metrics/prometheus"];
 /// What is answered to plain http, in the form of Hydra's errors.
 const OVER_TLS_ONLY: &str =
     r#"{"error":"Bad Gateway","error_description":"This port is reached over TLS only."}"#;
+/// The same to a request with more lines of headers than it may have.
+const TOO_MANY_LINES: &str = r#"{"error":"Request Header Fields Too Large","error_description":"The request has too many header lines."}"#;
 
 /// The service of a listener. A clone is a count of holders.
 #[derive(Clone)]
@@ -47,11 +49,20 @@ struct Shared {
     /// Whose word about TLS counts; `None`: plain http is what was asked for.
     terminated_at: Option<Arc<[IpNet]>>,
     /// How those are logged that are refused before any route; `None`: requests of this listener have no line.
-    refusals: Option<RequestLog<TlsOnly>>,
+    refusals: Option<RequestLog<Unreached>>,
 }
 
-/// Stands for the routes that a request over plain http is kept from.
-struct TlsOnly;
+/// Stands for the routes that a refused request is kept from.
+struct Unreached;
+
+/// Why a request reaches no route.
+#[derive(Clone, Copy)]
+enum Refusal {
+    /// It came over plain http, where TLS is spoken.
+    PlainHttp(NotTerminated),
+    /// It has more lines of headers than it may have.
+    TooManyLines,
+}
 
 type Busy = RequestLog<BusyRoute>;
 type Paths = HashMap<Box<str>, Vec<Busy>>;
@@ -76,7 +87,7 @@ impl Dispatch {
         };
         let (busy, below) = by_path(busy, log);
         let rest = rest.layer(log.clone());
-        let refusals = Some(log.layer(TlsOnly));
+        let refusals = Some(log.layer(Unreached));
         Self(Arc::new(Shared { busy, below, rest, spelling, terminated_at, refusals }))
     }
 }
@@ -106,7 +117,7 @@ impl Shared {
         found.iter().find(of_method).filter(|busy| busy.inner().admits(request.uri(), request.headers()))
     }
 
-    /// Why a request is not answered: plain http is, only for a proxy that ended TLS (Hydra's `allow_termination_from`), and for health
+    /// Why plain http is not answered: it is, only for a proxy that ended TLS (Hydra's `allow_termination_from`), and for health
     /// checks and metrics, which are asked from within.
     fn transport_refusal<B>(&self, request: &Request<B>) -> Option<NotTerminated> {
         let allowed = self.terminated_at.as_ref()?;
@@ -121,12 +132,19 @@ impl Shared {
         }
     }
 
-    fn refuse<B>(&self, request: Request<B>, reason: NotTerminated) -> Dispatched {
+    /// Why a request is not answered, whatever it asks for.
+    fn refusal<B>(&self, request: &Request<B>) -> Option<Refusal> {
+        let too_many = || has_too_many_lines(request.headers()).then_some(Refusal::TooManyLines);
+        self.transport_refusal(request).map(Refusal::PlainHttp).or_else(too_many)
+    }
+
+    /// Answers at once, and holds nothing of the request.
+    fn refuse<B>(&self, request: Request<B>, refusal: Refusal) -> Dispatched {
         let peer = peer(&request);
         let Some(log) = &self.refusals else {
-            return Dispatched::Refused { response: Some(over_tls_only(peer, reason)) };
+            return Dispatched::Refused { response: Some(refusal.response(peer)) };
         };
-        let call = |_: &TlsOnly, _: Request<B>| Done(Box::pin(ready(over_tls_only(peer, reason))));
+        let call = |_: &Unreached, _: Request<B>| Done(Box::pin(ready(refusal.response(peer))));
         Dispatched::Logged { answering: log.answer(request, call) }
     }
 }
@@ -136,10 +154,21 @@ fn peer<B>(request: &Request<B>) -> Option<IpAddr> {
     request.extensions().get::<PeerAddress>().map(|peer| peer.0.ip())
 }
 
-/// The answer to plain http. The line says what a proxy must do differently, or which network is missing from the list.
-fn over_tls_only(peer: Option<IpAddr>, reason: NotTerminated) -> Response {
-    warn!(peer.address = peer.map(display), %reason, "request refused: this port is reached over TLS only");
-    (StatusCode::BAD_GATEWAY, [(CONTENT_TYPE, "application/json")], OVER_TLS_ONLY).into_response()
+impl Refusal {
+    /// The answer. About plain http the line says what a proxy must do differently, or which network is missing from the list.
+    fn response(self, peer: Option<IpAddr>) -> Response {
+        let (status, body) = match self {
+            Self::PlainHttp(reason) => {
+                warn!(peer.address = peer.map(display), %reason, "request refused: this port is reached over TLS only");
+                (StatusCode::BAD_GATEWAY, OVER_TLS_ONLY)
+            }
+            Self::TooManyLines => {
+                info!(peer.address = peer.map(display), "request refused: it has too many header lines");
+                (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, TOO_MANY_LINES)
+            }
+        };
+        (status, [(CONTENT_TYPE, "application/json")], body).into_response()
+    }
 }
 
 impl<B> Service<Request<B>> for Dispatch
@@ -156,8 +185,8 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Dispatched {
-        if let Some(reason) = self.0.transport_refusal(&request) {
-            return self.0.refuse(request, reason);
+        if let Some(refusal) = self.0.refusal(&request) {
+            return self.0.refuse(request, refusal);
         }
         if let Some(usual) = self.0.spelling.usual(request.uri()) {
             *request.uri_mut() = usual;

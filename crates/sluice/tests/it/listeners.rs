@@ -2,9 +2,11 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use sluice_net::MAX_HEADER_LINES;
 use sluice_testkit::{Authorize, Backend, TestSluice, VERIFIER, accept_consent, accept_login};
 
-use crate::answer::{Answer, http};
+use crate::answer::{Answer, http, http_with};
+use crate::process::Site;
 
 const CREDENTIAL: &str = "an-admin-credential-of-some-length";
 
@@ -139,6 +141,26 @@ async fn watchers_are_answered_on_both_listeners() {
         assert_eq!(Answer::to(http().get(listener.join(path).unwrap())).await.status, 404, "{path}");
     }
     sluice.node.stop().await;
+}
+
+/// Over HTTP/1.1 the HTTP library refuses more than 100; over HTTP/2 each stream would hold as many as its client likes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_of_too_many_header_lines_is_refused_and_logged() {
+    let http = http_with(reqwest::ClientBuilder::http2_prior_knowledge);
+    let site = Site::fresh(Backend::Sqlite).await;
+    let process = site.start().await;
+    for (listener, id) in [(&process.public, "lines-1"), (&process.admin, "lines-2")] {
+        let ask = |lines: usize| {
+            let request = http.get(listener.join("/health/alive").unwrap()).header("x-request-id", id);
+            Answer::to((0..lines).fold(request, |request, _| request.header("cookie", "a=1")))
+        };
+        assert_eq!(ask(200).await.status, 200);
+        let refused = ask(MAX_HEADER_LINES + 1).await;
+        assert_eq!((refused.status, refused.header("x-request-id")), (431, id));
+        assert_eq!(refused.json()["error_description"], "The request has too many header lines.");
+        process.logs(&["too many header lines", r#""peer.address":"127.0.0.1""#, id]).await;
+    }
+    process.kill().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

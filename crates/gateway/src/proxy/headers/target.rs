@@ -3,6 +3,7 @@
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version};
+use sluice_net::has_too_many_lines;
 
 use super::hop_by_hop::is_chunked_at_most;
 use crate::route::host::is_host;
@@ -10,6 +11,9 @@ use crate::route::host::is_host;
 /// Why a request goes nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
+    /// More lines of headers than a request may have.
+    #[error("the request has too many header lines")]
+    Lines,
     /// No `Host`, more than one, or one that is no host (RFC 9112 §3.2).
     #[error("the request needs exactly one valid host")]
     Host,
@@ -43,12 +47,14 @@ impl Malformed {
             Self::Host | Self::Target | Self::Length | Self::Certificate => StatusCode::BAD_REQUEST,
             Self::TransferCoding | Self::Connect | Self::Trace => StatusCode::NOT_IMPLEMENTED,
             Self::PlainHttp => StatusCode::BAD_GATEWAY,
+            Self::Lines => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
         }
     }
 
     /// The label of it in metrics and the access log.
     pub const fn reason(self) -> &'static str {
         match self {
+            Self::Lines => "too_many_header_lines",
             Self::Host => "bad_host",
             Self::Target => "bad_target",
             Self::Length => "bad_length",
@@ -71,6 +77,9 @@ impl Malformed {
 /// # Errors
 /// [`Malformed`]: it could be read in more than one way, or not at all.
 pub(in crate::proxy) fn read_target(parts: &mut Parts) -> Result<HeaderValue, Malformed> {
+    if has_too_many_lines(&parts.headers) {
+        return Err(Malformed::Lines);
+    }
     match parts.method {
         Method::CONNECT => return Err(Malformed::Connect),
         Method::TRACE => return Err(Malformed::Trace),
@@ -153,7 +162,9 @@ fn check_form(parts: &Parts) -> Result<(), Malformed> {
 #[cfg(test)]
 mod tests {
     use http::Request;
+    use http::header::COOKIE;
     use http::uri::Authority;
+    use sluice_net::MAX_HEADER_LINES;
 
     use super::*;
 
@@ -168,6 +179,17 @@ mod tests {
     fn the_host_of_an_absolute_target_wins_over_the_header() {
         let request = Request::get("http://one.example/a?b").header(HOST, "two.example");
         assert_eq!(read(request), Ok(("one.example".to_owned(), "/a?b".to_owned())));
+    }
+
+    #[test]
+    fn a_head_of_too_many_lines_is_refused_whatever_it_says() {
+        let request = |lines| {
+            let request = Request::get("/").header(HOST, "a");
+            (1..lines).fold(request, |request, _| request.header(COOKIE, "a=1"))
+        };
+        assert!(read(request(MAX_HEADER_LINES)).is_ok());
+        assert_eq!(read(request(MAX_HEADER_LINES + 1)), Err(Malformed::Lines));
+        assert_eq!(read(request(MAX_HEADER_LINES + 1).method("CONNECT")), Err(Malformed::Lines));
     }
 
     #[test]

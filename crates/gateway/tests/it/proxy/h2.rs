@@ -20,7 +20,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sluice_gateway::proxy::upstream::{PassiveHealth, TlsClient, UpstreamProtocol};
 use sluice_net::{
-    CertificateHeader, ClientTls, ForwardedCertificatePolicy, SelfSigned, client_config, self_signed,
+    CertificateHeader, ClientTls, ForwardedCertificatePolicy, MAX_HEADER_LINES, SelfSigned, client_config,
+    self_signed,
 };
 use sluice_primitives::{Clock, SystemClock};
 use tokio::io::AsyncWriteExt;
@@ -192,6 +193,28 @@ async fn cookies_that_came_apart_over_http_2_reach_an_upstream_over_http_1_in_on
         .unwrap();
     assert_eq!(in_time(client.send_request(request)).await.unwrap().status(), 200);
     assert_eq!(in_time(requests.recv()).await.unwrap().all("cookie"), ["a=1; b=2; c=3; d=4"]);
+}
+
+/// Over HTTP/2 a line may be a byte on the wire, and each stream would hold a whole list for as long as its body takes.
+#[tokio::test]
+async fn a_head_of_too_many_lines_is_refused_before_its_body_came() {
+    let (address, _requests) = Backend::bind().await.recording();
+    let mut world = Setup::to(&[address]).start().await;
+    let with_lines = |request: http::request::Builder, lines: usize| {
+        (0..lines).fold(request, |request, _| request.header("cookie", "a=1"))
+    };
+    let mut client = http2_client(world.connect().await).await;
+    let get = with_lines(Request::get("http://api.example/"), MAX_HEADER_LINES);
+    let answer = in_time(client.send_request(get.body(Empty::<Bytes>::new()).unwrap())).await.unwrap();
+    assert_eq!((answer.status().as_u16(), world.told().await.verdict), (200, "anonymous"));
+    let mut client = http2_client(world.connect().await).await;
+    let post = with_lines(Request::post("http://api.example/orders"), MAX_HEADER_LINES + 1);
+    let open = StreamBody::new(stream::pending::<Result<Frame<Bytes>, Infallible>>());
+    let answer = in_time(client.send_request(post.body(open).unwrap())).await.unwrap();
+    assert_eq!(answer.status(), 431);
+    assert_eq!(answer.headers()["content-type"], "application/problem+json");
+    let told = world.told().await;
+    assert_eq!((told.verdict, told.path.as_str()), ("too_many_header_lines", "/orders"));
 }
 
 #[tokio::test]
