@@ -101,8 +101,10 @@ impl<I> ClientIo<I> {
         self.record.read();
         if self.protocol != Protocol::Http1 {
             self.protocol = self.protocol.after(bytes);
-            if self.protocol == Protocol::Http1 {
-                self.record.begin();
+            match self.protocol {
+                Protocol::Http1 => self.record.begin(),
+                Protocol::Http2 => self.record.read_http2(bytes.len()),
+                Protocol::Unknown(_) => {}
             }
         }
         // Empty lines before a head are none of it (RFC 9112 §2.2).
@@ -122,8 +124,11 @@ impl<I> ClientIo<I> {
 
     /// Notes bytes that went.
     fn note_written(&mut self, written: &Poll<io::Result<usize>>) {
-        if let Poll::Ready(Ok(1..)) = written {
+        if let Poll::Ready(Ok(length @ 1..)) = written {
             self.wrote = true;
+            if self.protocol == Protocol::Http2 {
+                self.record.wrote_http2(*length);
+            }
             // What is answered unasked was no head.
             self.record.begin_after(0);
             if let Stage::HalfClosed(until) = &mut self.stage {

@@ -21,6 +21,10 @@ pub struct Limits {
     /// How long a client over HTTP/2 may take to answer a PING, or is cut. One that reads slowly answers late: what it takes
     /// before is in its kernel, and in this one. Default: 60 s.
     pub pong_timeout: Duration,
+    /// How long a client over HTTP/2 whose connection was told to end may leave open what it was answered: it is cut if it takes less
+    /// than 16 KiB in that time, and nothing is worked on but for it to take. Otherwise one that gives no window, and answers each PING,
+    /// would stay for ever. Default: 2 min, as the kernel waits for one that takes nothing of a connection.
+    pub untaken_timeout: Duration,
     /// The most bytes of a request head. Default: 64 KiB, at least 8 KiB.
     pub max_header_bytes: u32,
     /// Requests served at once on one HTTP/2 connection. Default: 128.
@@ -61,6 +65,7 @@ impl Default for Limits {
             first_request_timeout: Duration::from_secs(10),
             keep_alive_timeout: Duration::from_secs(75),
             pong_timeout: Duration::from_mins(1),
+            untaken_timeout: Duration::from_mins(2),
             max_header_bytes: 64 * 1024,
             max_concurrent_streams: 128,
             drain_grace: Duration::from_secs(30),

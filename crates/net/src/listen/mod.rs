@@ -2,7 +2,7 @@
 //!
 //! [`serve`]: the whole of it. `socket`, `unix_socket`: what is listened on. `limits`: what clients are granted.
 //! `accept`: taking connections. `connection`: one connection, TLS and HTTP. `client_io`: its bytes, and its end, which
-//! `lingering` draws out where answers would be lost. `record`: what is known of it; `counted`: its requests. `supervision`: who
+//! `lingering` draws out where answers would be lost. `record`: what is known of it; `counted`: its requests and their answers. `supervision`: who
 //! has been idle or slow too long, and the drain. `request_facts`: what a request is told about its connection.
 //!
 //! Timeouts of connections are kept by one sweep over all of them instead of a timer each: a request then costs one

@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, Ordering};
 use std::task::{Context, Poll};
 
 use futures_util::task::AtomicWaker;
@@ -40,6 +40,13 @@ pub(crate) struct Record {
     switched: AtomicBool,
     /// Whether it is just being told to drain: what ends meanwhile was idle.
     draining: AtomicBool,
+    /// Whether it speaks HTTP/2.
+    is_http2: AtomicBool,
+    /// Over HTTP/2, how many bytes were written beyond those that were read: what is answered to PINGs and their like is no longer
+    /// than these.
+    taken: AtomicI64,
+    /// Over HTTP/2, how many answers are worked on: they are being made, or their next part is waited for.
+    under_way: AtomicU32,
 }
 
 impl Record {
@@ -103,6 +110,36 @@ impl Record {
     /// Whether what comes is not HTTP.
     pub(crate) fn is_switched(&self) -> bool {
         self.switched.load(Ordering::Relaxed)
+    }
+
+    /// Notes that so many bytes came over HTTP/2.
+    pub(crate) fn read_http2(&self, bytes: usize) {
+        self.is_http2.store(true, Ordering::Relaxed);
+        self.taken.fetch_sub(i64::try_from(bytes).unwrap_or(i64::MAX), Ordering::Relaxed);
+    }
+
+    /// Notes that so many bytes went over HTTP/2.
+    pub(crate) fn wrote_http2(&self, bytes: usize) {
+        self.taken.fetch_add(i64::try_from(bytes).unwrap_or(i64::MAX), Ordering::Relaxed);
+    }
+
+    /// Notes that an answer over HTTP/2 is worked on.
+    pub(crate) fn begin_work(&self) {
+        self.under_way.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that it is no longer: it is for its client to take what there is.
+    pub(crate) fn end_work(&self) {
+        self.under_way.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Of a connection that was told to end and waits for its client alone to take what it was answered: how many bytes that has
+    /// taken. Over HTTP/2 only, where a client may take nothing and answer PINGs for ever.
+    pub(crate) fn taken_at_last(&self) -> Option<i64> {
+        let waits_for_client = self.order() >= Order::Drain
+            && self.is_http2.load(Ordering::Relaxed)
+            && self.under_way.load(Ordering::Relaxed) == 0;
+        waits_for_client.then(|| self.taken.load(Ordering::Relaxed))
     }
 
     /// Whether a client may lose an answer if its connection is closed now, since it still sends.

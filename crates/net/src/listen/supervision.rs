@@ -15,6 +15,8 @@ use super::record::{Order, Record};
 
 /// The bounds of the time between two sweeps; a timeout is late by one sweep at most.
 const SWEEP_INTERVAL: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+/// What a client takes of its answers in [`Limits::untaken_timeout`] at least, in bytes.
+const LEAST_TAKEN: i64 = 16 * 1024;
 
 /// All open connections of a listener.
 #[derive(Debug)]
@@ -24,6 +26,7 @@ pub(crate) struct Supervision {
     /// When a connection is cut that was told that its first request is late, and is still there.
     first_request_cut: Duration,
     keep_alive_timeout: Duration,
+    untaken_timeout: Duration,
     open: Mutex<Open>,
 }
 
@@ -42,6 +45,8 @@ struct Entry {
     since: Instant,
     /// Since when the head of a further one is coming.
     head_since: Option<Instant>,
+    /// What the client had taken when it was last seen to take enough, and when that was; `None`: not it alone is waited for.
+    taken: Option<(i64, Instant)>,
 }
 
 impl Entry {
@@ -52,6 +57,20 @@ impl Entry {
             return Duration::ZERO;
         }
         now.saturating_duration_since(*self.head_since.get_or_insert(now))
+    }
+
+    /// How long the client of a connection that was told to end has kept it open by what it does not take.
+    fn left_untaken(&mut self, now: Instant) -> Duration {
+        let Some(taken) = self.record.taken_at_last() else {
+            self.taken = None;
+            return Duration::ZERO;
+        };
+        let (before, since) = *self.taken.get_or_insert((taken, now));
+        if taken - before >= LEAST_TAKEN {
+            self.taken = Some((taken, now));
+            return Duration::ZERO;
+        }
+        now.saturating_duration_since(since)
     }
 }
 
@@ -75,6 +94,7 @@ impl Supervision {
             first_request_timeout: limits.first_request_timeout,
             first_request_cut: limits.first_request_timeout + limits.linger.total,
             keep_alive_timeout: limits.keep_alive_timeout,
+            untaken_timeout: limits.untaken_timeout,
             open: Mutex::default(),
         }
     }
@@ -88,7 +108,13 @@ impl Supervision {
     /// Enters a connection, which begins to drain at once if the listener already does.
     pub(crate) fn enter(&self) -> Membership<'_> {
         let record = Arc::new(Record::default());
-        let entry = Entry { record: record.clone(), requests: 0, since: Instant::now(), head_since: None };
+        let entry = Entry {
+            record: record.clone(),
+            requests: 0,
+            since: Instant::now(),
+            head_since: None,
+            taken: None,
+        };
         let mut open = self.open.lock();
         if open.draining {
             record.give(Order::Drain);
@@ -99,12 +125,16 @@ impl Supervision {
         Membership { supervision: self, number, record }
     }
 
-    /// Ends who has not brought a request, drains who has brought none for long, or has begun one and does not go on.
+    /// Ends who has not brought a request, drains who has brought none for long, or has begun one and does not go on, and ends who
+    /// was drained and does not take what is left.
     pub(crate) fn sweep(&self, now: Instant) {
         for entry in self.open.lock().entries.values_mut() {
             let requests = entry.record.requests();
             let waited = now.saturating_duration_since(entry.since);
             let head_waited = entry.head_waited(now);
+            if entry.left_untaken(now) >= self.untaken_timeout {
+                entry.record.give(Order::Cut);
+            }
             if requests != entry.requests {
                 entry.requests = requests;
                 entry.since = now;
@@ -137,54 +167,4 @@ impl Supervision {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A connection whose last request has been answered, and when that was noticed.
-    fn answered(supervision: &Supervision) -> (Membership<'_>, Instant) {
-        let (member, start) = (supervision.enter(), Instant::now());
-        member.record.count_request(false);
-        supervision.sweep(start);
-        (member, start)
-    }
-
-    #[test]
-    fn a_later_head_has_as_long_as_the_first() {
-        let limits = Limits::default();
-        let supervision = Supervision::new(&limits);
-        let (member, start) = answered(&supervision);
-        member.record.begin_after(1);
-        supervision.sweep(start + Duration::from_secs(1));
-        supervision.sweep(start + limits.first_request_timeout);
-        assert_eq!(member.record.order(), Order::Continue, "it began later");
-        supervision.sweep(start + Duration::from_secs(1) + limits.first_request_timeout);
-        assert_eq!(member.record.order(), Order::Drain);
-    }
-
-    #[test]
-    fn a_head_that_became_a_request_counts_no_longer() {
-        let limits = Limits::default();
-        let supervision = Supervision::new(&limits);
-        let (member, start) = answered(&supervision);
-        member.record.begin_after(1);
-        supervision.sweep(start + Duration::from_secs(1));
-        member.record.count_request(false);
-        member.record.begin_after(2);
-        supervision.sweep(start + Duration::from_secs(9));
-        supervision.sweep(start + Duration::from_secs(12));
-        assert_eq!(member.record.order(), Order::Continue);
-        supervision.sweep(start + Duration::from_secs(22));
-        assert_eq!(member.record.order(), Order::Drain);
-    }
-
-    #[test]
-    fn an_idle_connection_is_kept_longer() {
-        let limits = Limits::default();
-        let supervision = Supervision::new(&limits);
-        let (member, start) = answered(&supervision);
-        supervision.sweep(start + limits.keep_alive_timeout / 2);
-        assert_eq!(member.record.order(), Order::Continue);
-        supervision.sweep(start + limits.keep_alive_timeout);
-        assert_eq!(member.record.order(), Order::Drain);
-    }
-}
+mod tests;

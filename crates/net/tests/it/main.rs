@@ -12,6 +12,7 @@ mod listen;
 mod listen_drain;
 mod listen_ends;
 mod listen_unix;
+mod listen_untaken;
 mod smtp;
 mod smtp_failures;
 mod smtp_stop;

@@ -1,5 +1,8 @@
-//! Answers that are watched from outside. A body is not asked for its next part before its client has room for it, so a
-//! client that takes nothing would hold what the body holds: over HTTP/2 for ever, over HTTP/1.1 beyond the route's time.
+//! Answers that are watched from outside. A body is asked for one part more than its client has room for, so a client that takes
+//! nothing would hold what the body holds: over HTTP/2 for ever, over HTTP/1.1 beyond the route's time.
+//!
+//! What was handed over is the HTTP library's: over HTTP/2 its stream stays until the client has room for it, or the listener ends the
+//! connection (`Limits::untaken_timeout`).
 
 use std::pin::Pin;
 use std::sync::{Arc, Weak};

@@ -1,0 +1,114 @@
+use super::*;
+
+/// A connection whose last request has been answered, and when that was noticed.
+fn answered(supervision: &Supervision) -> (Membership<'_>, Instant) {
+    let (member, start) = (supervision.enter(), Instant::now());
+    member.record.count_request(false);
+    supervision.sweep(start);
+    (member, start)
+}
+
+#[test]
+fn a_later_head_has_as_long_as_the_first() {
+    let limits = Limits::default();
+    let supervision = Supervision::new(&limits);
+    let (member, start) = answered(&supervision);
+    member.record.begin_after(1);
+    supervision.sweep(start + Duration::from_secs(1));
+    supervision.sweep(start + limits.first_request_timeout);
+    assert_eq!(member.record.order(), Order::Continue, "it began later");
+    supervision.sweep(start + Duration::from_secs(1) + limits.first_request_timeout);
+    assert_eq!(member.record.order(), Order::Drain);
+}
+
+#[test]
+fn a_head_that_became_a_request_counts_no_longer() {
+    let limits = Limits::default();
+    let supervision = Supervision::new(&limits);
+    let (member, start) = answered(&supervision);
+    member.record.begin_after(1);
+    supervision.sweep(start + Duration::from_secs(1));
+    member.record.count_request(false);
+    member.record.begin_after(2);
+    supervision.sweep(start + Duration::from_secs(9));
+    supervision.sweep(start + Duration::from_secs(12));
+    assert_eq!(member.record.order(), Order::Continue);
+    supervision.sweep(start + Duration::from_secs(22));
+    assert_eq!(member.record.order(), Order::Drain);
+}
+
+#[test]
+fn an_idle_connection_is_kept_longer() {
+    let limits = Limits::default();
+    let supervision = Supervision::new(&limits);
+    let (member, start) = answered(&supervision);
+    supervision.sweep(start + limits.keep_alive_timeout / 2);
+    assert_eq!(member.record.order(), Order::Continue);
+    supervision.sweep(start + limits.keep_alive_timeout);
+    assert_eq!(member.record.order(), Order::Drain);
+}
+
+/// A connection over HTTP/2 that was told to end.
+fn drained(supervision: &Supervision) -> (Membership<'_>, Instant) {
+    let (member, start) = answered(supervision);
+    member.record.read_http2(1);
+    member.record.give(Order::Drain);
+    supervision.sweep(start);
+    (member, start)
+}
+
+#[test]
+fn a_client_that_was_told_to_end_and_takes_nothing_is_cut() {
+    let limits = Limits::default();
+    let supervision = Supervision::new(&limits);
+    let (member, start) = drained(&supervision);
+    // Its PINGs, and their answers.
+    member.record.read_http2(1 << 20);
+    member.record.wrote_http2(1 << 20);
+    supervision.sweep(start + limits.untaken_timeout - Duration::from_secs(1));
+    assert_eq!(member.record.order(), Order::Drain);
+    supervision.sweep(start + limits.untaken_timeout);
+    assert_eq!(member.record.order(), Order::Cut);
+}
+
+#[test]
+fn a_client_that_was_told_to_end_has_time_to_take_its_answers() {
+    let limits = Limits::default();
+    let supervision = Supervision::new(&limits);
+    let (member, start) = drained(&supervision);
+    let step = limits.untaken_timeout / 2;
+    for sweeps in 1..10 {
+        member.record.wrote_http2(usize::try_from(LEAST_TAKEN / 2).unwrap());
+        supervision.sweep(start + step * sweeps);
+        assert_eq!(member.record.order(), Order::Drain, "{sweeps}");
+    }
+}
+
+#[test]
+fn what_is_worked_on_is_waited_for_however_long_it_takes() {
+    let limits = Limits::default();
+    let supervision = Supervision::new(&limits);
+    let (member, start) = drained(&supervision);
+    member.record.begin_work();
+    supervision.sweep(start + limits.untaken_timeout * 2);
+    assert_eq!(member.record.order(), Order::Drain);
+    member.record.end_work();
+    supervision.sweep(start + limits.untaken_timeout * 3);
+    assert_eq!(member.record.order(), Order::Drain, "from now on it is for the client");
+    supervision.sweep(start + limits.untaken_timeout * 4);
+    assert_eq!(member.record.order(), Order::Cut);
+}
+
+#[test]
+fn who_was_not_told_to_end_or_speaks_http_1_is_not_cut() {
+    let limits = Limits { keep_alive_timeout: Duration::MAX, ..Limits::default() };
+    let supervision = Supervision::new(&limits);
+    let (untold, start) = answered(&supervision);
+    untold.record.read_http2(1);
+    let (http1, _) = answered(&supervision);
+    http1.record.give(Order::Drain);
+    for sweeps in 1..5 {
+        supervision.sweep(start + limits.untaken_timeout * sweeps);
+    }
+    assert_eq!((untold.record.order(), http1.record.order()), (Order::Continue, Order::Drain));
+}
