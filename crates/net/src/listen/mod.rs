@@ -27,6 +27,7 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::Body;
 use hyper::body::Incoming;
+use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -110,30 +111,38 @@ where
         accepting.spawn(acceptor.run(socket, connections.clone()));
     }
     accepting.close();
-    shutdown.run_until_cancelled(sweep(connections.supervision(), &limits)).await;
+    shutdown.run_until_cancelled(sweep(connections.supervision(), &permits, &limits)).await;
     accepting.wait().await;
     drop(socket_file);
-    drain(connections.supervision(), &tasks, &limits).await
+    drain(connections.supervision(), &permits, &tasks, &limits).await
 }
 
-/// Ends who is slow or idle too long, for ever.
-async fn sweep(supervision: &Supervision, limits: &Limits) -> Infallible {
+/// Ends who is slow or idle too long, for ever; sooner where there are no more `permits`.
+async fn sweep(supervision: &Supervision, permits: &Semaphore, limits: &Limits) -> Infallible {
     let mut ticks = interval(Supervision::sweep_interval(limits));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let now = ticks.tick().await;
         supervision.sweep(now);
+        if permits.available_permits() == 0 {
+            supervision.make_room(now);
+        }
     }
 }
 
-async fn drain(supervision: &Supervision, tasks: &TaskTracker, limits: &Limits) -> Drained {
+async fn drain(
+    supervision: &Supervision,
+    permits: &Semaphore,
+    tasks: &TaskTracker,
+    limits: &Limits,
+) -> Drained {
     tasks.close();
     supervision.drain_all();
     // A head that has begun is waited for, so it is still late at its time.
     let ending = async {
         tokio::select! {
             () = tasks.wait() => {}
-            never = sweep(supervision, limits) => match never {},
+            never = sweep(supervision, permits, limits) => match never {},
         }
     };
     if timeout(limits.drain_grace, ending).await.is_ok() {

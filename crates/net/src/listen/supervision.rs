@@ -15,6 +15,10 @@ use super::record::{Order, Record};
 
 /// The bounds of the time between two sweeps; a timeout is late by one sweep at most.
 const SWEEP_INTERVAL: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+/// A connection may go so long without a new request though others wait for its place.
+const LEAST_IDLE: Duration = Duration::from_secs(1);
+/// One of so many connections is asked to make room at a time.
+const ROOM: usize = 16;
 /// What a client takes of its answers in [`Limits::untaken_timeout`] at least, in bytes.
 const LEAST_TAKEN: i64 = 16 * 1024;
 
@@ -50,6 +54,14 @@ struct Entry {
 }
 
 impl Entry {
+    /// Whether it is to make room for others: it was answered, or is being answered, and brings no further request. Who has brought none
+    /// yet has little time as it is.
+    fn may_make_room(&self, now: Instant) -> bool {
+        self.requests > 0
+            && self.record.order() == Order::Continue
+            && now.saturating_duration_since(self.since) >= LEAST_IDLE
+    }
+
     /// How long the head of a further request has been coming.
     fn head_waited(&mut self, now: Instant) -> Duration {
         if !self.record.has_begun_another() {
@@ -149,6 +161,17 @@ impl Supervision {
                 entry.record.give(Order::Drain);
             }
         }
+    }
+
+    /// Asks those to end that have been idle longest: others wait for a place.
+    pub(crate) fn make_room(&self, now: Instant) {
+        let open = self.open.lock();
+        let mut idle: Vec<_> = open.entries.values().filter(|entry| entry.may_make_room(now)).collect();
+        let most = open.entries.len().div_ceil(ROOM);
+        if most < idle.len() {
+            idle.select_nth_unstable_by_key(most, |entry| entry.since);
+        }
+        idle.iter().take(most).for_each(|entry| entry.record.give(Order::Drain));
     }
 
     /// Lets every connection finish what is in flight, those that are still to come too.

@@ -188,3 +188,18 @@ async fn a_connection_beyond_the_limit_waits_until_another_ends() {
     drop(first);
     assert!(answer_until(&mut second, "\r\n\r\n1").await.ends_with("\r\n\r\n1"));
 }
+
+#[tokio::test]
+async fn idle_connections_make_room_for_another() {
+    let server = running(hello(), Limits { max_connections: 4, ..Limits::default() }).await;
+    let mut idle = Vec::new();
+    for _ in 0..4 {
+        let mut stream = server.connect().await;
+        say(&mut stream, GET).await;
+        assert!(answer_until(&mut stream, "hello").await.ends_with("hello"));
+        idle.push(stream);
+    }
+    let mut fifth = server.connect().await;
+    say(&mut fifth, GET).await;
+    assert!(answer_until(&mut fifth, "hello").await.ends_with("hello"));
+}

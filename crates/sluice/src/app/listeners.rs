@@ -24,6 +24,7 @@ pub(crate) struct Port {
     listener: Listener,
     tls: Option<TlsAcceptorHandle>,
     terminated_at: Arc<[IpNet]>,
+    limits: Limits,
 }
 
 impl Port {
@@ -35,7 +36,8 @@ impl Port {
     ) -> Result<Self, StartError> {
         let listener = Listener::bind(&bind_address(&settings.address), NonZeroUsize::MIN).await?;
         let tls = acceptor(&settings.tls, with_self_signed, clock)?;
-        Ok(Self { listener, tls, terminated_at: settings.tls.allow_termination_from.clone().into() })
+        let terminated_at = settings.tls.allow_termination_from.clone().into();
+        Ok(Self { listener, tls, terminated_at, limits: limits(settings) })
     }
 
     /// The same port, which asks its clients for certificates and requires none (RFC 8705).
@@ -73,10 +75,16 @@ impl Port {
         info!(listener = name, %address, tls = self.tls.is_some(), "listening");
         let shutdown = serving.shutdown.clone();
         serving.tasks.spawn(async move {
-            let drained = serve(self.listener, self.tls, service, shutdown, Limits::default()).await;
+            let drained = serve(self.listener, self.tls, service, shutdown, self.limits).await;
             info!(listener = name, cut = drained.cut, "listener closed");
         });
     }
+}
+
+/// What clients of a listener are granted.
+fn limits(settings: &ListenerSettings) -> Limits {
+    let usual = Limits::default();
+    Limits { max_connections: settings.max_connections.unwrap_or(usual.max_connections), ..usual }
 }
 
 /// Where a listener is to be bound.

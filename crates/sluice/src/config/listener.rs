@@ -66,6 +66,8 @@ pub(crate) struct ListenerSettings {
     pub(crate) cors: Option<CorsSettings>,
     /// Whether health checks stay out of the request log. Default: no.
     pub(crate) request_log_skips_health: bool,
+    /// Connections served at once. `None`: as many as a listener serves by default, or as is configured for the gateway.
+    pub(crate) max_connections: Option<usize>,
 }
 
 /// What a listener is bound to.
@@ -89,10 +91,11 @@ impl ListenAddress {
     }
 }
 
-/// Reads the listener below `prefix` (`serve.public`).
+/// Reads the listener below `prefix` (`serve.public`, `serve.admin`).
 pub(super) fn read(reader: &mut Reader<'_>, prefix: &str) -> ListenerSettings {
     let listener = read_without_cors(reader, prefix);
-    ListenerSettings { cors: cors::read(reader, &format!("{prefix}.cors")), ..listener }
+    let max_connections = reader.integer(&format!("{prefix}.max_connections"));
+    ListenerSettings { cors: cors::read(reader, &format!("{prefix}.cors")), max_connections, ..listener }
 }
 
 /// Reads a listener that sends no CORS headers.
@@ -109,6 +112,7 @@ pub(super) fn read_without_request_log(reader: &mut Reader<'_>, prefix: &str) ->
         tls: tls::read(reader, &format!("{prefix}.tls")),
         cors: None,
         request_log_skips_health: false,
+        max_connections: None,
     }
 }
 

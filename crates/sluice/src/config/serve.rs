@@ -18,6 +18,7 @@ const BEARER_TOKEN: &str = "serve.admin.bearer_token";
 const SHORTEST_TOKEN: usize = 16;
 
 const PORT: Kind = Kind::Integer { min: 0, max: 65_535 };
+const CONNECTIONS: Kind = Kind::Integer { min: 1, max: 1_048_576 };
 
 pub(super) const KEYS: &[Key] = &[
     Key::hydra(
@@ -28,6 +29,12 @@ pub(super) const KEYS: &[Key] = &[
     .with_default("0.0.0.0"),
     Key::hydra("public.port", PORT, "The port of the public listener; 0 takes any that is free.")
         .with_default("4444"),
+    Key::own(
+        "public.max_connections",
+        CONNECTIONS,
+        "Connections that the public listener serves at once; more wait.",
+    )
+    .with_default("16384"),
     Key::hydra(
         "admin.host",
         Kind::Host,
@@ -37,6 +44,12 @@ pub(super) const KEYS: &[Key] = &[
     .with_default("127.0.0.1"),
     Key::hydra("admin.port", PORT, "The port of the admin listener; 0 takes any that is free.")
         .with_default("4445"),
+    Key::own(
+        "admin.max_connections",
+        CONNECTIONS,
+        "Connections that the admin listener serves at once; more wait.",
+    )
+    .with_default("16384"),
     Key::own(
         "admin.bearer_token",
         Kind::Secret,

@@ -166,6 +166,14 @@ fn the_environment_alone_can_configure_everything() {
 }
 
 #[test]
+fn each_of_the_two_listeners_has_a_number_of_connections() {
+    let settings = given(MINIMAL).variable("SERVE_PUBLIC_MAX_CONNECTIONS", "7").settings();
+    let (public, admin) = (settings.serve.public, settings.serve.admin.listener);
+    assert_eq!((public.max_connections, admin.max_connections), (Some(7), Some(16_384)));
+    assert_eq!(settings.link.listener.max_connections, None);
+}
+
+#[test]
 fn an_empty_variable_counts_as_not_set() {
     let settings = given(MINIMAL).variable("SERVE_ADMIN_HOST", "").variable("TTL_ID_TOKEN", "").settings();
     assert!(settings.serve.admin.listener.address.is_local());

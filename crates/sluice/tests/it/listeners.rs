@@ -4,6 +4,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sluice_net::MAX_HEADER_LINES;
 use sluice_testkit::{Authorize, Backend, TestSluice, VERIFIER, accept_consent, accept_login};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use url::Url;
 
 use crate::answer::{Answer, http, http_with};
 use crate::process::Site;
@@ -161,6 +164,31 @@ async fn a_request_of_too_many_header_lines_is_refused_and_logged() {
         process.logs(&["too many header lines", r#""peer.address":"127.0.0.1""#, id]).await;
     }
     process.kill().await;
+}
+
+/// A connection that was answered and stays open.
+async fn answered_at(listener: &Url) -> TcpStream {
+    let address = listener.socket_addrs(|| None).unwrap()[0];
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(b"GET /health/alive HTTP/1.1\r\nhost: sluice\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"}") {
+        assert!(stream.read_buf(&mut answer).await.unwrap() > 0, "{}", String::from_utf8_lossy(&answer));
+    }
+    stream
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listener_serves_as_many_connections_as_are_configured() {
+    let settings = [("serve.public.max_connections", "1"), ("serve.admin.max_connections", "1")];
+    let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+    for listener in [&sluice.public, &sluice.admin] {
+        let first = answered_at(listener).await;
+        let _second = answered_at(listener).await;
+        // Nothing is waited for: its end came before the answer to the other.
+        assert_eq!(first.into_std().unwrap().peek(&mut [0]).unwrap(), 0, "the first one made room");
+    }
+    sluice.node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -112,3 +112,26 @@ fn who_was_not_told_to_end_or_speaks_http_1_is_not_cut() {
     }
     assert_eq!((untold.record.order(), http1.record.order()), (Order::Continue, Order::Drain));
 }
+
+#[test]
+fn those_that_were_idle_longest_make_room() {
+    let supervision = Supervision::new(&Limits::default());
+    let begin = Instant::now();
+    let answer = |number| {
+        let member = supervision.enter();
+        member.record.count_request(false);
+        supervision.sweep(begin + Duration::from_millis(number));
+        member
+    };
+    let members: Vec<_> = (0..20).map(answer).collect();
+    let silent = supervision.enter();
+    let told = || members.iter().map(|member| member.record.order() == Order::Drain).collect::<Vec<_>>();
+    supervision.make_room(begin + LEAST_IDLE);
+    assert_eq!(told().iter().filter(|told| **told).count(), 1, "the others have just been answered");
+    for count in [3, 5] {
+        supervision.make_room(begin + LEAST_IDLE * 2);
+        let (first, rest) = (vec![true; count], vec![false; 20 - count]);
+        assert_eq!(told(), [first, rest].concat());
+    }
+    assert_eq!(silent.record.order(), Order::Continue);
+}
