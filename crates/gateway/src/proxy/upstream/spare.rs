@@ -7,6 +7,8 @@ use crate::proxy::body::RequestBody;
 
 /// So many lists are kept for further requests.
 const KEPT: usize = 128;
+/// None with room for more lines than this: one that was made for a long head would keep its memory for as long as its upstream lasts.
+const LINES: usize = 128;
 
 type Headers = Vec<(HeaderName, HeaderValue)>;
 
@@ -54,6 +56,9 @@ impl Spares {
     /// Takes the list of a head that is no longer needed.
     pub(super) fn give_back(&self, spare: Option<Spare>) {
         let Some(Spare { mut headers, .. }) = spare else { return };
+        if headers.capacity() > LINES {
+            return;
+        }
         headers.clear();
         let mut kept = self.0.lock();
         if kept.len() < KEPT {
@@ -79,5 +84,16 @@ mod tests {
             spares.give_back(Some(Spare::of(&request, spares.take())));
         }
         assert!(spares.take().is_empty());
+    }
+
+    #[test]
+    fn the_list_of_a_long_head_is_not_kept() {
+        let spares = Spares::default();
+        for (lines, is_kept) in [(LINES, true), (LINES + 1, false)] {
+            let request = (0..lines).fold(Request::get("/"), |request, _| request.header("cookie", "a"));
+            let request = request.body(RequestBody::Empty).unwrap();
+            spares.give_back(Some(Spare::of(&request, Headers::new())));
+            assert_eq!(spares.take().capacity() > 0, is_kept, "{lines}");
+        }
     }
 }
