@@ -6,7 +6,6 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use quick_cache::sync::Cache;
 use sluice_crypto::digest::sha256;
 use sluice_crypto::jws::MAX_TOKEN;
 use sluice_primitives::{Lifetime, Timestamp};
@@ -14,19 +13,21 @@ use tokio::runtime::Handle;
 
 use super::cache::TokenDigest;
 use super::flights::Flights;
+use super::footprint;
 use super::places::Places;
+use super::remembered::Remembered;
 use super::validator::TokenFault;
 use crate::authn::{Caller, extract};
 
 /// What is said of a token.
 pub(super) type Outcome = Result<Arc<Caller>, TokenFault>;
 
-/// What is asked of one authority. Answers are kept; key: SHA-256 of the whole token; bound: so many as are configured; staleness: as
-/// [`Terms`] say, and never past the end of the token. An authority that does not answer is no answer: nothing of it is kept, and who
-/// finds no place is refused, not kept waiting.
+/// What is asked of one authority. Answers are kept; key: SHA-256 of the whole token; bound: so many ordinary ones as are configured,
+/// one that takes more memory counts for several; staleness: as [`Terms`] say, and never past the end of the token. An authority that
+/// does not answer is no answer: nothing of it is kept, and who finds no place is refused, not kept waiting.
 pub(super) struct Asking {
     terms: Terms,
-    answers: Cache<TokenDigest, Answer>,
+    answers: Remembered<Answer>,
     flights: Flights<TokenDigest, Outcome>,
     places: Places,
     spared: AtomicU64,
@@ -39,7 +40,7 @@ pub(super) struct Terms {
     pub(super) positive: Lifetime,
     /// How long the contrary is.
     pub(super) negative: Lifetime,
-    /// The most answers that are kept.
+    /// The most ordinary answers that are kept.
     pub(super) entries: NonZeroUsize,
     /// The most questions under way.
     pub(super) at_once: usize,
@@ -62,7 +63,7 @@ impl Asking {
     pub(super) fn new(terms: Terms, runtime: Handle) -> Self {
         Self {
             terms,
-            answers: Cache::new(terms.entries.get()),
+            answers: Remembered::room_for(terms.entries),
             flights: Flights::new(runtime),
             places: Places::new(terms.at_once),
             spared: AtomicU64::new(0),
@@ -76,7 +77,7 @@ impl Asking {
 
     /// What was answered a moment ago. An answer of a time that is yet to come, because the clock was set back, is none.
     pub(super) fn known(&self, token: &str, now: Timestamp) -> Option<Outcome> {
-        let answer = self.answers.get(&sha256(token.as_bytes()))?;
+        let answer = self.answers.find(&sha256(token.as_bytes()))?;
         if !(answer.asked_at..answer.until).contains(&now) {
             return None;
         }
@@ -121,7 +122,33 @@ impl Asking {
             ) => asked_at + self.terms.negative,
         };
         if until > asked_at {
-            self.answers.insert(digest, Answer { outcome: outcome.clone(), asked_at, until });
+            let weight = outcome.as_ref().map_or(1, |caller| footprint::weight(caller));
+            self.answers.keep(digest, Answer { outcome: outcome.clone(), asked_at, until }, weight);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::authn::given::bob;
+
+    #[tokio::test]
+    async fn answers_that_say_much_leave_room_for_fewer() {
+        let terms = Terms {
+            positive: Lifetime::minutes(1),
+            negative: Lifetime::ZERO,
+            entries: NonZeroUsize::new(64).unwrap(),
+            at_once: 1,
+        };
+        let asking = Asking::new(terms, Handle::current());
+        let answer: Outcome = Ok(Arc::new(bob(json!({"x": vec![0; 1_000]}))));
+        for number in 0..64 {
+            asking.keep([number; 32], &answer, Timestamp::from_secs(1_000));
+        }
+        let kept = asking.answers.len();
+        assert!((1..32).contains(&kept), "{kept}");
     }
 }

@@ -4,9 +4,10 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use quick_cache::sync::Cache;
 use sluice_primitives::Timestamp;
 
+use super::footprint;
+use super::remembered::Remembered;
 use crate::authn::Caller;
 
 /// SHA-256 of a whole token.
@@ -25,29 +26,30 @@ pub(super) struct Verified {
     pub(super) generation: u64,
 }
 
-/// Tokens whose signature was right. Key: SHA-256 of the whole token. Bound: so many entries as are configured. Staleness:
-/// until the token ends, or the keys of its issuer change or are too old. Nobody empties it: whether a token was revoked or has
-/// expired is asked each time, so a late answer undoes nothing.
+/// Tokens whose signature was right. Key: SHA-256 of the whole token. Bound: so many ordinary ones as are configured; one that takes
+/// more memory counts for several. Staleness: until the token ends, or the keys of its issuer change or are too old. Nobody empties
+/// it: whether a token was revoked or has expired is asked each time, so a late answer undoes nothing.
 pub struct VerdictCache {
-    tokens: Cache<TokenDigest, Verified>,
+    tokens: Remembered<Verified>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
 impl VerdictCache {
-    /// An empty cache for so many tokens.
+    /// An empty cache for so many ordinary tokens.
     pub(super) fn new(entries: NonZeroUsize) -> Self {
-        Self { tokens: Cache::new(entries.get()), hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
+        Self { tokens: Remembered::room_for(entries), hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
     }
 
     /// What is known about a token.
     pub(super) fn find(&self, token: &TokenDigest) -> Option<Verified> {
-        self.tokens.get(token)
+        self.tokens.find(token)
     }
 
     /// Keeps what was found out about a token.
     pub(super) fn keep(&self, token: TokenDigest, verified: Verified) {
-        self.tokens.insert(token, verified);
+        let weight = footprint::weight(&verified.caller);
+        self.tokens.keep(token, verified, weight);
     }
 
     /// Counts a verification that was spared.
@@ -78,5 +80,25 @@ impl VerdictCache {
     /// Whether none are.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::authn::given::{EXPIRY, bob};
+
+    #[test]
+    fn tokens_that_say_much_leave_room_for_fewer() {
+        let cache = VerdictCache::new(NonZeroUsize::new(64).unwrap());
+        let caller = Arc::new(bob(json!({"x": vec![0; 1_000]})));
+        for number in 0..64 {
+            let caller = Arc::clone(&caller);
+            cache.keep([number; 32], Verified { caller, until: EXPIRY, issuer: 1, generation: 1 });
+        }
+        let weight = usize::try_from(footprint::weight(&caller)).unwrap();
+        assert!(weight > 1 && cache.len() * weight <= 64, "{} of {weight}", cache.len());
     }
 }

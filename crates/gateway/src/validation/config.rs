@@ -78,7 +78,7 @@ pub struct IntrospectionConfig {
     pub cache: Duration,
     /// How long the contrary is. Default: 10 s; 0: not at all.
     pub negative_cache: Duration,
-    /// The most tokens whose answers are kept. Default: 100,000.
+    /// The most tokens whose answers are kept, of 4 KiB each; those that say more count for several. Default: 100,000.
     pub cache_entries: NonZeroUsize,
     /// The most questions under way at once; a further one is answered like an authority that is out of reach. Default: 256.
     pub concurrency: NonZeroU32,

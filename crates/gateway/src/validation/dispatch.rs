@@ -38,7 +38,7 @@ pub struct ValidationParts {
     pub runtime: Handle,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// The most signed tokens that are remembered.
+    /// The most signed tokens that are remembered; those that say much count for several.
     pub cache_entries: NonZeroUsize,
 }
 

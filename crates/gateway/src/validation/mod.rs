@@ -1,8 +1,9 @@
 //! Whether a token holds: from memory where it can be, by asking its authority where it must be.
 //!
 //! [`Validation`]: which issuer a token is checked by. `local`: tokens of this installation. `cache`: what was verified once is not
-//! verified again. `jwks`: JWTs of other issuers. `introspection`: opaque tokens of others (RFC 7662). `asking`, `flights`, `places`: questions that
-//! requests share, and how many there are. [`holder`]: tokens bound to a key. [`config`]: what is configured about other issuers.
+//! verified again. `remembered`, `footprint`: within how much memory. `jwks`: JWTs of other issuers. `introspection`: opaque tokens of
+//! others (RFC 7662). `asking`, `flights`, `places`: questions that requests share, and how many there are. [`holder`]: tokens bound to
+//! a key. [`config`]: what is configured about other issuers.
 
 mod asking;
 mod cache;
@@ -12,11 +13,13 @@ mod dispatch;
 #[cfg(test)]
 mod fake;
 mod flights;
+mod footprint;
 pub mod holder;
 mod introspection;
 mod jwks;
 mod local;
 mod places;
+mod remembered;
 mod validator;
 
 pub use cache::VerdictCache;
