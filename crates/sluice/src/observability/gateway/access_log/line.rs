@@ -9,6 +9,11 @@ use sluice_gateway::RequestRecord;
 
 use super::super::super::text_lines;
 
+/// So much of a text is written, in bytes: over HTTP/2 a path that was sent before is a byte on the wire, and would be kilobytes here.
+const LONGEST: usize = 1024;
+/// What stands for the rest of a text that is longer.
+const CUT: char = '…';
+
 /// A JSON object that grows.
 struct Object<'a>(&'a mut Vec<u8>);
 
@@ -50,6 +55,9 @@ pub(super) fn write(line: &mut Vec<u8>, record: &RequestRecord<'_>) {
 
 impl Object<'_> {
     fn text(&mut self, name: &[u8], text: &str) {
+        if text.len() > LONGEST {
+            return self.cut_text(name, text);
+        }
         self.0.extend_from_slice(name);
         if is_plain(text) {
             self.0.push(b'"');
@@ -59,6 +67,14 @@ impl Object<'_> {
             // Memory takes every text.
             let _ = serde_json::to_writer(&mut *self.0, text);
         }
+    }
+
+    #[cold]
+    fn cut_text(&mut self, name: &[u8], text: &str) {
+        let end = text.floor_char_boundary(LONGEST - CUT.len_utf8());
+        let mut cut = text.get(..end).unwrap_or_default().to_owned();
+        cut.push(CUT);
+        self.text(name, &cut);
     }
 
     fn number(&mut self, name: &[u8], number: u64) {
@@ -150,6 +166,18 @@ mod tests {
             "verdict": "caller", "subject": "alice", "client_id": "app", "upstream": "127.0.0.1:80", "fault": "reset",
             "duration_us": 1_500_000, "upstream_us": 1, "retries": 2});
         assert_eq!(written(&all), most);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_where_a_character_ends_and_says_so() {
+        let (path, whole) = (format!("/{}", "ž".repeat(30_000)), "x".repeat(LONGEST));
+        let mut line = Vec::new();
+        write(&mut line, &record(&path, "a"));
+        assert!(line.len() < 2 * LONGEST, "{}", line.len());
+        let line = written(&record(&path, &whole));
+        let cut = line["path"].as_str().unwrap();
+        assert!(cut.len() <= LONGEST && path.starts_with(cut.strip_suffix(CUT).unwrap()), "{cut}");
+        assert_eq!(line["host"], json!(whole));
     }
 
     #[test]
