@@ -80,6 +80,16 @@ fn units_wait_longer_for_their_end_than_what_is_in_flight_may_take() {
     }
 }
 
+/// journald's own limit is some hundreds of lines a second. An interval of 0 does not switch it off for a unit: it is that of journald then.
+#[test]
+fn units_may_log_more_than_anybody_can_cause() {
+    for unit in Unit::all().iter().filter(|unit| unit.value("Type") == Some("exec")) {
+        assert_eq!(unit.value("LogRateLimitIntervalSec"), Some("1s"), "{}", unit.name);
+        let lines: u32 = unit.value("LogRateLimitBurst").unwrap().parse().unwrap();
+        assert!(lines >= 1_000_000, "{}: {lines}", unit.name);
+    }
+}
+
 /// An end by SIGHUP is a clean one for `on-failure`, and a node that nobody stopped would stay down.
 #[test]
 fn units_start_again_however_they_ended_unless_that_cannot_help() {
