@@ -192,6 +192,8 @@ pub(super) struct Keys {
     pub(super) longest: Mutex<Lifetime>,
     /// The same of a token of the identity API.
     pub(super) longest_of_persons: Mutex<Lifetime>,
+    /// How often others were looked for.
+    pub(super) looked_again: AtomicU32,
 }
 
 impl OwnKeys for Keys {
@@ -217,6 +219,10 @@ impl OwnKeys for Keys {
 
     fn longest_person_token(&self) -> Lifetime {
         *self.longest_of_persons.lock()
+    }
+
+    fn look_again(&self) {
+        self.looked_again.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -303,6 +309,7 @@ impl World {
             verified: AtomicU32::new(0),
             longest: Mutex::new(Lifetime::FOREVER),
             longest_of_persons: Mutex::new(Lifetime::FOREVER),
+            looked_again: AtomicU32::new(0),
         });
         let revocations = Arc::new(RevocationSet::default());
         let age = Arc::new(Age(AtomicI64::new(0)));

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use sluice_crypto::jws::VerifiedJws;
-use sluice_crypto::{Purpose, Sealer};
+use sluice_crypto::{OpenError, Purpose, Sealer};
 use sluice_primitives::{Clock, Lifetime, Secret, Timestamp};
+use sluice_token::sealed::NotAToken;
 use sluice_token::{AccessTokenClaims, FeedFollower, RevocationSet, jwt, paseto, sealed};
 use tokio::runtime::Handle;
 
@@ -31,6 +32,10 @@ pub trait OwnKeys: Send + Sync {
 
     /// The same of a token of the identity API.
     fn longest_person_token(&self) -> Lifetime;
+
+    /// A token was there that no key opens: others may have come. Anybody can make such a token up. Where keys never change unheard,
+    /// it says nothing.
+    fn look_again(&self) {}
 }
 
 /// Tells how old the knowledge of revocations is.
@@ -111,7 +116,7 @@ impl LocalValidator {
                 {
                     return self.unopened(authority, question);
                 }
-                (Err(_), _) => return Validated::Now(Err(TokenFault::NotAuthentic)),
+                (Err(error), _) => return Validated::Now(Err(self.not_opened(&error))),
             }
         };
         if let Err(fault) = self.check_claims(&claims, question.now) {
@@ -124,9 +129,18 @@ impl LocalValidator {
     pub(super) fn verify_jwt(&self, token: &str) -> Result<Arc<Caller>, TokenFault> {
         let verified = self.parts.keys.verify_jwt(token).ok_or(TokenFault::NotAuthentic)?;
         let claims = jwt::read(&verified, &self.parts.sealer.load());
-        let claims = claims.map_err(|_| TokenFault::NotAuthentic)?;
+        let claims = claims.map_err(|error| self.not_opened(&error))?;
         let claims = claims.ending_within(self.parts.keys.longest_access_token());
         Ok(Arc::new(Caller::Own(Box::new(claims))))
+    }
+
+    /// What is sealed with a key that is not here may be of a secret that is new. Two secrets may have one key id: then it is just not
+    /// authentic.
+    fn not_opened(&self, error: &NotAToken) -> TokenFault {
+        if matches!(error, NotAToken::Sealed(OpenError::UnknownKey | OpenError::NotAuthentic)) {
+            self.parts.keys.look_again();
+        }
+        TokenFault::NotAuthentic
     }
 
     /// Whether this is what tokens of this installation name as their issuer.

@@ -3,7 +3,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::json;
 use sluice_crypto::jwk::SigningAlgorithm;
-use sluice_crypto::{Purpose, Sealer};
+use sluice_crypto::{Purpose, Sealer, SystemSecret};
 use sluice_primitives::{GrantId, Lifetime, OsRng, SessionId, Timestamp};
 use sluice_token::jwt::HeaderType;
 use sluice_token::{Marker, Target};
@@ -103,6 +103,23 @@ async fn what_is_forged_or_for_something_else_is_not_authentic() {
     ] {
         assert_eq!(world.validate(&[], token).await, Err(TokenFault::NotAuthentic), "{token}");
     }
+}
+
+#[tokio::test]
+async fn what_is_sealed_with_a_key_that_is_not_here_has_others_looked_for() {
+    let world = World::new(&[]);
+    let new = Sealer::new(NETWORK, &[SystemSecret::new(b"a secret that is new".to_vec())]);
+    let old = world.sealer.swap(Arc::new(new));
+    let tokens = [world.sealed(&claims()), world.jwt(&claims())];
+    world.sealer.store(old);
+    for (token, times) in tokens.iter().zip([1, 2]) {
+        assert_eq!(world.validate(&[], token).await, Err(TokenFault::NotAuthentic));
+        assert_eq!(world.keys.looked_again.load(Ordering::SeqCst), times);
+    }
+    for token in ["nobody", "ory_at_nobody", &world.sealed(&claims()), &world.jwt(&claims())] {
+        let _ = world.validate(&[], token).await;
+    }
+    assert_eq!(world.keys.looked_again.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]

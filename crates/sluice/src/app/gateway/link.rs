@@ -16,13 +16,16 @@ use sluice_gateway::{Caller, TokenFault};
 use sluice_primitives::{Lifetime, NetworkId, Secret};
 use sluice_token::link::{LinkKeys, TokenAnswer};
 use sluice_token::{Change, FeedFollower, paseto, sealed};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep, sleep_until};
 use tracing::warn;
 
 /// How often keys are asked for, whether or not the feed spoke of them.
 const KEYS_EVERY: Duration = Duration::from_mins(1);
 /// When they are asked for once more after the feed spoke of them, last pause first.
 const AFTER_A_CHANGE: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(1)];
+/// They are asked for no sooner again because of a token that no key opens.
+const FOR_A_TOKEN: Duration = Duration::from_secs(1);
 /// When they are asked for again after they were not to be had.
 const AFTER_A_FAILURE: Duration = Duration::from_secs(2);
 /// The pause after a feed or keys that could not be had.
@@ -34,6 +37,8 @@ pub(super) struct LinkedKeys {
     /// Opens sealed tokens, and the facts in JWTs; seals the nonces of DPoP proofs.
     pub(super) sealer: Arc<ArcSwap<Sealer>>,
     generation: AtomicU64,
+    /// A token was there that no key opens.
+    missing: Notify,
 }
 
 struct Keys {
@@ -89,6 +94,7 @@ impl LinkedKeys {
             current: ArcSwap::from_pointee(keys),
             sealer: Arc::new(ArcSwap::from_pointee(sealer)),
             generation: AtomicU64::new(1),
+            missing: Notify::new(),
         })
     }
 
@@ -117,7 +123,11 @@ impl OwnKeys for LinkedKeys {
 
     fn verify_paseto(&self, token: &str) -> Option<Vec<u8>> {
         let keys = self.current.load();
-        keys.persons.iter().find_map(|key| key.verify(token, keys.network.as_bytes()).ok())
+        let verified = keys.persons.iter().find_map(|key| key.verify(token, keys.network.as_bytes()).ok());
+        if verified.is_none() {
+            self.look_again();
+        }
+        verified
     }
 
     fn generation(&self) -> u64 {
@@ -131,6 +141,11 @@ impl OwnKeys for LinkedKeys {
     fn longest_person_token(&self) -> Lifetime {
         self.current.load().longest_person_token
     }
+
+    /// Secrets change with a restart of the server, of which no feed tells.
+    fn look_again(&self) {
+        self.missing.notify_one();
+    }
 }
 
 /// Asks for the keys until there are some.
@@ -141,40 +156,54 @@ pub(super) async fn first_keys(client: &LinkClient) -> LinkedKeys {
             Ok(Err(error)) => warn!(error = %chain(&error), "the link is asked again"),
             Err(error) => warn!(error = %chain(&error), "the link is asked again"),
         }
-        tokio::time::sleep(BACK_OFF * 2).await;
+        sleep(BACK_OFF * 2).await;
     }
 }
 
 /// Follows feed and keys, for ever.
 pub(super) async fn follow(client: Arc<LinkClient>, follower: Arc<FeedFollower>, keys: Arc<LinkedKeys>) {
     let (changed, wanted) = watch::channel(0_u64);
-    let hearing = async {
-        loop {
-            match follower.catch_up().await {
-                Ok(changes) => {
-                    if changes.iter().any(|change| matches!(change, Change::Keys(_))) {
-                        changed.send_modify(|times| *times += 1);
-                    }
-                    follower.wait().await;
-                }
-                Err(error) => {
-                    warn!(error = %chain(&error), "revocations were not heard");
-                    tokio::time::sleep(BACK_OFF).await;
-                }
-            }
-        }
-    };
-    tokio::join!(hearing, renew_when_due(&client, &keys, wanted));
+    let link: &LinkClient = &client;
+    let ask = move || link.keys::<LinkKeys>();
+    tokio::join!(hear(&follower, &changed), renew_when_due(ask, &keys, wanted));
 }
 
-/// Asks for keys when the feed says that they changed, and each minute. The server may tell of a change before it has read the keys
-/// again, so after a change it is asked several times; a failure is made up for soon.
-async fn renew_when_due(client: &LinkClient, keys: &LinkedKeys, mut wanted: watch::Receiver<u64>) {
+/// Follows the feed, and tells when keys may have changed: the feed says so, or it was not heard for a while, as while the server starts
+/// again, maybe with other secrets.
+async fn hear(follower: &FeedFollower, changed: &watch::Sender<u64>) {
+    let mut was_unheard = false;
+    loop {
+        match follower.catch_up().await {
+            Ok(changes) => {
+                let is_told = changes.iter().any(|change| matches!(change, Change::Keys(_)));
+                if std::mem::take(&mut was_unheard) || is_told {
+                    changed.send_modify(|times| *times += 1);
+                }
+                follower.wait().await;
+            }
+            Err(error) => {
+                was_unheard = true;
+                warn!(error = %chain(&error), "revocations were not heard");
+                sleep(BACK_OFF).await;
+            }
+        }
+    }
+}
+
+/// Asks for keys when they may have changed, when a token is there that they do not open, and each minute. The server may tell of a change
+/// before it has read the keys again, so after a change it is asked several times; a failure is made up for soon.
+async fn renew_when_due<F: Future<Output = Result<LinkKeys, LinkError>>>(
+    ask: impl Fn() -> F,
+    keys: &LinkedKeys,
+    mut wanted: watch::Receiver<u64>,
+) {
     let mut pauses = Vec::new();
+    let mut asked_at = Instant::now();
     loop {
         let pause = pauses.pop().unwrap_or(KEYS_EVERY);
         tokio::select! {
-            () = tokio::time::sleep(pause) => {}
+            () = sleep(pause) => {}
+            () = missing(keys, asked_at + FOR_A_TOKEN) => {}
             told = wanted.changed() => {
                 if told.is_err() {
                     return;
@@ -182,14 +211,24 @@ async fn renew_when_due(client: &LinkClient, keys: &LinkedKeys, mut wanted: watc
                 pauses = AFTER_A_CHANGE.to_vec();
             }
         }
-        if renew(client, keys).await.is_err() {
+        asked_at = Instant::now();
+        if renew(ask(), keys).await.is_err() {
             pauses.push(AFTER_A_FAILURE);
         }
     }
 }
 
-async fn renew(client: &LinkClient, keys: &LinkedKeys) -> Result<(), LinkError> {
-    let document = client.keys::<LinkKeys>().await.inspect_err(|error| {
+/// Waits for a token that no key opens, and until then at least.
+async fn missing(keys: &LinkedKeys, until: Instant) {
+    sleep_until(until).await;
+    keys.missing.notified().await;
+}
+
+async fn renew(
+    answer: impl Future<Output = Result<LinkKeys, LinkError>>,
+    keys: &LinkedKeys,
+) -> Result<(), LinkError> {
+    let document = answer.await.inspect_err(|error| {
         warn!(error = %chain(error), "the keys stay as they were");
     })?;
     if let Err(error) = keys.replace(&document) {
@@ -232,9 +271,16 @@ fn told(answer: &TokenAnswer) -> Option<Arc<Caller>> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicU32;
+
+    use async_trait::async_trait;
+    use futures_util::FutureExt;
     use serde_json::value::to_raw_value;
+    use sluice_commit::StoreError;
     use sluice_crypto::SystemSecret;
-    use sluice_primitives::OsRng;
+    use sluice_primitives::{OsRng, SystemClock};
+    use sluice_token::{Feed, FeedBatch, FeedPosition};
+    use tokio::time::timeout;
 
     use super::*;
 
@@ -299,5 +345,68 @@ mod tests {
         let sealer = keys.sealer.load();
         assert!(server(&[b"old"]).open(Purpose::DpopNonce, &nonce(&keys)).is_err());
         assert!(!sealer.knows(Purpose::AccessToken) && !sealer.knows(Purpose::RefreshToken));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tokens_that_no_key_opens_have_the_keys_asked_for_once_a_second_at_most() {
+        let keys = LinkedKeys::of(&document(&[b"old"])).unwrap();
+        let asked = AtomicU32::new(0);
+        let ask = || async {
+            asked.fetch_add(1, Ordering::SeqCst);
+            Ok::<_, LinkError>(document(&[b"new", b"old"]))
+        };
+        let (_changed, wanted) = watch::channel(0);
+        let tokens = async {
+            sleep(FOR_A_TOKEN * 10).await;
+            assert_eq!(asked.load(Ordering::SeqCst), 0);
+            for _ in 0..50 {
+                keys.look_again();
+                sleep(FOR_A_TOKEN / 10).await;
+            }
+        };
+        tokio::select! {
+            () = renew_when_due(ask, &keys, wanted) => unreachable!("it goes on"),
+            () = tokens => {}
+        }
+        let asked = asked.load(Ordering::SeqCst);
+        assert!((5..=6).contains(&asked), "{asked}");
+        let new = server(&[b"new"]).seal(Purpose::TokenFacts, b"facts", &OsRng);
+        assert!(keys.sealer.load().open(Purpose::TokenFacts, &new).is_ok());
+    }
+
+    #[test]
+    fn a_token_of_a_person_that_no_key_verifies_has_the_keys_asked_for() {
+        let keys = LinkedKeys::of(&document(&[b"old"])).unwrap();
+        assert_eq!(keys.verify_paseto("v4.public.AAAA"), None);
+        assert!(keys.missing.notified().now_or_never().is_some());
+    }
+
+    /// A feed that cannot be read the second time.
+    #[derive(Default)]
+    struct Away(AtomicU32);
+
+    #[async_trait]
+    impl Feed for Away {
+        async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
+            match self.0.fetch_add(1, Ordering::SeqCst) {
+                1 => Err(StoreError::Busy),
+                _ => Ok(FeedBatch { position: from.clone(), ..FeedBatch::default() }),
+            }
+        }
+
+        async fn wait(&self) {
+            sleep(Duration::from_secs(1)).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn once_a_server_is_heard_again_it_may_have_other_keys() {
+        let follower = FeedFollower::new(Arc::new(Away::default()), Arc::default(), Arc::new(SystemClock));
+        let (changed, mut wanted) = watch::channel(0);
+        tokio::select! {
+            () = hear(&follower, &changed) => unreachable!("it goes on"),
+            told = timeout(KEYS_EVERY, wanted.changed()) => told.unwrap().unwrap(),
+        }
+        assert_eq!(*wanted.borrow(), 1);
     }
 }
