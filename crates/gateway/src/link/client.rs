@@ -21,6 +21,11 @@ const MAX_ANSWER: usize = 256 << 20;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The time for an answer of the feed, which may be large.
 const FEED_PATIENCE: Duration = Duration::from_mins(1);
+/// The time after which that answer begins, beside the wait that was asked for. Who is silent for longer is gone, and another may be there.
+const FEED_BEGINS: Duration = Duration::from_secs(5);
+/// The silence after which it is asked whether anybody is there: the connection ends before the feed is given up, or the next question
+/// would go the same way.
+const SILENCE: Duration = Duration::from_secs(3);
 
 /// Where the link is.
 #[derive(Debug)]
@@ -70,6 +75,7 @@ impl LinkClient {
             allow_private: true,
             max_body_bytes: MAX_ANSWER,
             timeout: PATIENCE,
+            http2_keep_alive: Some(SILENCE),
             extra_ca_file: config.ca_file.clone(),
             ..FetchPolicy::default()
         };
@@ -84,7 +90,7 @@ impl LinkClient {
     /// # Errors
     /// [`LinkError`] if there is no answer.
     pub async fn keys<T: DeserializeOwned>(&self) -> Result<T, LinkError> {
-        self.ask("link/v1/keys", &(), PATIENCE).await
+        self.ask("link/v1/keys", &(), self.limits()).await
     }
 
     /// What the feed has after a position.
@@ -92,7 +98,10 @@ impl LinkClient {
     /// # Errors
     /// [`LinkError`] if there is no answer.
     pub async fn feed(&self, question: &FeedQuestion) -> Result<FeedAnswer, LinkError> {
-        self.ask("link/v1/feed", question, FEED_PATIENCE).await
+        let wait = Duration::from_millis(question.wait_ms);
+        let begins = if wait.is_zero() { PATIENCE } else { wait.saturating_add(FEED_BEGINS) };
+        let limits = FetchLimits { timeout: FEED_PATIENCE, head_timeout: Some(begins), ..self.limits() };
+        self.ask("link/v1/feed", question, limits).await
     }
 
     /// What the authorization server says of a token: for times when the feed is not heard, and for tokens that cannot be opened
@@ -101,18 +110,21 @@ impl LinkClient {
     /// # Errors
     /// [`LinkError`] if there is no answer.
     pub async fn check(&self, token: &str) -> Result<TokenAnswer, LinkError> {
-        self.ask("link/v1/check", &TokenQuestion { token: token.to_owned() }, PATIENCE).await
+        self.ask("link/v1/check", &TokenQuestion { token: token.to_owned() }, self.limits()).await
+    }
+
+    fn limits(&self) -> FetchLimits {
+        FetchLimits { https_only: true, ..self.fetcher.limits() }
     }
 
     async fn ask<T: DeserializeOwned>(
         &self,
         path: &str,
         question: &impl Serialize,
-        patience: Duration,
+        limits: FetchLimits,
     ) -> Result<T, LinkError> {
         let url = self.base.join(path).map_err(|_| LinkError::Unusable("address"))?;
         let headers = HeaderMap::from_iter([(AUTHORIZATION, self.authorization.clone())]);
-        let limits = FetchLimits { timeout: patience, https_only: true, ..self.fetcher.limits() };
         let question = Bytes::from(serde_json::to_vec(question)?);
         let Fetched { status, body, .. } =
             self.fetcher.post_json_with(&url, question, headers, limits).await?;
@@ -127,5 +139,30 @@ impl LinkClient {
 impl fmt::Debug for LinkClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LinkClient").field("base", &self.base.as_str()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_went_silent_is_given_up_while_another_may_still_be_heard_in_time() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let config = LinkConfig {
+            url: format!("http://{}", silent.local_addr().unwrap()).parse().unwrap(),
+            token: Secret::new("a token".to_owned()),
+            ca_file: None,
+        };
+        let client = LinkClient::new(&config).unwrap();
+        let question = FeedQuestion { wait_ms: 2_000, pages: true, ..FeedQuestion::default() };
+        let asked_at = Instant::now();
+        let refused = client.feed(&question).await;
+        assert!(matches!(refused, Err(LinkError::Unreachable(FetchError::TimedOut))), "{refused:?}");
+        // What `gateway.max_feed_age` is by default.
+        assert!(asked_at.elapsed() < Duration::from_secs(10), "{:?}", asked_at.elapsed());
     }
 }

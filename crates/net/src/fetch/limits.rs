@@ -19,6 +19,8 @@ pub struct FetchLimits {
     pub max_redirects: u8,
     /// The time for all of it, redirects and body included.
     pub timeout: Duration,
+    /// The time until an answer begins, of each that a redirect leads to. `None`: all the time that there is.
+    pub head_timeout: Option<Duration>,
 }
 
 impl FetchLimits {
@@ -35,6 +37,7 @@ impl From<&FetchPolicy> for FetchLimits {
             max_bytes: policy.max_body_bytes,
             max_redirects: policy.max_redirects,
             timeout: policy.timeout,
+            head_timeout: None,
         }
     }
 }

@@ -83,9 +83,8 @@ impl Fetcher {
     fn with_lookup(policy: FetchPolicy, lookup: &Arc<dyn Lookup>) -> Result<Self, FetchError> {
         let tls = roots::client_config(policy.extra_ca_file.as_deref())?;
         let resolver = |reach| Resolver { reach, lookup: lookup.clone() };
-        let idle = policy.idle_per_host;
-        let guarded = client(resolver(Reach::PublicOnly), tls.clone(), idle)?;
-        Ok(Self { guarded, open: client(resolver(Reach::Anything), tls, idle)?, policy })
+        let guarded = client(resolver(Reach::PublicOnly), tls.clone(), &policy)?;
+        Ok(Self { guarded, open: client(resolver(Reach::Anything), tls, &policy)?, policy })
     }
 
     /// What the policy grants each call, to be changed for one.
@@ -190,7 +189,7 @@ impl Fetcher {
         let mut redirects_left = limits.redirects();
         loop {
             let request = self.request(Method::GET, &url, limits)?.headers(headers.clone());
-            let response = send(request).await?;
+            let response = send(request, limits).await?;
             let Some(target) = redirect_target(&url, &response)? else {
                 return read(response, limits).await;
             };
@@ -243,11 +242,13 @@ async fn in_time(
 }
 
 async fn answer(request: RequestBuilder, limits: FetchLimits) -> Result<Fetched, FetchError> {
-    read(send(request).await?, limits).await
+    read(send(request, limits).await?, limits).await
 }
 
-async fn send(request: RequestBuilder) -> Result<Response, FetchError> {
-    request.send().await.map_err(FetchError::of)
+async fn send(request: RequestBuilder, limits: FetchLimits) -> Result<Response, FetchError> {
+    let in_time = limits.head_timeout.unwrap_or(limits.timeout);
+    let answered = timeout(in_time, request.send()).await.map_err(|_| FetchError::TimedOut)?;
+    answered.map_err(FetchError::of)
 }
 
 async fn read(response: Response, limits: FetchLimits) -> Result<Fetched, FetchError> {
@@ -261,8 +262,8 @@ async fn read(response: Response, limits: FetchLimits) -> Result<Fetched, FetchE
 
 /// Decompression is turned off by name: another crate could turn it on by a feature, and a small answer would become a
 /// large one.
-fn client(resolver: Resolver, tls: ClientConfig, idle_per_host: usize) -> Result<Client, FetchError> {
-    let client = Client::builder()
+fn client(resolver: Resolver, tls: ClientConfig, policy: &FetchPolicy) -> Result<Client, FetchError> {
+    let mut client = Client::builder()
         .tls_backend_preconfigured(tls)
         .dns_resolver(resolver)
         .redirect(redirect::Policy::none())
@@ -273,8 +274,11 @@ fn client(resolver: Resolver, tls: ClientConfig, idle_per_host: usize) -> Result
         .no_proxy()
         .referer(false)
         .user_agent(USER_AGENT)
-        .pool_max_idle_per_host(idle_per_host)
+        .pool_max_idle_per_host(policy.idle_per_host)
         .pool_idle_timeout(IDLE_FOR);
+    if let Some(silence) = policy.http2_keep_alive {
+        client = client.http2_keep_alive_interval(silence).http2_keep_alive_timeout(silence);
+    }
     client.build().map_err(FetchError::Setup)
 }
 

@@ -28,6 +28,9 @@ pub struct FetchPolicy {
     pub timeout: Duration,
     /// Connections kept open to one host when nobody uses them. Default: 4.
     pub idle_per_host: usize,
+    /// After so long a silence it is asked whether anybody is at the other end of a connection over HTTP/2 on which a call waits, and as long
+    /// is waited for an answer; then the connection goes. Default: nobody asks.
+    pub http2_keep_alive: Option<Duration>,
     /// A PEM file of certificates to trust besides those of the system. Default: none.
     pub extra_ca_file: Option<PathBuf>,
 }
@@ -42,6 +45,7 @@ impl Default for FetchPolicy {
             max_body_bytes: 256 * 1024,
             timeout: Duration::from_secs(5),
             idle_per_host: 4,
+            http2_keep_alive: None,
             extra_ca_file: None,
         }
     }

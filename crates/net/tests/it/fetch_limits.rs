@@ -1,5 +1,6 @@
 //! Limits of single calls, and answers that try to take more.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
@@ -9,7 +10,8 @@ use axum::routing::{any, get};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::{HeaderMap, StatusCode};
-use sluice_net::{FetchError, FetchLimits, FetchPolicy, Fetched, Fetcher, Limits, self_signed};
+use sluice_net::{FetchError, FetchLimits, FetchPolicy, Fetched, Fetcher, Limits, SelfSigned, self_signed};
+use tokio::sync::oneshot;
 use url::Url;
 
 use crate::given::*;
@@ -89,6 +91,58 @@ async fn a_post_has_its_own_time_and_follows_no_redirect() {
     let moved = url(&server, "/moved");
     let answer = in_time(fetcher.post_json(&moved, Bytes::new(), HeaderMap::new())).await.unwrap();
     assert_eq!(answer.status, StatusCode::TEMPORARY_REDIRECT);
+}
+
+#[tokio::test]
+async fn an_answer_may_begin_soon_or_not_at_all_however_long_its_body_may_take() {
+    let server = server().await;
+    let begins = |limits| FetchLimits {
+        timeout: AT_MOST * 2,
+        head_timeout: Some(Duration::from_millis(50)),
+        ..limits
+    };
+    let refused = get_with(&url(&server, "/silent"), begins).await;
+    assert!(matches!(refused, Err(FetchError::TimedOut)), "{refused:?}");
+}
+
+/// Stands still with its whole runtime, as a process does that hangs.
+async fn hung() {
+    loop {
+        std::thread::park();
+    }
+}
+
+/// A server over HTTP/2 that hangs once it is asked.
+async fn hanging(certificate: SelfSigned) -> SocketAddr {
+    let (told, address) = oneshot::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let router = Router::new().route("/", get(hung));
+            let server = running_tls(certificate.acceptor().unwrap(), router, Limits::default()).await;
+            told.send(server.address).unwrap();
+            drop(server.serving.await);
+        });
+    });
+    address.await.unwrap()
+}
+
+#[tokio::test]
+async fn a_connection_at_whose_other_end_nobody_is_ends_long_before_the_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ca.pem");
+    let certificate = self_signed(&["127.0.0.1".into()], now()).unwrap();
+    std::fs::write(&file, &certificate.certificate).unwrap();
+    let policy = FetchPolicy {
+        extra_ca_file: Some(file),
+        allow_private: true,
+        timeout: AT_MOST * 2,
+        http2_keep_alive: Some(Duration::from_millis(50)),
+        ..FetchPolicy::default()
+    };
+    let url = Url::parse(&format!("https://{}/", hanging(certificate).await)).unwrap();
+    let refused = in_time(Fetcher::new(policy).unwrap().get(&url, "*/*")).await;
+    assert!(matches!(refused, Err(FetchError::Transport(_))), "{refused:?}");
 }
 
 #[tokio::test]
