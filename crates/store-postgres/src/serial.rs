@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use sluice_commit::{StoreError, StoreRefusals};
+use sluice_primitives::Clock;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -26,8 +27,27 @@ pub(crate) type Values<'a> = Vec<&'a (dyn ToSql + Sync)>;
 #[derive(Default)]
 pub(crate) struct Transaction<'a> {
     serializable: bool,
-    steps: Vec<(&'static str, Values<'a>)>,
+    steps: Vec<Step<'a>>,
     wakes: bool,
+}
+
+/// A statement and its values.
+struct Step<'a> {
+    sql: &'static str,
+    values: Values<'a>,
+    /// Whether the time of the attempt comes last.
+    is_timed: bool,
+}
+
+impl Step<'_> {
+    /// The values of an attempt at this time, in milliseconds.
+    fn values_at<'s>(&'s self, now: &'s i64) -> Values<'s> {
+        let mut values: Values<'s> = self.values.clone();
+        if self.is_timed {
+            values.push(now);
+        }
+        values
+    }
 }
 
 /// What the statements of a transaction returned.
@@ -51,7 +71,14 @@ impl<'a> Transaction<'a> {
     /// Adds a statement.
     #[must_use]
     pub(crate) fn then(mut self, sql: &'static str, values: Values<'a>) -> Self {
-        self.steps.push((sql, values));
+        self.steps.push(Step { sql, values, is_timed: false });
+        self
+    }
+
+    /// Adds a statement whose last value is the time, in milliseconds, at which it is sent: each attempt has its own.
+    #[must_use]
+    pub(crate) fn then_at_its_time(mut self, sql: &'static str, values: Values<'a>) -> Self {
+        self.steps.push(Step { sql, values, is_timed: true });
         self
     }
 
@@ -85,6 +112,7 @@ pub(crate) struct Serial {
     link: Link,
     turn: Turn,
     patience: Duration,
+    clock: Arc<dyn Clock>,
     counters: Arc<Counters>,
     refusals: Arc<StoreRefusals>,
 }
@@ -94,10 +122,10 @@ impl Serial {
     pub(crate) fn new(
         dialer: Arc<Dialer>,
         depth: usize,
-        patience: Duration,
+        (patience, clock): (Duration, Arc<dyn Clock>),
         (counters, refusals): (Arc<Counters>, Arc<StoreRefusals>),
     ) -> Self {
-        Self { link: Link::new(dialer), turn: Turn::new(depth), patience, counters, refusals }
+        Self { link: Link::new(dialer), turn: Turn::new(depth), patience, clock, counters, refusals }
     }
 
     /// Commits a transaction.
@@ -145,9 +173,12 @@ impl Serial {
         is_sent: &mut bool,
     ) -> Result<Vec<Vec<Row>>, Failure> {
         let mut steps = Vec::with_capacity(transaction.steps.len());
-        for (sql, values) in &transaction.steps {
-            steps.push((session.prepared(sql).await?, values));
+        for step in &transaction.steps {
+            steps.push((session.prepared(step.sql).await?, step));
         }
+        let now = self.clock.now().as_millis();
+        let steps: Vec<_> =
+            steps.into_iter().map(|(statement, step)| (statement, step.values_at(&now))).collect();
         let client = session.client();
         let begin = if transaction.serializable { "BEGIN ISOLATION LEVEL SERIALIZABLE" } else { "BEGIN" };
         *is_sent = true;

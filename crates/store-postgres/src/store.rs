@@ -164,7 +164,12 @@ impl PostgresStore {
             clock: options.clock.clone(),
             rng: options.rng,
             feed_poll: options.feed_poll,
-            serial: Serial::new(dialer.clone(), depth, patience, (counters.clone(), refusals.clone())),
+            serial: Serial::new(
+                dialer.clone(),
+                depth,
+                (patience, options.clock.clone()),
+                (counters.clone(), refusals.clone()),
+            ),
             listener: Listener::new(dialer.clone()),
             inserts: queues.start(0, InsertGrants),
             redemptions: queues.start(1, RedeemCodes),

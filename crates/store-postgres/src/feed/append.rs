@@ -34,26 +34,24 @@ pub(crate) struct Counted {
     count: i64,
     /// When what is appended took place.
     pub(crate) at: i64,
-    /// When it is appended.
-    appended_at: i64,
 }
 
 impl Counted {
-    /// `count` counters, at this time.
+    /// `count` counters, for what took place at this time. The counters follow from the time at which they are taken: an attempt after
+    /// a failover may come after others that were heard of and are lost.
     pub(crate) fn new(store: &PostgresStore, count: usize, at: Timestamp) -> Self {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        let appended_at = store.clock.now().as_millis();
-        Self { node: store.node.as_uuid(), count, at: at.as_millis(), appended_at }
+        Self { node: store.node.as_uuid(), count, at: at.as_millis() }
     }
 
     /// Takes them for markers.
     pub(crate) fn for_revocations<'a>(&'a self, transaction: Transaction<'a>) -> Transaction<'a> {
-        transaction.then(RAISE_REVOCATION_COUNTER, vec![&self.node, &self.count, &self.appended_at]).waking()
+        transaction.then_at_its_time(RAISE_REVOCATION_COUNTER, vec![&self.node, &self.count]).waking()
     }
 
     /// Takes them for changes.
     pub(crate) fn for_changes<'a>(&'a self, transaction: Transaction<'a>) -> Transaction<'a> {
-        transaction.then(RAISE_CHANGE_COUNTER, vec![&self.node, &self.count, &self.appended_at]).waking()
+        transaction.then_at_its_time(RAISE_CHANGE_COUNTER, vec![&self.node, &self.count]).waking()
     }
 }
 

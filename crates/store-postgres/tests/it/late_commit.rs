@@ -140,6 +140,42 @@ async fn what_follows_a_tail_that_was_lost_is_not_skipped() {
     }
 }
 
+/// Ends the connection that waits for a lock in this database, and returns when it has ended.
+async fn end_who_waits(watching: &Client) {
+    let end = "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let pid: i32 = watching.query_one(end, &[]).await.unwrap().get(0);
+    let left = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1";
+    while watching.query_one(left, &[&pid]).await.unwrap().get::<_, i64>(0) > 0 {}
+}
+
+/// The first attempt was lost with the server, which lost others as well that came after it and were heard.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_tried_again_is_not_skipped_by_who_heard_of_something_since() {
+    let fixture = PostgresFixture::start().await;
+    let clock = Arc::new(ManualClock::at(given::at(0)));
+    let options = StoreOptions { clock: clock.clone(), ..options() };
+    let store = Arc::new(PostgresStore::connect(fixture.dsn(), options).await.unwrap());
+    append(&store, Append::Consents).await;
+    let mut heard = store.read(&FeedPosition::default()).await.unwrap().position;
+    let (lock, watching) = (connection(fixture.dsn()).await, connection(fixture.dsn()).await);
+    lock.batch_execute("BEGIN; SELECT 1 FROM node FOR UPDATE").await.unwrap();
+    let trying = tokio::spawn({
+        let store = store.clone();
+        async move { append(&store, Append::Consents).await }
+    });
+    somebody_waits(&watching).await;
+    // What the node appended half a second later by another connection.
+    for counter in heard.revocations.values_mut() {
+        *counter += 500_000;
+    }
+    clock.advance(Lifetime::secs(1));
+    end_who_waits(&watching).await;
+    lock.batch_execute("COMMIT").await.unwrap();
+    trying.await.unwrap();
+    assert_eq!(store.read(&heard).await.unwrap().markers.len(), 1);
+}
+
 #[tokio::test]
 async fn a_wait_is_ended_by_another_node_long_before_the_poll() {
     let fixture = PostgresFixture::start().await;
