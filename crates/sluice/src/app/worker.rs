@@ -1,6 +1,7 @@
 //! A process that hardens passwords, and does nothing else.
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 
 use sluice_crypto::credential::CredentialKeys;
@@ -31,7 +32,15 @@ pub(crate) struct WorkerOptions {
     pub(crate) metrics_port: Option<u16>,
 }
 
-/// Hardens until `shutdown`, and then what is in hand.
+/// A worker that may begin.
+struct Started {
+    stores: Stores,
+    worker: HardeningWorker,
+    tasks: TaskTracker,
+    served: CancellationToken,
+}
+
+/// Hardens until `shutdown`, and then what is in hand; begins with nothing if that comes first.
 ///
 /// # Errors
 /// [`StartError`] says which part does not start.
@@ -41,18 +50,16 @@ pub(crate) async fn run(
     world: World,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), StartError> {
-    let database = DatabaseSettings {
-        max_connections: Some(settings.identity.hardening.max_connections),
-        ..settings.database.clone()
+    let mut shutdown = pin!(shutdown);
+    let started = tokio::select! {
+        biased;
+        () = &mut shutdown => {
+            info!("stopped before it hardened");
+            return Ok(());
+        }
+        started = start(settings, options, &world) => started,
     };
-    let stores = open_store(&database, false, (&world.clock, &world.rng)).await?;
-    let worker = worker(settings, options, &stores, &world).await?;
-    let required = RequiredSecrets { store: stores.repositories(), clock: &world.clock, rng: &world.rng };
-    required.of_passwords(&worker.keys).await?;
-    let (tasks, served) = (TaskTracker::new(), CancellationToken::new());
-    if let Some(port) = options.metrics_port {
-        serve_metrics(settings, port, (&worker, &stores, &world), (&tasks, &served)).await?;
-    }
+    let Started { stores, worker, tasks, served } = started?;
     info!("hardening");
     worker.run(shutdown).await;
     info!("stopping");
@@ -64,6 +71,22 @@ pub(crate) async fn run(
     let _ = tokio::task::spawn_blocking(move || pool.shutdown()).await;
     info!("stopped");
     Ok(())
+}
+
+async fn start(settings: &Settings, options: &WorkerOptions, world: &World) -> Result<Started, StartError> {
+    let database = DatabaseSettings {
+        max_connections: Some(settings.identity.hardening.max_connections),
+        ..settings.database.clone()
+    };
+    let stores = open_store(&database, false, (&world.clock, &world.rng)).await?;
+    let worker = worker(settings, options, &stores, world).await?;
+    let required = RequiredSecrets { store: stores.repositories(), clock: &world.clock, rng: &world.rng };
+    required.of_passwords(&worker.keys).await?;
+    let (tasks, served) = (TaskTracker::new(), CancellationToken::new());
+    if let Some(port) = options.metrics_port {
+        serve_metrics(settings, port, (&worker, &stores, world), (&tasks, &served)).await?;
+    }
+    Ok(Started { stores, worker, tasks, served })
 }
 
 async fn worker(

@@ -1,11 +1,12 @@
 //! `sluice serve`.
 
 use std::ffi::OsString;
+use std::pin::pin;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sluice_commit::chain;
 use tokio::signal::unix::{SignalKind, signal};
-use tracing::{error, warn};
+use tracing::{error, info, warn};
 
 use super::{load, say_refused};
 use crate::app::{Node, StartError, StartOptions, World, run_gateway_process};
@@ -54,9 +55,28 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
         auto_migrate: serve.auto_migrate,
         data_dir: sources.data_dir.clone(),
     };
-    let exit = match Node::start(&loaded.settings, &options, World::real()).await {
+    let exit = run_node(&loaded.settings, &options).await;
+    if let Some(traces) = traces {
+        traces.shutdown().await;
+    }
+    drop(guard);
+    exit
+}
+
+/// Serves until it is told to stop, which may be while it starts.
+async fn run_node(settings: &Settings, options: &StartOptions) -> Exit {
+    let mut told = pin!(until_told_to_stop());
+    let started = tokio::select! {
+        biased;
+        () = &mut told => {
+            info!("stopped before it served");
+            return Exit::Success;
+        }
+        started = Node::start(settings, options, World::real()) => started,
+    };
+    match started {
         Ok(node) => {
-            until_told_to_stop().await;
+            told.await;
             node.stop().await;
             Exit::Success
         }
@@ -64,12 +84,7 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
             error!(error = %chain(&error), "the server does not start");
             Exit::Failure
         }
-    };
-    if let Some(traces) = traces {
-        traces.shutdown().await;
     }
-    drop(guard);
-    exit
 }
 
 /// Whether a certificate is asked for that nobody can tell from another's, and this is not for development; then it is said what
@@ -172,16 +187,19 @@ pub(crate) fn log_filter() -> Option<String> {
     std::env::var(LOG_FILTER).ok().filter(|filter| !filter.is_empty())
 }
 
-/// Returns on SIGTERM and SIGINT.
-pub(crate) async fn until_told_to_stop() {
+/// Returns on SIGTERM and SIGINT that come after this call, whenever it is waited for. So call it before what takes long: of process 1 of a
+/// container, signals that nobody has asked for are lost.
+pub(crate) fn until_told_to_stop() -> impl Future<Output = ()> + Send {
     let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-    match (terminate, interrupt) {
-        (Ok(mut terminate), Ok(mut interrupt)) => {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
+    async {
+        match (terminate, interrupt) {
+            (Ok(mut terminate), Ok(mut interrupt)) => {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
             }
+            _ => std::future::pending().await,
         }
-        _ => std::future::pending().await,
     }
 }

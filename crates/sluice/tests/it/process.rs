@@ -219,8 +219,7 @@ impl Process {
 
     /// Sends it a signal.
     pub(crate) fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.id()).ok().and_then(Pid::from_raw).expect("a process id");
-        kill_process(pid, signal).expect("it is running");
+        send(&self.child, signal);
     }
 
     /// Waits until it has ended by itself.
@@ -253,6 +252,13 @@ impl Process {
         let log = self.log.lock();
         assert!(!log.iter().any(|line| line.contains("panicked at")), "the server panicked: {log:#?}");
     }
+}
+
+/// Sends a process a signal.
+pub(crate) fn send(child: &Child, signal: Signal) {
+    let id = child.id().expect("a running process");
+    let pid = i32::try_from(id).ok().and_then(Pid::from_raw).expect("a process id");
+    kill_process(pid, signal).expect("it is running");
 }
 
 type LogLines = Lines<BufReader<ChildStderr>>;

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
+use rustix::process::Signal;
 use sluice_testkit::Backend;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, timeout};
 use url::Url;
 
 use crate::application::{Application, Failure};
 use crate::load::Load;
-use crate::process::{DEADLINE, Site, until};
+use crate::process::{DEADLINE, Site, send, until};
 
 /// The server's own grace for what is in flight, and some time for a busy machine.
 const GRACE: Duration = Duration::from_secs(30 + 15);
@@ -82,4 +83,19 @@ async fn a_server_that_has_stopped_answers_nobody() {
     process.tell_to_stop();
     assert_eq!(process.ended().await.code(), Some(0));
     assert_eq!(application.log_in("alice").await, Err(Failure::Lost));
+}
+
+/// The default would end it by the signal; of process 1 of a container, such a signal is lost.
+#[tokio::test]
+async fn told_to_stop_while_it_waits_for_its_database_it_ends_well() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = silent.local_addr().unwrap();
+    let site = Site::on(format!("postgres://sluice@{address}/sluice?sslmode=disable"));
+    for command in [["serve", "all"].as_slice(), &["worker"]] {
+        let mut child = site.spawn_with(command);
+        let _asked = timeout(DEADLINE, silent.accept()).await.unwrap().unwrap();
+        send(&child, Signal::TERM);
+        let ended = timeout(DEADLINE, child.wait()).await.unwrap().unwrap();
+        assert_eq!(ended.code(), Some(0), "{command:?}: {ended}");
+    }
 }
