@@ -40,6 +40,18 @@ pub(crate) struct Background {
 }
 
 impl Background {
+    /// Nothing yet.
+    pub(crate) fn new() -> Self {
+        Self { tasks: TaskTracker::new(), shutdown: CancellationToken::new() }
+    }
+
+    /// Ends all of it.
+    pub(crate) async fn stop(self) {
+        self.shutdown.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
     /// Follows the feed: revocations into memory, changes to caches.
     pub(crate) fn follow_feed(&self, hearing: Arc<Hearing>) {
         let shutdown = self.shutdown.clone();
@@ -227,18 +239,6 @@ mod tests {
 
         async fn wait(&self) {
             tokio::task::yield_now().await;
-        }
-    }
-
-    impl Background {
-        fn new() -> Self {
-            Self { tasks: TaskTracker::new(), shutdown: CancellationToken::new() }
-        }
-
-        async fn stop(self) {
-            self.shutdown.cancel();
-            self.tasks.close();
-            self.tasks.wait().await;
         }
     }
 

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use sluice_testkit::Backend;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use url::Url;
 
 use crate::application::{Application, Failure};
@@ -15,6 +15,8 @@ use crate::process::{DEADLINE, Site, send, until};
 
 /// The server's own grace for what is in flight, and some time for a busy machine.
 const GRACE: Duration = Duration::from_secs(30 + 15);
+/// So long after it last heard the feed a node says of no token that it holds, and some time.
+const STALE_AFTER: Duration = Duration::from_secs(10 + 2);
 
 fn address(url: &Url) -> (String, u16) {
     (url.host_str().unwrap().to_owned(), url.port().unwrap())
@@ -35,6 +37,13 @@ async fn half_sent(public: &Url, body: &str) -> TcpStream {
     stream
 }
 
+/// What comes until the end of the connection.
+async fn rest_of(stream: &mut TcpStream) -> String {
+    let mut rest = String::new();
+    timeout(DEADLINE, stream.read_to_string(&mut rest)).await.unwrap().unwrap();
+    rest
+}
+
 async fn stopped_under_load(backend: Backend) {
     let site = Site::fresh(backend).await;
     let process = site.start().await;
@@ -49,8 +58,7 @@ async fn stopped_under_load(backend: Backend) {
     let public = address(&process.public);
     until("no new connections", async || TcpStream::connect(&public).await.is_err()).await;
     in_flight.write_all(body.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    timeout(DEADLINE, in_flight.read_to_string(&mut answer)).await.unwrap().unwrap();
+    let answer = rest_of(&mut in_flight).await;
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("access_token"), "{answer}");
 
     let ended = process.ended().await;
@@ -73,6 +81,23 @@ async fn told_to_stop_under_load_it_answers_what_is_in_flight_on_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn told_to_stop_under_load_it_answers_what_is_in_flight_on_postgres() {
     stopped_under_load(Backend::Postgres).await;
+}
+
+/// It goes on hearing what is revoked: who does not knows too little to answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_late_is_answered_too_while_it_stops() {
+    let site = Site::fresh(Backend::Sqlite).await;
+    let process = site.start().await;
+    let body = Application::register(&[&process]).await.client_credentials_form();
+    let mut in_flight = half_sent(&process.public, &body).await;
+    process.tell_to_stop();
+    let public = address(&process.public);
+    until("no new connections", async || TcpStream::connect(&public).await.is_err()).await;
+    sleep(STALE_AFTER).await;
+    in_flight.write_all(body.as_bytes()).await.unwrap();
+    let answer = rest_of(&mut in_flight).await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert_eq!(process.ended().await.code(), Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -41,7 +41,8 @@ pub(crate) async fn run(
     // SIGHUP means the routes: while there are none yet it must not end the process.
     let _hangups = signal(SignalKind::hangup());
     let process = Process::start(settings, tls_self_signed, world).await?;
-    let (tasks, stop) = (process.tasks.clone(), process.shutdown.clone());
+    let (tasks, stop, hearing) =
+        (process.tasks.clone(), process.shutdown.clone(), process.hearing.clone().drop_guard());
     let told = async {
         shutdown.await;
         info!("stopping");
@@ -53,6 +54,7 @@ pub(crate) async fn run(
     if tokio::time::timeout(DRAIN, tasks.wait()).await.is_err() {
         warn!("some requests were cut off");
     }
+    drop(hearing);
     info!("stopped");
     served
 }
@@ -77,6 +79,8 @@ struct Process<'a> {
     metrics: Arc<Metrics>,
     tasks: TaskTracker,
     shutdown: CancellationToken,
+    /// Until when the link is heard: what is in flight is judged by what it tells.
+    hearing: CancellationToken,
 }
 
 impl<'a> Process<'a> {
@@ -121,6 +125,7 @@ impl<'a> Process<'a> {
             metrics,
             tasks,
             shutdown,
+            hearing: CancellationToken::new(),
         })
     }
 
@@ -148,8 +153,8 @@ impl<'a> Process<'a> {
             tokio::time::sleep(std::time::Duration::from_millis(500)).await;
         }
         let following = link::follow(Arc::clone(&self.client), Arc::clone(&self.follower), Arc::clone(&keys));
-        let stopped = self.shutdown.clone();
-        self.tasks.spawn(async move { stopped.run_until_cancelled(following).await });
+        let hearing = self.hearing.clone();
+        tokio::spawn(async move { hearing.run_until_cancelled(following).await });
         let start = GatewayStart {
             settings: &self.settings.gateway,
             tls_self_signed: self.tls_self_signed,

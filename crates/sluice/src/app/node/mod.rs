@@ -99,6 +99,8 @@ pub(crate) struct Node {
     clock: Arc<dyn Clock>,
     tasks: TaskTracker,
     shutdown: CancellationToken,
+    /// What goes on until all else has ended: what is in flight is judged by the feed.
+    to_the_end: Background,
 }
 
 impl Node {
@@ -137,6 +139,7 @@ impl Node {
             clock: Arc::clone(&clock),
             tasks: TaskTracker::new(),
             shutdown: CancellationToken::new(),
+            to_the_end: Background::new(),
         };
         node.listen(settings, options, (&*clock, &rng)).await?;
         node.work();
@@ -171,6 +174,7 @@ impl Node {
         if tokio::time::timeout(DRAIN, self.tasks.wait()).await.is_err() {
             warn!("some requests were cut off");
         }
+        self.to_the_end.stop().await;
         self.stores.shutdown().await;
         let pool = Arc::clone(&self.services.pool);
         let _ = tokio::task::spawn_blocking(move || pool.shutdown()).await;
@@ -233,7 +237,7 @@ impl Node {
     fn work(&self) {
         let background = Background { tasks: self.tasks.clone(), shutdown: self.shutdown.clone() };
         let (services, steady) = (&self.services, Arc::new(SteadyClock::new(Arc::clone(&self.clock))));
-        background.follow_feed(Arc::clone(&services.hearing));
+        self.to_the_end.follow_feed(Arc::clone(&services.hearing));
         let (store, sessions_kept) = (self.stores.repositories(), self.sessions_kept());
         let sessions = Arc::clone(&services.sessions);
         background.tidy(Janitor { store, clock: Arc::clone(&steady), sessions, sessions_kept });
