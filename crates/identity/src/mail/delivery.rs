@@ -7,12 +7,12 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use sluice_commit::{StoreError, chain};
-use sluice_crypto::{OpenError, Sealer};
+use sluice_crypto::Sealer;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
 use tracing::{error, info, warn};
 
-use super::message::{HEAD_START, Message};
+use super::message::{HEAD_START, Message, Unreadable};
 use super::metrics::MailMetrics;
 use super::repository::{LeasedMail, MailRepository};
 use super::retries::MailRetries;
@@ -151,9 +151,10 @@ impl MailDelivery {
         }
     }
 
-    /// A secret that this node does not have, another may: while it is brought in node by node, mails wait for those who do.
-    async fn unopened(&self, leased: &LeasedMail, cause: OpenError) -> Result<(), StoreError> {
-        let next = self.next_try(leased, cause == OpenError::UnknownKey);
+    /// A secret that this node does not have, another may: while it is brought in node by node, mails wait for those who do. So they do for
+    /// those of a version that understands them.
+    async fn unopened(&self, leased: &LeasedMail, cause: Unreadable) -> Result<(), StoreError> {
+        let next = self.next_try(leased, cause.may_be_read_elsewhere());
         error!(mail.id = %leased.id, attempts = leased.attempts + 1, dead = next.is_none(), error = %cause, "mail cannot be opened");
         self.metrics.count_failed();
         self.outbox.failed(leased.id, next).await

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sluice_crypto::{OpenError, Purpose, Sealer};
 use sluice_primitives::{Lifetime, Rng, Timestamp};
+use thiserror::Error;
 
 use super::repository::NEVER;
 
@@ -85,6 +86,27 @@ struct Wire {
     message: Message,
 }
 
+/// Why a mail of the outbox cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub(super) enum Unreadable {
+    /// It does not open.
+    #[error(transparent)]
+    Sealed(#[from] OpenError),
+    /// It opens, but to something that this version does not understand.
+    #[error("the content of the mail is not understood")]
+    Content,
+}
+
+impl Unreadable {
+    /// Whether another node may read it: one that has the secret that is not configured here, or that is of a later version.
+    pub(super) fn may_be_read_elsewhere(self) -> bool {
+        match self {
+            Self::Sealed(cause) => cause == OpenError::UnknownKey,
+            Self::Content => true,
+        }
+    }
+}
+
 impl Message {
     /// The message as the outbox keeps it.
     pub(super) fn seal(&self, written_at: Timestamp, sealer: &Sealer, rng: &dyn Rng) -> String {
@@ -95,10 +117,10 @@ impl Message {
     /// What the outbox kept, and when it was written.
     ///
     /// # Errors
-    /// [`OpenError::UnknownKey`], if it was sealed with a secret that is not configured here: another node may have it.
-    pub(super) fn open(sealed: &str, sealer: &Sealer) -> Result<(Self, Timestamp), OpenError> {
+    /// [`Unreadable`], which tells whether another node may read it.
+    pub(super) fn open(sealed: &str, sealer: &Sealer) -> Result<(Self, Timestamp), Unreadable> {
         let bytes = sealer.open(Purpose::Mail, sealed)?;
-        let wire: Wire = postcard::from_bytes(&bytes).map_err(|_| OpenError::Malformed)?;
+        let wire: Wire = postcard::from_bytes(&bytes).map_err(|_| Unreadable::Content)?;
         Ok((wire.message, Timestamp::from_millis(wire.written_at)))
     }
 }

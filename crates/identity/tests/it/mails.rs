@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 
-use sluice_identity::mail::{CodeMail, MailFate, MailRepository, Message, MessageKind};
+use sluice_crypto::Purpose;
+use sluice_identity::mail::{CodeMail, MailFate, MailRepository, Message, MessageKind, QueuedMail};
 use sluice_primitives::{Clock, Lifetime};
 
 use super::services::{ALICE, AT_ONCE, BOB, Services, network};
@@ -107,6 +108,17 @@ async fn a_mail_that_was_refused_for_good_is_a_dead_letter_at_once() {
     *services.letterbox.refuses.lock() = Some(MailFate::Refused);
     services.delivery.run(|| true).await.unwrap();
     assert_eq!((services.delivery.metrics.dead(), services.delivery.metrics.waiting()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_mail_of_a_later_version_waits_for_a_node_that_understands_it() {
+    let services = Services::new().await;
+    let queue = services.account.mails.as_ref().unwrap();
+    let sealed = queue.sealer.seal(Purpose::Mail, &[0xff; 32], &*queue.rng);
+    services.store.queue(&QueuedMail { sealed, ..queue.sealed(&deleted()) }).await.unwrap();
+    assert_eq!(services.delivery.run(|| true).await.unwrap(), 1);
+    let metrics = &services.delivery.metrics;
+    assert_eq!((metrics.failed_total(), metrics.waiting(), metrics.dead()), (1, 1, 0));
 }
 
 #[tokio::test]
