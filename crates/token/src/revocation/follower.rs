@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use rustix::time::{ClockId, clock_gettime};
 use sluice_commit::StoreError;
 use sluice_primitives::{Clock, Lifetime, Timestamp};
 use tokio::sync::watch;
@@ -14,8 +15,22 @@ use super::set::RevocationSet;
 
 /// A node that has not heard the feed for so long may hold revoked tokens for good.
 const TOO_OLD: Lifetime = Lifetime::secs(10);
+/// Tells how long the machine is up: nobody sets it, and it goes on while the machine is suspended.
+#[cfg(target_os = "linux")]
+const UPTIME: ClockId = ClockId::Boottime;
+/// The same where there is no such clock: it stands still with the machine.
+#[cfg(not(target_os = "linux"))]
+const UPTIME: ClockId = ClockId::Monotonic;
 /// Of a time: there is none.
 const NEVER: i64 = i64::MIN;
+
+/// Tells the milliseconds since a moment that stays the same.
+type Uptime = Box<dyn Fn() -> i64 + Send + Sync>;
+
+fn uptime() -> i64 {
+    let up = clock_gettime(UPTIME);
+    up.tv_sec.saturating_mul(1_000).saturating_add(up.tv_nsec / 1_000_000)
+}
 
 /// Why a node does not say that a token holds.
 #[derive(Debug, thiserror::Error)]
@@ -41,8 +56,8 @@ pub struct FeedFollower {
     position: Mutex<FeedPosition>,
     /// Changes that were read, and nobody has been told of: a later page could not be read.
     untold: Mutex<Vec<Change>>,
-    began_at: Instant,
-    /// When the feed was heard by the monotonic clock, in milliseconds after the beginning; [`NEVER`] if never. Read about each request.
+    uptime: Uptime,
+    /// When the feed was heard by [`Self::uptime`]; [`NEVER`] if never. Read about each request.
     heard_at: AtomicI64,
     /// The same by the time of day, in milliseconds.
     heard_at_day: AtomicI64,
@@ -53,17 +68,20 @@ pub struct FeedFollower {
 impl FeedFollower {
     /// A follower that has heard nothing yet.
     pub fn new(feed: Arc<dyn Feed>, set: Arc<RevocationSet>, clock: Arc<dyn Clock>) -> Self {
-        let (began_at, heard_at, heard_at_day) =
-            (Instant::now(), AtomicI64::new(NEVER), AtomicI64::new(NEVER));
+        Self::by(Box::new(uptime), feed, set, clock)
+    }
+
+    fn by(uptime: Uptime, feed: Arc<dyn Feed>, set: Arc<RevocationSet>, clock: Arc<dyn Clock>) -> Self {
+        let (heard_at, heard_at_day) = (AtomicI64::new(NEVER), AtomicI64::new(NEVER));
         let (position, untold, advanced) = (Mutex::default(), Mutex::default(), watch::Sender::default());
-        Self { feed, set, clock, position, untold, began_at, heard_at, heard_at_day, advanced }
+        Self { feed, set, clock, position, untold, uptime, heard_at, heard_at_day, advanced }
     }
 
     /// Applies what is new, page by page; the changes that caches must hear of. One task at a time calls this. What a page told is kept if a
     /// later one cannot be read: the next call goes on behind it.
     pub async fn catch_up(&self) -> Result<Vec<Change>, StoreError> {
         loop {
-            let (asked_at, asked_at_day) = (Instant::now(), self.clock.now());
+            let (asked_at, asked_at_day) = ((self.uptime)(), self.clock.now());
             let page = self.read_page().await?;
             // Only who has read to the end has heard all that there was when it asked.
             if !page.more {
@@ -96,16 +114,17 @@ impl FeedFollower {
         self.feed.wait().await;
     }
 
-    /// How long ago the feed was heard at most; without end if never. By the clock that tells of more: the monotonic one stands
-    /// still while the machine is suspended, or lies about as a snapshot; the time of day may be set back.
+    /// How long ago the feed was heard at most; without end if never. By the clock that tells of more: that of the machine stands still
+    /// while this lies about as a snapshot; the time of day may be set back.
     pub fn age(&self) -> Lifetime {
         let heard_at_day = self.heard_at_day.load(Ordering::Acquire);
-        self.running_age().max(self.clock.now().since(Timestamp::from_millis(heard_at_day)))
+        self.age_by_uptime().max(self.clock.now().since(Timestamp::from_millis(heard_at_day)))
     }
 
-    /// Whether revocations may have been missed: the feed was not heard for 10 s that this process ran.
+    /// Whether revocations may have been missed: the feed was not heard for 10 s. Those count in which the machine was suspended; a time of
+    /// day that is set makes nobody stale.
     pub fn is_stale(&self) -> bool {
-        self.running_age() > TOO_OLD
+        self.age_by_uptime() > TOO_OLD
     }
 
     /// Refuses where revocations may have been missed.
@@ -134,19 +153,18 @@ impl FeedFollower {
         Ok(Page { is_new, age, more: more && is_new })
     }
 
-    fn note_heard(&self, asked_at: Instant, asked_at_day: Timestamp, age: Lifetime) {
+    fn note_heard(&self, asked_at: i64, asked_at_day: Timestamp, age: Lifetime) {
         self.heard_at_day.store((asked_at_day - age).as_millis(), Ordering::Release);
-        let asked_at = Lifetime::from(asked_at.saturating_duration_since(self.began_at));
-        self.heard_at.store(asked_at.as_millis().saturating_sub(age.as_millis()), Ordering::Release);
+        self.heard_at.store(asked_at.saturating_sub(age.as_millis()), Ordering::Release);
     }
 
-    /// How long ago the feed was heard, while this process ran.
-    fn running_age(&self) -> Lifetime {
+    /// How long ago the feed was heard, whatever became of the time of day.
+    fn age_by_uptime(&self) -> Lifetime {
         let heard_at = self.heard_at.load(Ordering::Acquire);
         if heard_at == NEVER {
             return Lifetime::FOREVER;
         }
-        let age = Lifetime::from(self.began_at.elapsed()).as_millis().saturating_sub(heard_at);
+        let age = (self.uptime)().saturating_sub(heard_at);
         Duration::from_millis(u64::try_from(age).unwrap_or(0)).into()
     }
 }
@@ -262,6 +280,29 @@ mod tests {
         assert!(follower.age() < Lifetime::secs(10));
         clock.set(START);
         assert!(follower.age() < Lifetime::secs(10), "a clock that is set back makes nothing older");
+    }
+
+    #[tokio::test]
+    async fn who_was_suspended_guesses_nothing_until_the_feed_was_heard_again() {
+        let up = Arc::new(AtomicI64::new(5_000));
+        let uptime = {
+            let up = Arc::clone(&up);
+            Box::new(move || up.load(Ordering::SeqCst))
+        };
+        let clock = Arc::new(ManualClock::at(START));
+        let follower = FeedFollower::by(uptime, Arc::new(Once::default()), Arc::default(), clock);
+        follower.catch_up().await.unwrap();
+        follower.heard_lately().unwrap();
+        up.fetch_add(3_600_000, Ordering::SeqCst);
+        assert!(follower.heard_lately().is_err());
+        follower.catch_up().await.unwrap();
+        follower.heard_lately().unwrap();
+    }
+
+    #[test]
+    fn the_clock_of_the_machine_goes_on() {
+        let before = uptime();
+        assert!(before > 0 && uptime() >= before);
     }
 
     #[tokio::test]
