@@ -1,15 +1,15 @@
 //! Connections: how the file is opened for the one writer and for the readers.
 
-use std::fs::OpenOptions;
-use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, Params, Row};
 
 use crate::error::{Consequence, SqliteError};
+use crate::file::DatabaseFile;
 
 /// Statements kept ready per connection: more than there are.
 const STATEMENTS: usize = 256;
@@ -20,21 +20,15 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// What both kinds of connections share.
 #[derive(Debug, Clone)]
 pub(crate) struct Opening {
-    pub(crate) path: std::path::PathBuf,
+    pub(crate) file: Arc<DatabaseFile>,
     pub(crate) busy_timeout: Duration,
     /// Whether the data outlives the process, and so must be on the disk before an answer is sent.
     pub(crate) durable: bool,
 }
 
 impl Opening {
-    /// The connection that writes. Makes the file if it is not there.
+    /// The connection that writes. A file that is gone is missed, and not made anew.
     pub(crate) fn writer(&self) -> Result<Connection, SqliteError> {
-        create(&self.path)?;
-        self.writer_again()
-    }
-
-    /// The same while the store is in use: a file that is gone by then is missed, and not made anew.
-    pub(crate) fn writer_again(&self) -> Result<Connection, SqliteError> {
         let connection = self.open()?;
         self.use_write_ahead_log(&connection)?;
         connection.pragma_update(None, "synchronous", if self.durable { "FULL" } else { "OFF" })?;
@@ -50,9 +44,7 @@ impl Opening {
     }
 
     fn open(&self) -> Result<Connection, SqliteError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags)?;
-        connection.busy_timeout(self.busy_timeout)?;
+        let connection = open(self.file.path(), self.busy_timeout)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         connection.pragma_update(None, "temp_store", "MEMORY")?;
         Ok(connection)
@@ -73,16 +65,12 @@ impl Opening {
     }
 }
 
-/// Makes the file if it is not there, readable by its owner only; the engine gives its other files the same mode.
-fn create(path: &Path) -> Result<(), SqliteError> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error.into()),
-        _ => Ok(()),
-    }
+/// A connection to a file that is there.
+pub(crate) fn open(path: &Path, busy_timeout: Duration) -> Result<Connection, SqliteError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(busy_timeout)?;
+    Ok(connection)
 }
 
 /// All rows that a statement yields.

@@ -24,6 +24,9 @@ pub enum SqliteError {
     /// The file cannot be made or opened.
     #[error("the database file cannot be opened")]
     File(#[from] std::io::Error),
+    /// The path of the file leads to another by now, or to none.
+    #[error("the database file was removed or replaced while it was open")]
+    Replaced,
     /// More waits for a thread of this store than may.
     #[error("too much waits for the database")]
     Overloaded,
@@ -68,7 +71,7 @@ impl SqliteError {
             Self::CommitLost(_) => Consequence::Reconnect,
             Self::Unreadable(_) | Self::Panicked => Consequence::Poisoned,
             Self::Overloaded => Consequence::TryAgain,
-            Self::File(_) | Self::Closed => Consequence::Refused,
+            Self::File(_) | Self::Replaced | Self::Closed => Consequence::Refused,
         }
     }
 

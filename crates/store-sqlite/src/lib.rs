@@ -1,6 +1,6 @@
 //! The repositories of Sluice on SQLite: one file, one thread that writes, readers beside it.
 //!
-//! `store`: opening and closing. `options`: which file, how patient. `connection`, `writer`, `reader`,
+//! `store`: opening and closing. `options`: which file, how patient. `file`: whether it is still there. `connection`, `writer`, `reader`,
 //! `work_queue`: threads and their connections. `slices`: walks through large tables. `migrate`: the schema. One folder per
 //! aggregate: the methods of its repository, each with its statement in the `.sql` file of the same name.
 //!
@@ -14,6 +14,7 @@ mod device;
 mod error;
 mod factor;
 mod feed;
+mod file;
 mod grant;
 mod hardening;
 mod identity;

@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::connection::Opening;
 use crate::error::{Consequence, SqliteError, store_error};
+use crate::file::DatabaseFile;
 use crate::grant::{Passes, lanes::GrantLanes};
 use crate::identity::RegisterIdentity;
 use crate::migrate;
@@ -23,7 +24,8 @@ use crate::slices::Place;
 use crate::statistics::{StoreStatistics, Totals};
 use crate::writer::{Counters, Lane, Write, WriterHandle, WriterThread, start_lane};
 
-const PING: &str = "SELECT 1";
+/// Reads a page: a statement without a table asks nothing of the file.
+const PING: &str = "SELECT 1 FROM sqlite_schema LIMIT 1";
 /// The pause before a write that met another process's lock is tried anew.
 const BUSY_PAUSE: Duration = Duration::from_millis(2);
 
@@ -35,6 +37,7 @@ pub struct SqliteStore {
 
 struct Shared {
     options: StoreOptions,
+    file: Arc<DatabaseFile>,
     writer: WriterHandle,
     readers: Readers,
     grants: GrantLanes,
@@ -80,29 +83,24 @@ impl SqliteStore {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn open(path: SqlitePath, options: StoreOptions) -> Result<Self, StoreError> {
-        let directory = match &path {
-            SqlitePath::File(_) => None,
-            SqlitePath::Temporary => Some(TempDir::with_prefix("sluice-").map_err(SqliteError::from)?),
+        let (file, directory) = match path {
+            SqlitePath::File(path) => (DatabaseFile::kept(path)?, None),
+            SqlitePath::Temporary => {
+                let directory = TempDir::with_prefix("sluice-").map_err(SqliteError::from)?;
+                (DatabaseFile::passing(directory.path().join("sluice.db"))?, Some(directory))
+            }
         };
-        let opening = Opening {
-            path: match path {
-                SqlitePath::File(path) => path,
-                SqlitePath::Temporary => {
-                    directory.iter().map(|directory| directory.path().join("sluice.db")).collect()
-                }
-            },
-            busy_timeout: options.busy_timeout,
-            durable: directory.is_none(),
-        };
-        let store = Self::start(options, directory);
+        let (file, durable) = (Arc::new(file), directory.is_none());
+        let opening = Opening { file: Arc::clone(&file), busy_timeout: options.busy_timeout, durable };
+        let store = Self::start(options, file, directory);
         store.start_threads(&opening).await?;
         store.write(migrate::register_node).await?;
         Ok(store)
     }
 
-    /// Whether the file can be read.
+    /// Whether the file can be read, and is the one that its path leads to.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.read(|read| read.row(PING, [], |_| Ok(()))).await.map(|_| ())
+        self.read_in_place(|read| read.row(PING, [], |_| Ok(()))).await.map(|_| ())
     }
 
     /// Stops the intake, finishes what was submitted, and returns when the file is closed.
@@ -131,7 +129,7 @@ impl SqliteStore {
         &self.shared.refusals
     }
 
-    fn start(options: StoreOptions, directory: Option<TempDir>) -> Self {
+    fn start(options: StoreOptions, file: Arc<DatabaseFile>, directory: Option<TempDir>) -> Self {
         let config = Config { depth: options.depth, ..Config::default() };
         let metrics = Arc::new(CommitMetrics::default());
         let writer = WriterHandle::new(options.depth.get());
@@ -148,6 +146,7 @@ impl SqliteStore {
             threads: Mutex::default(),
             _directory: directory,
             options,
+            file,
             writer,
             metrics,
         };
@@ -233,6 +232,20 @@ impl SqliteStore {
     {
         let read = self.shared.readers.submit(work).await.map_err(StoreError::from);
         self.shared.refusals.reads.noted(read)
+    }
+
+    /// The same, and refuses if the path of the file leads elsewhere by now.
+    pub(crate) async fn read_in_place<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        F: FnOnce(Read<'_>) -> Result<T, SqliteError> + Send + 'static,
+        T: Send + 'static,
+    {
+        let file = Arc::clone(&self.shared.file);
+        self.read(move |read| {
+            file.is_in_place()?;
+            work(read)
+        })
+        .await
     }
 
     /// Writes in a transaction that it shares with whatever else waits, again and again until the deadline while another

@@ -25,7 +25,8 @@ const POLL: Duration = Duration::from_millis(250);
 impl Feed for SqliteStore {
     async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
         let FeedPosition { revocations, changes } = from.clone();
-        SqliteStore::read(self, move |read| {
+        // What others revoke is written where the path leads: who reads elsewhere hears nothing of it, and must know.
+        self.read_in_place(move |read| {
             let markers = page(read, (REVOCATION_ORIGINS, READ_REVOCATIONS), revocations, marker)?;
             let changes = page(read, (CHANGE_ORIGINS, READ_CHANGES), changes, change)?;
             Ok(FeedBatch {

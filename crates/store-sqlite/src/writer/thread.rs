@@ -75,14 +75,16 @@ impl WriterThread {
         while self.handle.waiting.take(&mut jobs, MAX_JOBS) {
             jobs.retain(|job| !job.is_abandoned());
             if !jobs.is_empty() && !self.commit(&connection, std::mem::take(&mut jobs)) {
-                connection = self.opening.writer_again().unwrap_or(connection);
+                connection = self.opening.writer().unwrap_or(connection);
             }
         }
     }
 
     /// Runs all jobs in one transaction, and answers them. False if the connection is better replaced.
     fn commit(&mut self, connection: &Connection, jobs: Vec<Box<dyn Job>>) -> bool {
-        if let Err(error) = execute(connection, "BEGIN IMMEDIATE") {
+        // What is written into a file that has lost its name is gone at the next start: nobody may be told that it is kept.
+        let in_place = self.opening.file.is_in_place();
+        if let Err(error) = in_place.and_then(|()| execute(connection, "BEGIN IMMEDIATE")) {
             fail(jobs, error);
             return connection.is_autocommit();
         }

@@ -34,6 +34,11 @@ impl SqliteFixture {
         self.directory.path().join("sluice.db")
     }
 
+    /// A name in the same directory.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
     fn another_process(&self) -> Connection {
         let connection = Connection::open(self.path()).unwrap();
         connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();

@@ -9,6 +9,7 @@ mod migrations;
 mod plans;
 mod processes;
 mod refusals;
+mod replaced;
 mod upkeep;
 
 use fixture::SqliteFixture;
