@@ -1,7 +1,7 @@
 //! Sluice: an authorization server for the minute when everybody arrives at once.
 //!
 //! `cli`: what can be asked for. `config`: files and environment. `app`: the composition root. `command`: what
-//! `serve`, `worker`, `migrate`, `janitor`, `secrets`, `calibrate`, `bench`, `gateway`, `import identities` and `export` do. `demo`: the example application. `observability`: logs, metrics,
+//! `serve`, `worker`, `migrate`, `backup`, `restore`, `janitor`, `secrets`, `calibrate`, `bench`, `gateway`, `import identities` and `export` do. `demo`: the example application. `observability`: logs, metrics,
 //! traces, profiles.
 
 pub mod app;
@@ -44,6 +44,8 @@ async fn run(command: Commands) -> Exit {
         Commands::Serve(serve) => Box::pin(command::serve::run(serve, environment())).await,
         Commands::Demo(demo) => command::demo::run(demo, environment()).await,
         Commands::Migrate(migrate) => command::migrate::run(migrate, environment(), &mut console).await,
+        Commands::Backup(backup) => command::copy::backup(backup, environment(), &mut console).await,
+        Commands::Restore(restore) => command::copy::restore(restore, environment(), &mut console).await,
         Commands::Config(config) => config.run(environment(), &mut console),
         Commands::Janitor(janitor) => command::janitor::run(janitor, environment(), &mut console).await,
         Commands::Secrets(secrets) => {

@@ -1,7 +1,7 @@
 //! The repositories of Sluice on SQLite: one file, one thread that writes, readers beside it.
 //!
 //! `store`: opening and closing. `options`: which file, how patient. `file`: whether it is still there. `connection`, `writer`, `reader`,
-//! `work_queue`: threads and their connections. `slices`: walks through large tables. `migrate`: the schema. One folder per
+//! `work_queue`: threads and their connections. `slices`: walks through large tables. `migrate`: the schema. `copy`: backup and restore. One folder per
 //! aggregate: the methods of its repository, each with its statement in the `.sql` file of the same name.
 //!
 //! A write travels: repository method → (hot ones) the group-commit queue of its kind → the writer's thread, where all
@@ -10,6 +10,7 @@
 mod client;
 mod connection;
 mod consent;
+mod copy;
 mod device;
 mod error;
 mod factor;
@@ -37,6 +38,7 @@ mod trust;
 mod work_queue;
 mod writer;
 
+pub use copy::{CopyError, Restored, backup, restore};
 pub use error::SqliteError;
 pub use migrate::MigrationStatus;
 pub use options::{InvalidSqlitePath, SqlitePath, StoreOptions};

@@ -163,3 +163,11 @@ fn stored(row: &rusqlite::Row<'_>) -> Result<MigrationStatus, SqliteError> {
 pub(crate) fn has_schema(connection: &Connection) -> Result<bool, SqliteError> {
     has_migrations(|sql| connection::row(connection, sql, [], |_| Ok(())))
 }
+
+/// The id of the network in this file; none if it was never migrated.
+pub(crate) fn network(connection: &Connection) -> Result<Option<NetworkId>, SqliteError> {
+    if !has_schema(connection)? {
+        return Ok(None);
+    }
+    connection::row(connection, NETWORK, [], |row| Ok(NetworkId::from_bytes(row.get(0)?)))
+}

@@ -4,13 +4,14 @@
 //! by the composition root. [`remote`]: the verbs that talk to a running server. [`output`]: tables, JSON, YAML.
 //! [`console`]: what a command may touch. [`exit`]: what it ends with.
 //!
-//! Not here: what `serve`, `demo`, `migrate`, `janitor`, `secrets`, `worker`, `calibrate`, `bench`, `gateway`, `import identities` and `export` do.
+//! Not here: what `serve`, `demo`, `migrate`, `backup`, `restore`, `janitor`, `secrets`, `worker`, `calibrate`, `bench`, `gateway`, `import identities` and `export` do.
 
 mod calibrate;
 mod completion;
 mod config;
 mod configuration;
 mod console;
+mod copy;
 mod data_source;
 mod demo;
 mod exit;
@@ -35,6 +36,7 @@ pub(crate) use calibrate::CalibrateCommand;
 pub(crate) use completion::CompletionCommand;
 pub(crate) use config::ConfigCommand;
 pub(crate) use console::Console;
+pub(crate) use copy::CopyArgs;
 pub(crate) use data_source::{DataSourceArgs, NO_DATA_SOURCE};
 pub(crate) use demo::DemoCommand;
 pub(crate) use exit::Exit;
@@ -66,6 +68,10 @@ pub(crate) enum Commands {
     Demo(DemoCommand),
     /// Bring a database to the schema of this version
     Migrate(MigrateCommand),
+    /// Copy a SQLite database into a new file, while servers run or not
+    Backup(CopyArgs),
+    /// Put such a copy in the place of a SQLite database, while nothing runs. What was there is kept beside it
+    Restore(CopyArgs),
     /// Show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),

@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod calibrate;
+pub(crate) mod copy;
 pub(crate) mod demo;
 pub(crate) mod gateway;
 mod installation;
@@ -21,7 +22,7 @@ use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
 
 use crate::app::{Stores, open_store};
 use crate::cli::{Console, DataSourceArgs, Exit, NO_DATA_SOURCE};
-use crate::config::{self, ConfigError, Loaded, Sources};
+use crate::config::{self, ConfigError, DatabaseSettings, Loaded, Sources};
 
 /// Prints a line.
 pub(crate) fn print(console: &mut Console<'_>, line: &str) -> Exit {
@@ -60,13 +61,23 @@ pub(crate) async fn database(
     migrate: bool,
     console: &mut Console<'_>,
 ) -> Result<Stores, String> {
+    let database = named_database(source, environment, console)?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let rng: Arc<dyn Rng> = Arc::new(OsRng);
+    open_store(&database, migrate, (&clock, &rng)).await.map_err(|error| chain(&error))
+}
+
+/// Which database a command names.
+pub(crate) fn named_database(
+    source: &DataSourceArgs,
+    environment: Vec<(OsString, OsString)>,
+    console: &mut Console<'_>,
+) -> Result<DatabaseSettings, String> {
     let sources = source.sources(environment).ok_or_else(|| NO_DATA_SOURCE.to_owned())?;
     let (database, warnings) = config::load_database(&sources).map_err(|error| {
         console.warn(error.warnings());
         error.to_string()
     })?;
     console.warn(&warnings);
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let rng: Arc<dyn Rng> = Arc::new(OsRng);
-    open_store(&database, migrate, (&clock, &rng)).await.map_err(|error| chain(&error))
+    Ok(database)
 }

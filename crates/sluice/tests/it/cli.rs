@@ -231,6 +231,7 @@ async fn who_looks_for_a_database_makes_none() {
     ];
     for command in [
         &["migrate", "sql", "status", "-e"][..],
+        &["backup", "a-copy-that-is-not-made.db", "-e"],
         &["janitor", "-e"],
         &["export", "identities", "-"],
         &["worker"],
@@ -258,10 +259,11 @@ async fn commands_without_a_server_say_what_the_configuration_is_warned_about() 
     ];
     let misspelt = "warning: SERVE_PUBLIK_PORT: unknown environment variable, ignored\n";
     let shortened = "warning: ttl.access_token: is shortened to 744h: ";
-    let nowhere = directory.path().join("people.ndjson");
+    let (nowhere, copy) = (directory.path().join("people.ndjson"), directory.path().join("copy.db"));
     let import = ["import", "identities", nowhere.to_str().unwrap()];
     for (command, reads_lifespans) in [
         (&["migrate", "sql", "up", "-e", "--yes"][..], false),
+        (&["backup", copy.to_str().unwrap(), "-e"][..], false),
         (&["janitor", "-e"][..], true),
         (&["secrets", "status"][..], true),
         (&import[..], true),

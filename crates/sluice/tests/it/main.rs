@@ -22,6 +22,7 @@ mod client_listing;
 mod closed_pipe;
 mod conformance;
 mod consent_sessions;
+mod copies;
 mod crash;
 mod cross_origin;
 mod database_restart;

@@ -74,3 +74,14 @@ fn the_operations_page_quotes_what_the_program_says() {
     let unsaid: Vec<_> = quoted.into_iter().filter(|sentence| !says(&source, sentence)).collect();
     assert!(unsaid.is_empty(), "docs/operations.md quotes what nothing says: {unsaid:#?}");
 }
+
+/// A log that is left is replayed into the copy.
+#[test]
+fn a_restore_by_hand_takes_all_files_of_the_database_away() {
+    let (_, item) = PAGE.split_once("\n- **To restore:**").unwrap();
+    let item = item.split("\n- **").next().unwrap();
+    for file in ["`sluice.db`", "`sluice.db-wal`", "`sluice.db-shm`", "`sluice.db-journal`"] {
+        assert!(item.contains(file), "{file}");
+    }
+    assert!(!PAGE.contains(".backup copy.db"), "it does not end beside a server at work");
+}

@@ -1,7 +1,7 @@
 //! A file in a directory of its own, and nodes on it. Another process is played by a connection of the test's own.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::Connection;
@@ -29,9 +29,34 @@ pub(crate) fn options() -> StoreOptions {
     StoreOptions::new(node, Arc::new(SystemClock), Arc::new(OsRng))
 }
 
+/// Whether the engine finds everything in a file as it must be.
+pub(crate) fn is_sound(path: &Path) -> bool {
+    let file = Connection::open(path).unwrap();
+    let found: String = file.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    found == "ok"
+}
+
+/// Makes a database that is not ours.
+pub(crate) fn make_foreign(path: &Path) {
+    Connection::open(path).unwrap().execute_batch("CREATE TABLE network (x)").unwrap();
+}
+
+/// The names of all files in a directory, in order.
+pub(crate) fn names_in(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort_unstable();
+    names
+}
+
 impl SqliteFixture {
     pub(crate) fn path(&self) -> PathBuf {
         self.directory.path().join("sluice.db")
+    }
+
+    /// Where the file is.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     /// A name in the same directory.
@@ -39,7 +64,7 @@ impl SqliteFixture {
         self.directory.path().join(name)
     }
 
-    fn another_process(&self) -> Connection {
+    pub(crate) fn another_process(&self) -> Connection {
         let connection = Connection::open(self.path()).unwrap();
         connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
         connection

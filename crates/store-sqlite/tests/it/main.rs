@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests may unwrap")]
 
+mod backup;
 mod fixture;
 mod identities;
 mod login_writes;
@@ -10,6 +11,7 @@ mod plans;
 mod processes;
 mod refusals;
 mod replaced;
+mod restore;
 mod upkeep;
 
 use fixture::SqliteFixture;

@@ -1,0 +1,108 @@
+//! Copies of the file: one is made while servers run, and one is put in its place while none does.
+//!
+//! `backup`, `restore`: the two. `partial`: a file that gets its name when it is whole.
+
+mod backup;
+mod partial;
+mod restore;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use sluice_primitives::NetworkId;
+use thiserror::Error;
+
+use crate::error::SqliteError;
+use crate::migrate;
+
+pub use backup::backup;
+pub use restore::{Restored, restore};
+
+/// How long a lock of another process is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why there is no copy, or none in the place of the database.
+#[derive(Debug, Error)]
+pub enum CopyError {
+    /// A copy never replaces a file.
+    #[error("there is a file {} already", .0.display())]
+    Exists(PathBuf),
+    /// Another program's database, or one that was never migrated.
+    #[error("{} is no database of Sluice", .0.display())]
+    Foreign(PathBuf),
+    /// Not all of it can be read.
+    #[error("{} is damaged: {found}", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What the engine found first.
+        found: String,
+    },
+    /// What was committed last may be there.
+    #[error("{} is not whole: what is in {} belongs to it; copy it with `sluice backup`", .path.display(), .log.display())]
+    HasLog {
+        /// The file.
+        path: PathBuf,
+        /// What lies beside it.
+        log: PathBuf,
+    },
+    /// The copy and the database are one file.
+    #[error("{} is the database itself", .0.display())]
+    Itself(PathBuf),
+    /// Another process has the database open.
+    #[error("{} is in use by another process: stop all nodes, workers and gateways that have it open", .0.display())]
+    InUse(PathBuf),
+    /// The operating system says no.
+    #[error("{}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        cause: io::Error,
+    },
+    /// The engine says no.
+    #[error("{}", .path.display())]
+    Engine {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        cause: SqliteError,
+    },
+}
+
+/// The network of a database of Sluice.
+fn network_of(connection: &Connection, path: &Path) -> Result<NetworkId, CopyError> {
+    let network = migrate::network(connection).map_err(refused(path))?;
+    network.ok_or_else(|| CopyError::Foreign(path.to_owned()))
+}
+
+/// The same path with its directory as it is without links: what lies beside it is named, and the engine is shown no relative path.
+fn located(path: &Path) -> Result<PathBuf, CopyError> {
+    let name = path.file_name().ok_or_else(|| unusable(path)(io::ErrorKind::InvalidInput.into()))?;
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new(".")).canonicalize().map_err(unusable(path))?;
+    Ok(directory.join(name))
+}
+
+/// The directory of a path that was [`located`].
+fn directory_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(path)
+}
+
+/// Brings to the disk what names there are in the directory of this path.
+fn sync_directory(path: &Path) -> Result<(), CopyError> {
+    File::open(directory_of(path)).and_then(|directory| directory.sync_all()).map_err(unusable(path))
+}
+
+fn unusable(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
+    move |cause| CopyError::File { path: path.to_owned(), cause }
+}
+
+fn refused(path: &Path) -> impl FnOnce(SqliteError) -> CopyError {
+    move |cause| CopyError::Engine { path: path.to_owned(), cause }
+}
