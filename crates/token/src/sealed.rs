@@ -227,8 +227,8 @@ impl TryFrom<WireRare<'_>> for RareClaims {
 
 /// Writes an opaque token.
 pub fn write(claims: &AccessTokenClaims, sealer: &Sealer, rng: &dyn Rng) -> String {
-    let wire = encode(claims);
-    [PREFIX, &sealer.seal(Purpose::AccessToken, &wire, rng)].concat()
+    let write = |to: &mut Vec<u8>| encode_with(claims, (&claims.userinfo).into(), to);
+    sealer.seal_behind(PREFIX, Purpose::AccessToken, write, rng)
 }
 
 /// Reads an opaque token; expiry and revocation are the caller's to check.
@@ -250,15 +250,19 @@ pub fn is_of_form(token: &str) -> bool {
 
 /// The compact binary form of claims.
 pub fn encode(claims: &AccessTokenClaims) -> Vec<u8> {
-    encode_with(claims, (&claims.userinfo).into())
+    let mut bytes = Vec::with_capacity(COMMON);
+    encode_with(claims, (&claims.userinfo).into(), &mut bytes);
+    bytes
 }
 
 /// What a JWT carries sealed beside its public claims: all but what userinfo tells, which stays in the grant.
 pub fn encode_for_jwt(claims: &AccessTokenClaims) -> Vec<u8> {
-    encode_with(claims, WireExtra::InGrant)
+    let mut bytes = Vec::with_capacity(COMMON);
+    encode_with(claims, WireExtra::InGrant, &mut bytes);
+    bytes
 }
 
-fn encode_with(claims: &AccessTokenClaims, userinfo: WireExtra<'_>) -> Vec<u8> {
+fn encode_with(claims: &AccessTokenClaims, userinfo: WireExtra<'_>, to: &mut Vec<u8>) {
     let wire = Wire {
         client: claims.client.as_str(),
         subject: claims.subject.as_ref().map(sluice_protocol::Subject::as_str),
@@ -273,11 +277,9 @@ fn encode_with(claims: &AccessTokenClaims, userinfo: WireExtra<'_>) -> Vec<u8> {
         userinfo,
         rare: (claims.rare != RareClaims::default()).then(|| WireRare::of(&claims.rare)),
     };
-    let mut bytes = Vec::with_capacity(COMMON);
-    bytes.extend_from_slice(claims.id.as_bytes());
-    bytes.extend_from_slice(claims.grant.as_bytes());
-    wire.pack(&mut bytes);
-    bytes
+    claims.id.as_bytes().pack(to);
+    claims.grant.as_bytes().pack(to);
+    wire.pack(to);
 }
 
 /// Reads the compact binary form.

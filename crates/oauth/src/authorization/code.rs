@@ -10,8 +10,6 @@ use crate::flow::Request;
 
 /// What Hydra puts before its codes.
 const PREFIX: &str = "ory_ac_";
-/// What most fit into before they are sealed, in bytes.
-const USUAL: usize = 192;
 
 /// What a code says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,9 +101,7 @@ impl AuthorizationCode {
             requested_at: self.requested_at.as_millis(),
             dpop_jkt: self.dpop_jkt,
         };
-        let mut bytes = Vec::with_capacity(USUAL);
-        wire.pack(&mut bytes);
-        [PREFIX, &sealer.seal(Purpose::AuthorizationCode, &bytes, rng)].concat()
+        sealer.seal_behind(PREFIX, Purpose::AuthorizationCode, |to| wire.pack(to), rng)
     }
 
     /// Reads a presented code; expiry is the caller's to check.

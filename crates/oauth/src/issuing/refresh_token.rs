@@ -10,8 +10,6 @@ use crate::grant::Generation;
 
 /// What Hydra puts before its refresh tokens.
 pub const PREFIX: &str = "ory_rt_";
-/// What most fit into before they are sealed, in bytes.
-const USUAL: usize = 192;
 
 /// What a refresh token says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,9 +67,7 @@ impl RefreshToken {
             expires_at: self.expires_at.as_millis(),
             confirmation: self.confirmation,
         };
-        let mut bytes = Vec::with_capacity(USUAL);
-        wire.pack(&mut bytes);
-        [PREFIX, &sealer.seal(Purpose::RefreshToken, &bytes, rng)].concat()
+        sealer.seal_behind(PREFIX, Purpose::RefreshToken, |to| wire.pack(to), rng)
     }
 
     /// Reads a presented token; expiry is the caller's to check.
