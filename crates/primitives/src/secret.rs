@@ -2,6 +2,7 @@
 //! dropped.
 
 use std::fmt;
+use std::hint::black_box;
 
 use subtle::ConstantTimeEq;
 use zeroize::Zeroize;
@@ -34,6 +35,16 @@ pub fn same_bytes(left: &[u8], right: &[u8]) -> bool {
     left.ct_eq(right).into()
 }
 
+/// The same of long values such as tokens, of which each request brings one. There is no way out before the end here either, and many
+/// bytes are looked at at once.
+pub fn same_long_bytes(left: &[u8], right: &[u8]) -> bool {
+    if left.len() != right.len() {
+        return false;
+    }
+    let differing = left.iter().zip(right).fold(0_u8, |differing, (left, right)| differing | (left ^ right));
+    black_box(differing) == 0
+}
+
 impl<T: Zeroize> Drop for Secret<T> {
     fn drop(&mut self) {
         self.0.zeroize();
@@ -62,5 +73,17 @@ mod tests {
         assert_eq!(format!("{secret:?}"), "[redacted]");
         assert!(secret.same_as(b"hunter2"));
         assert!(!secret.same_as(b"hunter3"));
+    }
+
+    #[test]
+    fn long_values_are_the_same_if_each_byte_and_the_length_are() {
+        let long: Vec<u8> = (0..=255).cycle().take(1000).collect();
+        assert!(same_long_bytes(&long, &long.clone()) && same_long_bytes(b"", b""));
+        for place in 0..long.len() {
+            let mut other = long.clone();
+            other[place] ^= 0x80;
+            assert!(!same_long_bytes(&long, &other), "{place}");
+        }
+        assert!(!same_long_bytes(&long, &long[1..]) && !same_long_bytes(&long, b""));
     }
 }

@@ -6,6 +6,7 @@ use http::header::{ACCESS_CONTROL_REQUEST_METHOD, CONTENT_LENGTH, HeaderName, OR
 use http::{HeaderMap, Method};
 
 use crate::enrichment::headers::is_override;
+use crate::validation::LastToken;
 
 static DPOP: HeaderName = HeaderName::from_static("dpop");
 
@@ -30,6 +31,8 @@ pub struct Asked<'a> {
     pub client: IpAddr,
     /// SHA-256 of the certificate (DER) whose key the client proved to hold (RFC 8705 §3.1).
     pub certificate: Option<[u8; 32]>,
+    /// What the connection that it came on was used with. `None`: nothing is remembered of it.
+    pub last: Option<&'a LastToken>,
 }
 
 impl Asked<'_> {
@@ -87,6 +90,7 @@ impl AskedLater {
             has_body: false,
             client: self.client,
             certificate: self.certificate,
+            last: None,
         }
     }
 }

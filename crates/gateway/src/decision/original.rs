@@ -37,6 +37,7 @@ impl Original<'_> {
             has_body: self.has_body,
             client: self.client,
             certificate,
+            last: None,
         }
     }
 }

@@ -139,15 +139,31 @@ fn without(value: &HeaderValue, name: &str) -> Option<HeaderValue> {
 
 /// Says who calls.
 pub(crate) fn set_identity(headers: &mut HeaderMap, caller: &Caller) {
-    let facts =
-        [(&USER_ID, caller.subject()), (&CLIENT_ID, caller.client()), (&USER_SCOPE, Some(caller.scope()))];
-    for (name, fact) in facts {
-        if let Some(value) = fact.and_then(header_value) {
-            headers.insert(name, value);
+    Identity::of(caller).set(headers);
+}
+
+/// The headers that say who calls.
+#[derive(Debug, Clone)]
+pub struct Identity([Option<HeaderValue>; 4]);
+
+impl Identity {
+    /// What is said of `caller`.
+    pub(crate) fn of(caller: &Caller) -> Self {
+        let facts = [caller.subject(), caller.client(), Some(caller.scope()), caller.foreign_issuer()];
+        Self(facts.map(|fact| fact.and_then(header_value)))
+    }
+
+    /// Says it.
+    pub(crate) fn set(self, headers: &mut HeaderMap) {
+        for (name, value) in Self::names().into_iter().zip(self.0) {
+            if let Some(value) = value {
+                headers.insert(name, value);
+            }
         }
     }
-    if let Some(value) = caller.foreign_issuer().and_then(header_value) {
-        headers.insert(&ISSUER, value);
+
+    fn names() -> [&'static HeaderName; 4] {
+        [&USER_ID, &CLIENT_ID, &USER_SCOPE, &ISSUER]
     }
 }
 

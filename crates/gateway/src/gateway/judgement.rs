@@ -55,7 +55,7 @@ fn verdict(parts: &Arc<GatewayParts>, route: &Arc<Route>, asked: &Asked<'_>) -> 
     };
     let now = parts.clock.now();
     let case = Case { route, presented, asked: *asked };
-    let question = Question { token: presented.token, policy, now, client: asked.client };
+    let question = Question { token: presented.token, policy, now, client: asked.client, last: asked.last };
     match parts.validation.validate(question) {
         Validated::Now(outcome) => Judging::Now(conclude(parts, &case, outcome, (now, Counted::default()))),
         // Before anybody is asked: what is asked for a stranger's sake costs others.
@@ -118,14 +118,18 @@ fn conclude(
         return refused(refusal);
     }
     let token = case.route.enrichment.phantom.is_some().then(|| sha256(case.presented.token.as_bytes()));
-    limited(Admitted { verdict: Verdict::Caller(caller), token, ..refused(Refusal::TokenMissing) }, outcome)
+    let last = case.asked.last.filter(|_| case.route.enrichment.identity_headers);
+    let identity = last.and_then(|last| last.identity(&caller));
+    let verdict = Verdict::Caller(caller);
+    limited(Admitted { verdict, token, identity, ..refused(Refusal::TokenMissing) }, outcome)
 }
 
 /// Nobody calls, and may.
 fn anonymous(parts: &GatewayParts, route: &Arc<Route>, client: IpAddr) -> Admitted {
     let outcome = parts.limits.check(route, &Who::at(client));
-    let (route, verdict) = (Some(route.clone()), Verdict::Anonymous);
-    limited(Admitted { route, verdict, scheme: None, token: None, limits: None, page: None }, outcome)
+    let route = Some(route.clone());
+    let verdict = Verdict::Anonymous;
+    limited(Admitted { verdict, ..Admitted::refused(route, Refusal::TokenMissing) }, outcome)
 }
 
 fn limited(admitted: Admitted, outcome: LimitOutcome) -> Admitted {

@@ -19,6 +19,7 @@ use tracing::warn;
 
 use crate::authn::extract::Scheme;
 use crate::authn::{Asked, Page, Refusal, Verdict, challenge, cross_origin};
+use crate::enrichment::headers::Identity;
 use crate::enrichment::{CountryLookup, PhantomSigner, headers};
 use crate::limit::{RateLimitHeaders, RateLimits};
 use crate::observer::Observer;
@@ -85,6 +86,8 @@ pub struct Admitted {
     pub limits: Option<Box<RateLimitHeaders>>,
     /// The page that asks, if pages of other origins may read what the gateway itself answers.
     pub page: Option<Page>,
+    /// The headers that say who calls, where they were made before.
+    pub identity: Option<Arc<Identity>>,
 }
 
 /// A verdict, or the way to it.
@@ -105,6 +108,7 @@ impl Admitted {
             token: None,
             limits: None,
             page: None,
+            identity: None,
         }
     }
 }
@@ -163,7 +167,10 @@ impl Gateway {
                 warn!(route = %route.name, "claims for headers were too large to be in a token: see docs/gateway/headers.md");
             }
             if told.identity_headers {
-                headers::set_identity(headers, caller);
+                match &admitted.identity {
+                    Some(identity) => Identity::clone(identity).set(headers),
+                    None => headers::set_identity(headers, caller),
+                }
             }
             if let (Some(phantom), Some(signer), Some(token)) =
                 (&told.phantom, &self.parts.phantom, admitted.token)

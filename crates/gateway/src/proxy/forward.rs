@@ -132,6 +132,7 @@ impl<T: Traffic> Passage<'_, T> {
             has_body,
             client: self.account.client,
             certificate: self.visitor.certificate(&self.core.certificates, &parts.headers)?,
+            last: Some(&self.visitor.last),
         };
         if let Some(document) = self.core.traffic.metadata(&asked) {
             self.account.reason = "document";

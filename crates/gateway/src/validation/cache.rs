@@ -13,7 +13,7 @@ use crate::authn::Caller;
 /// SHA-256 of a whole token.
 pub(super) type TokenDigest = [u8; 32];
 
-/// A token that was authentic when it was verified.
+/// A token that was authentic when it was verified, or opened.
 #[derive(Debug, Clone)]
 pub(super) struct Verified {
     /// What it says.
@@ -22,7 +22,7 @@ pub(super) struct Verified {
     pub(super) until: Timestamp,
     /// With whose keys it was verified: no two issuers ever have the same number.
     pub(super) issuer: u64,
-    /// With which of them: when the keys change, everything is verified again.
+    /// With which of them: when the keys change, everything is verified, or opened, again.
     pub(super) generation: u64,
 }
 

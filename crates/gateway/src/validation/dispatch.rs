@@ -20,6 +20,7 @@ use super::chain::{ask_after, ask_each};
 use super::config::{IssuerConfig, OWN_ISSUER};
 use super::introspection::{IntrospectionStats, Introspector};
 use super::jwks::{AuthenticJwt, JwtIssuer, Verification};
+use super::last_token::Form;
 use super::local::{LocalParts, LocalValidator};
 use super::validator::{Question, TokenFault, Validated};
 use crate::authn::Caller;
@@ -92,6 +93,9 @@ impl Validation {
     /// Whether a token holds, for a route with this policy: of one of its issuers, authentic, in its time, not revoked. What the policy
     /// demands beyond that is not asked here.
     pub fn validate(&self, question: Question<'_>) -> Validated {
+        if let Some(outcome) = self.once_more(question) {
+            return outcome;
+        }
         let token = question.token;
         if !token.contains('.') {
             self.opaque(question)
@@ -161,8 +165,18 @@ impl Validation {
         same_in(&self.issuers.load())
     }
 
+    /// The outcome for the token that the connection was used with before.
+    fn once_more(&self, question: Question<'_>) -> Option<Validated> {
+        let (known, form) = question.last?.find(question.token)?;
+        let outcome = self.recall(&known, question)?;
+        if form == Form::Signed {
+            self.cache.count_hit();
+        }
+        Some(outcome)
+    }
+
     fn opaque(&self, question: Question<'_>) -> Validated {
-        let own = self.local(question.policy).map(|local| local.validate_sealed(question));
+        let own = self.local(question.policy).map(|local| Self::sealed(local, question));
         if question.policy.foreign_issuers.is_empty() {
             return own.unwrap_or(Validated::Now(Err(TokenFault::NotAuthentic)));
         }
@@ -175,12 +189,23 @@ impl Validation {
         }
     }
 
+    fn sealed(local: &Arc<LocalValidator>, question: Question<'_>) -> Validated {
+        // Read first: if the keys change meanwhile, the token is opened once more.
+        let generation = local.generation();
+        let outcome = local.validate_sealed(question);
+        if let (Some(last), Validated::Now(Ok(caller))) = (question.last, &outcome) {
+            let (caller, until) = (Arc::clone(caller), caller.expires_at());
+            last.keep(question.token, Verified { caller, until, issuer: OWN, generation }, Form::Sealed);
+        }
+        outcome
+    }
+
     fn paseto(&self, question: Question<'_>) -> Validated {
         let Some(local) = self.local(question.policy) else {
             return Validated::Now(Err(TokenFault::NotAuthentic));
         };
         let digest = sha256(question.token.as_bytes());
-        match self.cache.find(&digest).and_then(|known| self.recall(known, question, &[])) {
+        match self.find(&digest, question) {
             Some(outcome) => outcome,
             None => self.own(local, digest, question, LocalValidator::verify_paseto),
         }
@@ -188,12 +213,10 @@ impl Validation {
 
     fn jwt(&self, question: Question<'_>) -> Validated {
         let digest = sha256(question.token.as_bytes());
-        let foreign = self.foreign(question.policy);
-        if let Some(outcome) =
-            self.cache.find(&digest).and_then(|known| self.recall(known, question, &foreign))
-        {
+        if let Some(outcome) = self.find(&digest, question) {
             return outcome;
         }
+        let foreign = self.foreign(question.policy);
         let claimed = if foreign.is_empty() { None } else { claimed_issuer(question.token) };
         let is_claimed = |issuer: &&Arc<ForeignIssuer>| Some(&issuer.config.issuer) == claimed.as_ref();
         if let Some(issuer) = foreign.iter().find(is_claimed) {
@@ -215,29 +238,34 @@ impl Validation {
         }
     }
 
-    /// The outcome for a token that was verified before, if its issuer counts here and has the same keys still. Those of another issuer
+    /// The outcome for a signed token that was verified before, on whatever connection.
+    fn find(&self, digest: &TokenDigest, question: Question<'_>) -> Option<Validated> {
+        let known = self.cache.find(digest)?;
+        let outcome = self.recall(&known, question)?;
+        self.cache.count_hit();
+        if let (Some(last), Validated::Now(Ok(_))) = (question.last, &outcome) {
+            last.keep(question.token, known, Form::Signed);
+        }
+        Some(outcome)
+    }
+
+    /// The outcome for a token that was authentic before, if its issuer counts here and has the same keys still. Those of another issuer
     /// are asked for as if the token were new: who is presented the same tokens again and again hears of removed keys, too.
-    fn recall(
-        &self,
-        known: Verified,
-        question: Question<'_>,
-        foreign: &[Arc<ForeignIssuer>],
-    ) -> Option<Validated> {
+    fn recall(&self, known: &Verified, question: Question<'_>) -> Option<Validated> {
         if known.issuer == OWN {
             let local = self.local(question.policy)?;
             if known.generation != local.generation() {
                 return None;
             }
-            self.cache.count_hit();
-            return Some(local.still_holds(known.caller, question));
+            return Some(local.still_holds(Arc::clone(&known.caller), question));
         }
-        let issuer = foreign.iter().find(|issuer| issuer.number == known.issuer)?;
+        let mut foreign = question.policy.foreign_issuers.iter().map(|config| self.known(config));
+        let issuer = foreign.find(|issuer| issuer.number == known.issuer)?;
         if !issuer.jwt.as_ref()?.still_has(known.generation, question.now) {
             return None;
         }
-        self.cache.count_hit();
         let holds = question.now < known.until;
-        Some(Validated::Now(if holds { Ok(known.caller) } else { Err(TokenFault::Expired) }))
+        Some(Validated::Now(if holds { Ok(Arc::clone(&known.caller)) } else { Err(TokenFault::Expired) }))
     }
 
     fn own(

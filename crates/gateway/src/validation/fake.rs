@@ -353,7 +353,16 @@ impl World {
 
     /// Whether a token holds now that comes from this client.
     pub(super) fn asked(&self, policy: &RoutePolicy, token: &str, client: IpAddr) -> Validated {
-        self.validation.validate(Question { token, policy, now: self.clock.now(), client })
+        self.validation.validate(self.question(policy, token, client))
+    }
+
+    /// The same on a connection that was used with other tokens, or this one, before.
+    pub(super) fn asked_on(&self, last: &LastToken, policy: &RoutePolicy, token: &str) -> Validated {
+        self.validation.validate(Question { last: Some(last), ..self.question(policy, token, CLIENT) })
+    }
+
+    fn question<'a>(&self, policy: &'a RoutePolicy, token: &'a str, client: IpAddr) -> Question<'a> {
+        Question { token, policy, now: self.clock.now(), client, last: None }
     }
 
     /// The policy of a route with these issuers, of the table in force.

@@ -24,7 +24,7 @@ pub trait OwnKeys: Send + Sync {
     /// The payload of a PASETO that one of the keys of the identity API signed.
     fn verify_paseto(&self, token: &str) -> Option<Vec<u8>>;
 
-    /// Another number whenever the keys have changed, or what is said with them.
+    /// Another number whenever the keys have changed, those of the sealer too, or what is said with them.
     fn generation(&self) -> u64;
 
     /// The longest life of an access token, whatever it says: what was revoked is told for no longer.
@@ -65,7 +65,7 @@ const REMEMBERED: NonZeroUsize = NonZeroUsize::new(16_384).unwrap();
 /// What tokens of this installation are checked with.
 #[derive(Clone)]
 pub struct LocalParts {
-    /// Opens sealed tokens, and the facts in JWTs. Replaced as a whole when subkeys change.
+    /// Opens sealed tokens, and the facts in JWTs. Replaced as a whole when subkeys change, before `keys` say that they have.
     pub sealer: Arc<ArcSwap<Sealer>>,
     /// Verifies signed ones.
     pub keys: Arc<dyn OwnKeys>,
@@ -100,7 +100,7 @@ impl LocalValidator {
         Self { parts, clock, asking: Arc::new(Asking::new(terms, runtime)) }
     }
 
-    /// The keys of signed tokens that are in force.
+    /// The keys that are in force.
     pub(super) fn generation(&self) -> u64 {
         self.parts.keys.generation()
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use sluice_primitives::Timestamp;
 
+use super::last_token::LastToken;
 use crate::authn::Caller;
 use crate::route::RoutePolicy;
 
@@ -66,4 +67,6 @@ pub struct Question<'a> {
     pub now: Timestamp,
     /// Whose request it came with: nobody's questions to issuers take the places of all others.
     pub client: IpAddr,
+    /// What the connection that it came on was used with. `None`: nothing is remembered of it.
+    pub last: Option<&'a LastToken>,
 }

@@ -16,7 +16,7 @@ use crate::observer::Silent;
 use crate::route::host::HostPattern;
 use crate::route::pattern::{Match, PathPattern};
 use crate::route::{Enrichment, Limit, RoutePolicy, RouteTable, Settings};
-use crate::validation::{HolderParts, TokenFault};
+use crate::validation::{HolderParts, LastToken, TokenFault};
 
 pub(super) const NOW: Timestamp = Timestamp::from_secs(1_000);
 pub(super) const JWKS_PATH: &str = "/.well-known/jwks.json";
@@ -185,6 +185,7 @@ pub(super) struct Ask {
     has_body: bool,
     client: IpAddr,
     certificate: Option<[u8; 32]>,
+    connection: Arc<LastToken>,
 }
 
 impl Ask {
@@ -198,7 +199,13 @@ impl Ask {
             has_body: false,
             client: Ipv4Addr::new(192, 0, 2, 1).into(),
             certificate: None,
+            connection: Arc::default(),
         }
+    }
+
+    /// On a connection that other requests came on, too.
+    pub(super) fn on(self, connection: &Arc<LastToken>) -> Self {
+        Self { connection: connection.clone(), ..self }
     }
 
     pub(super) fn method(self, method: Method) -> Self {
@@ -251,6 +258,7 @@ impl Ask {
             has_body: self.has_body,
             client: self.client,
             certificate: self.certificate,
+            last: Some(&self.connection),
         }
     }
 }

@@ -14,19 +14,19 @@ use super::given::{Ask, GivenGateway, NOW, REMEMBERED_PROOFS, caller, refusal};
 use super::*;
 
 /// A client with a key.
-struct Client {
+pub(super) struct Client {
     pair: KeyPair,
     jwk: Jwk,
 }
 
 impl Client {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let pair = KeyPair::generate().unwrap();
         let jwk = Jwk::from_pem(&pair.serialize_pem()).unwrap();
         Self { pair, jwk }
     }
 
-    fn thumbprint(&self) -> [u8; 32] {
+    pub(super) fn thumbprint(&self) -> [u8; 32] {
         self.jwk.thumbprint_bytes().unwrap()
     }
 
@@ -51,7 +51,7 @@ impl Client {
         EncodingKey::from_ec_pem(self.pair.serialize_pem().as_bytes()).unwrap()
     }
 
-    fn ask(&self, token: &str, nonce: Option<&str>) -> Ask {
+    pub(super) fn ask(&self, token: &str, nonce: Option<&str>) -> Ask {
         let proof = self.proof(token, nonce);
         Ask::to("/orders").header("authorization", &format!("DPoP {token}")).header("dpop", &proof)
     }

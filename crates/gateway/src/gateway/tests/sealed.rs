@@ -8,13 +8,14 @@ use sluice_crypto::jws::VerifiedJws;
 use sluice_crypto::{Sealer, SystemSecret};
 use sluice_net::{FetchPolicy, Fetcher};
 use sluice_primitives::{GrantId, Lifetime, ManualClock, NetworkId, OsRng};
-use sluice_token::{AccessTokenClaims, Marker, RevocationSet, Target, sealed};
+use sluice_token::{AccessTokenClaims, Confirmation, Marker, RevocationSet, Target, sealed};
 use tokio::runtime::Handle;
 
 use super::given::{Ask, GivenGateway, NOW, caller, refusal};
+use super::holder::Client;
 use super::*;
 use crate::authn::{Caller, given};
-use crate::validation::{Freshness, LocalParts, OwnKeys, ValidationParts};
+use crate::validation::{Freshness, LastToken, LocalParts, OwnKeys, ValidationParts};
 
 /// No keys: sealed tokens need none.
 struct NoKeys;
@@ -88,9 +89,18 @@ impl Installation {
     }
 }
 
-fn alice() -> AccessTokenClaims {
-    let Caller::Own(claims) = given::alice(None) else { unreachable!("alice's is one of the server's") };
+fn claims(caller: Caller) -> AccessTokenClaims {
+    let Caller::Own(claims) = caller else { unreachable!("it is one of the server's") };
     *claims
+}
+
+fn alice() -> AccessTokenClaims {
+    claims(given::alice(None))
+}
+
+/// What revokes the grant of [`alice`].
+fn revocation() -> Marker {
+    Marker { target: Target::Grant(alice().revocable()), at: NOW, expires_at: given::EXPIRY }
 }
 
 #[tokio::test]
@@ -113,11 +123,7 @@ async fn a_revoked_an_expired_and_a_forged_token_are_refused_alike() {
         (answer.status().as_u16(), answer.headers()[WWW_AUTHENTICATE].clone())
     };
 
-    installation.revocations.apply(&Marker {
-        target: Target::Grant(alice.revocable()),
-        at: NOW,
-        expires_at: given::EXPIRY,
-    });
+    installation.revocations.apply(&revocation());
     let revoked = judged(&token).await;
     assert_eq!(refusal(&revoked), Refusal::TokenInvalid("token_revoked"));
 
@@ -128,4 +134,69 @@ async fn a_revoked_an_expired_and_a_forged_token_are_refused_alike() {
     let forged = judged(&token[..token.len() - 2]).await;
     assert_eq!(refusal(&forged), Refusal::TokenInvalid("token_not_authentic"));
     assert_eq!((answer(&revoked), answer(&expired)), (answer(&forged), answer(&forged)));
+}
+
+#[tokio::test]
+async fn an_upstream_is_told_the_same_of_a_token_that_comes_again_and_of_another_what_that_says() {
+    let installation = Installation::new();
+    let (connection, gateway) = (Arc::new(LastToken::default()), &installation.gateway);
+    let [alices, robots] = [alice(), claims(given::robot())].map(|claims| installation.token(&claims));
+    let ask = |token: &str| {
+        Ask::to("/orders")
+            .bearer(token)
+            .header("oauth-user-id", "root")
+            .header("oauth-issuer", "x")
+            .on(&connection)
+    };
+    let first = gateway.told(&ask(&alices)).await;
+    assert_eq!(first["oauth-user-id"], "alice");
+    for _ in 0..3 {
+        assert_eq!(gateway.told(&ask(&alices)).await, first);
+    }
+    assert!(gateway.judge(&ask(&alices)).await.identity.is_some(), "they were not made again");
+    for _ in 0..3 {
+        let told = gateway.told(&ask(&robots)).await;
+        assert_eq!((told.get("oauth-user-id"), &told["oauth-client-id"]), (None, &first["oauth-client-id"]));
+        assert_eq!(gateway.told(&ask(&alices)).await, first, "in turns");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_was_revoked_or_has_expired_since_its_last_request_on_a_connection_is_refused() {
+    for (is_revoked, reason) in [(true, "token_revoked"), (false, "token_expired")] {
+        let installation = Installation::new();
+        let connection = Arc::new(LastToken::default());
+        let ask = Ask::to("/orders").bearer(&installation.token(&alice())).on(&connection);
+        for _ in 0..3 {
+            assert_eq!(caller(&installation.gateway.judge(&ask).await).subject(), Some("alice"));
+        }
+        if is_revoked {
+            installation.revocations.apply(&revocation());
+        } else {
+            installation.gateway.clock.advance(given::EXPIRY.since(NOW));
+        }
+        let refused = installation.gateway.judge(&ask).await;
+        assert_eq!(refusal(&refused), Refusal::TokenInvalid(reason));
+    }
+}
+
+#[tokio::test]
+async fn each_request_with_a_bound_token_needs_its_own_proof_on_whatever_connection() {
+    let (installation, client) = (Installation::new(), Client::new());
+    let (connection, gateway) = (Arc::new(LastToken::default()), &installation.gateway);
+    let mut claims = alice();
+    claims.rare.confirmation = Some(Confirmation::Jkt(client.thumbprint()));
+    let token = installation.token(&claims);
+    let judged = async |ask: Ask| gateway.judge(&ask.on(&connection)).await;
+    for proof in [None, Some("another")] {
+        assert_eq!(caller(&judged(client.ask(&token, proof)).await).subject(), Some("alice"));
+        let again = judged(client.ask(&token, proof)).await;
+        assert_eq!(refusal(&again), Refusal::NotHolder("dpop_proof_replayed"));
+        let without = Ask::to("/orders").header("authorization", &format!("DPoP {token}"));
+        assert_eq!(refusal(&judged(without).await), Refusal::NotHolder("dpop_proof_missing"));
+        let as_bearer = judged(Ask::to("/orders").bearer(&token)).await;
+        assert_eq!(refusal(&as_bearer), Refusal::NotHolder("token_without_proof"));
+        let of_another = judged(Client::new().ask(&token, proof)).await;
+        assert_eq!(refusal(&of_another), Refusal::NotHolder("token_of_another_key"));
+    }
 }

@@ -12,6 +12,7 @@ use sluice_net::{
 
 use super::Malformed;
 use super::forwarded::X_FORWARDED_PROTO;
+use crate::validation::LastToken;
 
 /// Who is at the other end of a connection.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub(in crate::proxy) struct Visitor {
     pub(super) address: HeaderValue,
     /// The last host asked for, and the `Forwarded` that says so.
     pub(super) origin: Mutex<Option<(HeaderValue, HeaderValue)>>,
+    /// The last token.
+    pub(in crate::proxy) last: LastToken,
 }
 
 impl Visitor {
@@ -41,6 +44,7 @@ impl Visitor {
             address: HeaderValue::from_str(&peer.to_string())
                 .unwrap_or_else(|_| HeaderValue::from_static("unknown")),
             origin: Mutex::new(None),
+            last: LastToken::default(),
         }
     }
 

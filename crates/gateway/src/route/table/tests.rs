@@ -180,6 +180,7 @@ fn a_path_that_routes_know_with_other_methods_is_refused_with_those_that_they_ha
             has_body: false,
             client: Ipv4Addr::LOCALHOST.into(),
             certificate: None,
+            last: None,
         };
         table.route(&asked).err()
     };

@@ -97,6 +97,7 @@ impl HolderCheck {
             headers: &headers,
             client: [127, 0, 0, 1].into(),
             certificate: request.certificate,
+            last: None,
         };
         let policy = RoutePolicy { dpop_nonce: request.nonce, ..RoutePolicy::default() };
         let presented = Presented { token: TOKEN, scheme: request.scheme };

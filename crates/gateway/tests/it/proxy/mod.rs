@@ -1,5 +1,6 @@
 //! The data path, over real sockets.
 
+mod again;
 mod bodies;
 mod bound;
 mod given;
