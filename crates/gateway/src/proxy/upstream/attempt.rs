@@ -136,7 +136,12 @@ impl Upstream {
         }
         let waiting = || Waiting::new(&self.shared.config.timeouts, course);
         if self.shared.config.protocol == UpstreamProtocol::Http2 {
-            let stream = match self.stream(ticket.server, course).await {
+            let reached = match self.free_stream(ticket.server) {
+                Some(stream) => Ok(stream),
+                // Nearly no request makes a connection: no other is to be larger for that, here and below.
+                None => Box::pin(self.stream(ticket.server, course)).await,
+            };
+            let stream = match reached {
                 Ok(stream) => stream,
                 Err(unreached) => {
                     let is_shared = unreached.is_shared;
@@ -157,7 +162,7 @@ impl Upstream {
             let reused = idle.is_some();
             let mut link = match idle {
                 Some(link) => link,
-                None => match self.open_link(ticket.server, course).await {
+                None => match Box::pin(self.open_link(ticket.server, course)).await {
                     Ok(link) => link,
                     Err(fault) => return Err(Failed::unsent(fault, request)),
                 },

@@ -124,6 +124,11 @@ impl Upstream {
         timeout_at(deadline, opening).await.unwrap_or_else(out_of_time)
     }
 
+    /// A stream to `server` on a connection with room for one more.
+    pub(super) fn free_stream(&self, server: usize) -> Option<Stream> {
+        self.pools.get(server)?.free_stream()
+    }
+
     /// A stream to `server`, on a connection that may have to be made before the exchange must have ended.
     pub(super) async fn stream(
         self: &Arc<Self>,
@@ -274,10 +279,12 @@ pub(in crate::proxy) fn by_weight(turn: u64, weights: impl Iterator<Item = u64> 
 mod tests {
     use std::num::{NonZeroU32, NonZeroUsize};
 
+    use http::Request;
     use tokio::net::TcpListener;
 
     use super::super::config::{Breaker, ServerConfig, UpstreamConfig, UpstreamTls};
     use super::*;
+    use crate::proxy::body::RequestBody;
 
     const AGE: Duration = Duration::from_mins(5);
 
@@ -330,6 +337,14 @@ mod tests {
     async fn a_connection_that_is_too_old_is_not_given_back() {
         let (upstream, _server) = upstream(Duration::ZERO).await;
         assert_eq!(kept(&upstream, 1).await, 0);
+    }
+
+    #[tokio::test]
+    async fn a_request_takes_no_room_for_making_a_connection() {
+        let (upstream, _server) = upstream(AGE).await;
+        let (request, mut course) = (Box::new(Request::new(RequestBody::Empty)), Course::default());
+        let room = size_of_val(&upstream.send(request, &mut course));
+        assert!(room <= 1200, "{room} bytes");
     }
 
     #[test]
