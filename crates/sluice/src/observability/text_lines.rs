@@ -285,7 +285,8 @@ fn is_visible(text: &[u8]) -> bool {
 
 /// Whether nothing in it is escaped in quotes.
 fn is_quotable(text: &str) -> bool {
-    is_visible(text.as_bytes()) && !text.bytes().any(|byte| matches!(byte, b'"' | b'\\'))
+    text.bytes()
+        .fold(true, |quotable, byte| quotable & matches!(byte, b' '..=b'!' | b'#'..=b'[' | b']'..=b'~'))
 }
 
 #[cfg(test)]
