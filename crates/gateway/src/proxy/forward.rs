@@ -95,12 +95,13 @@ impl<T: Traffic> Passage<'_, T> {
         }
         let host = host?;
         let traffic = &self.core.traffic;
-        let trusted = traffic.trusts(self.visitor.peer);
+        let peer = self.visitor.peer;
+        let trusted = self.visitor.is_trusted(traffic.generation(), || traffic.trusts(peer));
         // The proxies that may end TLS need not be those that are trusted about their clients.
         let was_https = !self.visitor.has_tls() && self.core.plain_http.means_https();
         let https = was_https || self.visitor.is_https(trusted, &parts.headers);
         if trusted {
-            self.account.client = traffic.client_address(self.visitor.peer, &parts.headers);
+            self.account.client = traffic.client_address(peer, &parts.headers);
         }
         self.account.host = Some(host.clone());
         let admitted = match self.judge(parts, &host, (https, !body.is_end_stream()))? {

@@ -38,7 +38,7 @@ pub trait Traffic: Send + Sync + 'static {
     /// Adds to an answer what the client may know of its limits.
     fn announce(&self, admitted: &Admitted, answer: &mut HeaderMap);
 
-    /// Changes whenever [`Traffic::upstreams`] may have.
+    /// Changes whenever [`Traffic::upstreams`] and [`Traffic::trusts`] may have, afterwards.
     fn generation(&self) -> u64;
 
     /// All upstreams that routes may name.

@@ -1,6 +1,7 @@
 //! The table in force, replaced as a whole.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::{ArcSwap, Guard};
 use tokio::sync::watch;
@@ -11,14 +12,16 @@ use super::table::RouteTable;
 #[derive(Debug)]
 pub struct LiveRoutes {
     current: ArcSwap<RouteTable>,
-    generation: watch::Sender<u64>,
+    /// The number of `current`, read about each request; for a moment that of the one before.
+    generation: AtomicU64,
+    replaced: watch::Sender<u64>,
 }
 
 impl LiveRoutes {
     /// With `table` in force.
     pub fn new(table: RouteTable) -> Self {
         let current = ArcSwap::from_pointee(table.with_generation(1));
-        Self { current, generation: watch::Sender::new(1) }
+        Self { current, generation: AtomicU64::new(1), replaced: watch::Sender::new(1) }
     }
 
     /// The table in force. Not to be kept across an `.await`: keep the route.
@@ -28,20 +31,22 @@ impl LiveRoutes {
 
     /// Puts another table in force.
     pub fn replace(&self, table: RouteTable) {
-        self.generation.send_modify(|generation| {
+        self.replaced.send_modify(|generation| {
             *generation += 1;
             self.current.store(Arc::new(table.with_generation(*generation)));
+            // Last: who knows the number finds this table, or a later one.
+            self.generation.store(*generation, Ordering::Release);
         });
     }
 
-    /// The number of the table in force ([`RouteTable::generation`]).
+    /// The number of the table in force ([`RouteTable::generation`]). A table that is loaded after it is no older.
     pub fn generation(&self) -> u64 {
-        self.current.load().generation()
+        self.generation.load(Ordering::Acquire)
     }
 
     /// Hears of each table that comes into force.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
-        self.generation.subscribe()
+        self.replaced.subscribe()
     }
 }
 

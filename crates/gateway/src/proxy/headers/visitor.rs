@@ -1,6 +1,7 @@
 //! What is known of a connection from its first request to its last.
 
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::{HeaderMap, HeaderValue};
 use parking_lot::Mutex;
@@ -13,6 +14,9 @@ use sluice_net::{
 use super::Malformed;
 use super::forwarded::X_FORWARDED_PROTO;
 use crate::validation::LastToken;
+
+/// Of no table.
+const NEVER: u64 = u64::MAX;
 
 /// Who is at the other end of a connection.
 #[derive(Debug)]
@@ -27,6 +31,8 @@ pub(in crate::proxy) struct Visitor {
     pub(super) address: HeaderValue,
     /// The last host asked for, and the `Forwarded` that says so.
     pub(super) origin: Mutex<Option<(HeaderValue, HeaderValue)>>,
+    /// Whether the peer was trusted under the last table, and under which: its number doubled, and one more if it was.
+    trust: AtomicU64,
     /// The last token.
     pub(in crate::proxy) last: LastToken,
 }
@@ -44,6 +50,7 @@ impl Visitor {
             address: HeaderValue::from_str(&peer.to_string())
                 .unwrap_or_else(|_| HeaderValue::from_static("unknown")),
             origin: Mutex::new(None),
+            trust: AtomicU64::new(NEVER),
             last: LastToken::default(),
         }
     }
@@ -51,6 +58,17 @@ impl Visitor {
     /// Whether the connection is encrypted.
     pub(in crate::proxy) const fn has_tls(&self) -> bool {
         self.tls
+    }
+
+    /// Whether the peer is trusted, which is asked once for all requests under the table of this number.
+    pub(in crate::proxy) fn is_trusted(&self, generation: u64, ask: impl FnOnce() -> bool) -> bool {
+        let known = self.trust.load(Ordering::Relaxed);
+        if known >> 1 == generation {
+            return known & 1 == 1;
+        }
+        let is_trusted = ask();
+        self.trust.store((generation << 1) | u64::from(is_trusted), Ordering::Relaxed);
+        is_trusted
     }
 
     /// Whether the client used https, as far as the peer says, if it is `trusted`, or the connection shows. Of several lines one may be the
@@ -79,5 +97,25 @@ impl Visitor {
         client_certificate(self.peer, headers, direct, policy)
             .map(|found| found.map(|found| sha256(&found.leaf)))
             .map_err(|_| Malformed::Certificate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_net::{PeerAddress, Transport};
+
+    use super::*;
+
+    #[test]
+    fn whether_a_peer_is_trusted_is_asked_once_under_each_table() {
+        let visitor = Visitor::new(ConnectionFacts {
+            peer: PeerAddress("192.0.2.1:9".parse().unwrap()),
+            transport: Transport { tls: false },
+            certificates: None,
+        });
+        for (generation, is_trusted) in [(0, false), (1, true), (2, true), (3, false), (1, true)] {
+            assert_eq!(visitor.is_trusted(generation, || is_trusted), is_trusted);
+            assert_eq!(visitor.is_trusted(generation, || panic!("it is known")), is_trusted);
+        }
     }
 }

@@ -71,6 +71,8 @@ fn grant(subject: &str) -> GrantId {
 
 /// A gateway that takes sealed tokens, and an upstream behind it.
 struct Installation {
+    file: String,
+    live: Arc<LiveRoutes>,
     sealer: Arc<ArcSwap<Sealer>>,
     keys: Arc<SealedOnly>,
     revocations: Arc<RevocationSet>,
@@ -82,7 +84,7 @@ struct Installation {
 impl Installation {
     async fn start() -> Self {
         let (backend, seen) = Backend::bind().await.recording();
-        let text = format!(
+        let file = format!(
             "upstreams: {{app: {{servers: [\"http://{backend}\"]}}}}\n\
              routes: [{{name: all, match: {{prefix: /}}, upstream: app}}]\n"
         );
@@ -104,11 +106,11 @@ impl Installation {
             clock: Arc::new(SystemClock),
             cache_entries: std::num::NonZeroUsize::MIN,
         };
-        let live = Arc::new(LiveRoutes::new(routes(&text)));
-        let gateway = gateway_of(live, Arc::new(Validation::new(parts, &[])));
+        let live = Arc::new(LiveRoutes::new(routes(&file)));
+        let gateway = gateway_of(live.clone(), Arc::new(Validation::new(parts, &[])));
         let shutdown = CancellationToken::new();
         let running = RunningProxy::start(config(), Arc::new(gateway), shutdown.clone()).await.unwrap();
-        Self { sealer, keys, revocations, running, seen, shutdown }
+        Self { file, live, sealer, keys, revocations, running, seen, shutdown }
     }
 
     fn token(&self, subject: &str) -> String {
@@ -192,5 +194,27 @@ async fn keys_that_are_gone_open_nothing_on_connections_that_were_there_before()
     world.sealer.store(Arc::new(sealer(2)));
     world.keys.generation.fetch_add(1, Ordering::SeqCst);
     assert_eq!(status().await, 401);
+    world.shutdown.cancel();
+}
+
+#[tokio::test]
+async fn whose_word_counts_is_what_the_file_in_force_says_on_connections_that_were_there_before_it() {
+    let mut world = Installation::start().await;
+    let token = world.token("alice");
+    let request = format!(
+        "GET / HTTP/1.1\r\nhost: a\r\nx-forwarded-for: 203.0.113.9\r\nauthorization: Bearer {token}\r\n\r\n"
+    );
+    let mut client = Peer::new(world.connect().await);
+    for (trusted, told) in
+        [("[]", "127.0.0.1"), ("[127.0.0.0/8]", "203.0.113.9, 127.0.0.1"), ("[10.0.0.0/8]", "127.0.0.1")]
+    {
+        world.live.replace(routes(&format!("trusted_proxies: {trusted}\n{}", world.file)));
+        for _ in 0..2 {
+            client.say(&request).await;
+            assert_eq!(client.answer().await.unwrap().status(), 200);
+            let seen = in_time(world.seen.recv()).await.unwrap();
+            assert_eq!(seen.header("x-forwarded-for"), Some(told), "{trusted}");
+        }
+    }
     world.shutdown.cancel();
 }
