@@ -230,7 +230,7 @@ impl OwnKeys for Keys {
 pub(super) struct Age(pub(super) AtomicI64);
 
 impl Freshness for Age {
-    fn age(&self) -> Lifetime {
+    fn age(&self, _: Timestamp) -> Lifetime {
         Lifetime::from(Duration::from_millis(self.0.load(Ordering::SeqCst).unsigned_abs()))
     }
 }

@@ -40,13 +40,13 @@ pub trait OwnKeys: Send + Sync {
 
 /// Tells how old the knowledge of revocations is.
 pub trait Freshness: Send + Sync {
-    /// How long ago the feed was heard.
-    fn age(&self) -> Lifetime;
+    /// How long ago the feed was heard, for who has just read the time of day: it is read about each request.
+    fn age(&self, now: Timestamp) -> Lifetime;
 }
 
 impl Freshness for FeedFollower {
-    fn age(&self) -> Lifetime {
-        Self::age(self)
+    fn age(&self, now: Timestamp) -> Lifetime {
+        self.age_at(now)
     }
 }
 
@@ -200,7 +200,7 @@ impl LocalValidator {
     /// The caller, if revocations are known well enough for the route.
     fn unless_stale(self: &Arc<Self>, caller: Arc<Caller>, question: Question<'_>) -> Validated {
         let stale = question.policy.stale;
-        if stale == StalePolicy::Trust || self.parts.freshness.age() <= self.parts.max_age {
+        if stale == StalePolicy::Trust || self.parts.freshness.age(question.now) <= self.parts.max_age {
             return Validated::Now(Ok(caller));
         }
         let Some(authority) = self.parts.authority.as_ref().filter(|_| stale == StalePolicy::Ask) else {

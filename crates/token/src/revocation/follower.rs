@@ -117,8 +117,13 @@ impl FeedFollower {
     /// How long ago the feed was heard at most; without end if never. By the clock that tells of more: that of the machine stands still
     /// while this lies about as a snapshot; the time of day may be set back.
     pub fn age(&self) -> Lifetime {
+        self.age_at(self.clock.now())
+    }
+
+    /// The same for who has just read the time of day.
+    pub fn age_at(&self, now: Timestamp) -> Lifetime {
         let heard_at_day = self.heard_at_day.load(Ordering::Acquire);
-        self.age_by_uptime().max(self.clock.now().since(Timestamp::from_millis(heard_at_day)))
+        self.age_by_uptime().max(now.since(Timestamp::from_millis(heard_at_day)))
     }
 
     /// Whether revocations may have been missed: the feed was not heard for 10 s. Those count in which the machine was suspended; a time of
@@ -276,6 +281,8 @@ mod tests {
         assert!(follower.age() < Lifetime::secs(10));
         clock.advance(Lifetime::hours(8));
         assert!(follower.age() >= Lifetime::hours(8), "the monotonic clock stood still");
+        assert!(follower.age_at(START + Lifetime::hours(9)) >= Lifetime::hours(9));
+        assert!(follower.age_at(START) < Lifetime::secs(10), "as it was then");
         follower.catch_up().await.unwrap();
         assert!(follower.age() < Lifetime::secs(10));
         clock.set(START);

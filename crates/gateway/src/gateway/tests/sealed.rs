@@ -7,7 +7,7 @@ use http::header::WWW_AUTHENTICATE;
 use sluice_crypto::jws::VerifiedJws;
 use sluice_crypto::{Sealer, SystemSecret};
 use sluice_net::{FetchPolicy, Fetcher};
-use sluice_primitives::{GrantId, Lifetime, ManualClock, NetworkId, OsRng};
+use sluice_primitives::{GrantId, Lifetime, ManualClock, NetworkId, OsRng, Timestamp};
 use sluice_token::{AccessTokenClaims, Confirmation, Marker, RevocationSet, Target, sealed};
 use tokio::runtime::Handle;
 
@@ -46,7 +46,7 @@ impl OwnKeys for NoKeys {
 struct Fresh;
 
 impl Freshness for Fresh {
-    fn age(&self) -> Lifetime {
+    fn age(&self, _: Timestamp) -> Lifetime {
         Lifetime::ZERO
     }
 }

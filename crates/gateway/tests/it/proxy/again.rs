@@ -55,7 +55,7 @@ impl OwnKeys for SealedOnly {
 struct AtOnce;
 
 impl Freshness for AtOnce {
-    fn age(&self) -> Lifetime {
+    fn age(&self, _: Timestamp) -> Lifetime {
         Lifetime::ZERO
     }
 }
