@@ -120,8 +120,11 @@ fn conclude(
     let token = case.route.enrichment.phantom.is_some().then(|| sha256(case.presented.token.as_bytes()));
     let last = case.asked.last.filter(|_| case.route.enrichment.identity_headers);
     let identity = last.and_then(|last| last.identity(&caller));
-    let verdict = Verdict::Caller(caller);
-    limited(Admitted { verdict, token, identity, ..refused(Refusal::TokenMissing) }, outcome)
+    let (route, scheme) = (Some(case.route.clone()), Some(case.presented.scheme));
+    limited(
+        Admitted { route, verdict: Verdict::Caller(caller), scheme, token, limits: None, identity },
+        outcome,
+    )
 }
 
 /// Nobody calls, and may.

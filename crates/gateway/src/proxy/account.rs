@@ -73,7 +73,11 @@ impl<'a> Account<'a> {
             route: admitted.and_then(|admitted| admitted.route.as_ref()).map_or("-", |route| &route.name),
             method: &self.method,
             path: self.uri.path(),
-            host: self.host.as_ref().and_then(|host| host.to_str().ok()).unwrap_or_default(),
+            host: self
+                .host
+                .as_ref()
+                .and_then(|host| str::from_utf8(host.as_bytes()).ok())
+                .unwrap_or_default(),
             client: self.client,
             status,
             verdict: admitted.map_or(self.reason, verdict),

@@ -126,7 +126,7 @@ impl<T: Traffic> Passage<'_, T> {
         let asked = Asked {
             method: &parts.method,
             https,
-            host: host.to_str().map_err(|_| Malformed::Host)?,
+            host: str::from_utf8(host.as_bytes()).map_err(|_| Malformed::Host)?,
             path: parts.uri.path(),
             query: parts.uri.query(),
             headers: &parts.headers,
