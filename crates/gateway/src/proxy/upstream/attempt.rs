@@ -92,7 +92,7 @@ impl Upstream {
             let fault = course.progress.as_ref().and_then(|progress| progress.fault());
             let fault = fault.unwrap_or(failed.failure.fault);
             let was_dead = failed.reused && fault == Fault::Reset && on == On::Any;
-            let again = failed.failure.unsent.or_else(|| spare.map(|spare| Box::new(spare.revive())));
+            let again = failed.failure.unsent.or_else(|| spare.and_then(Spare::revive).map(Box::new));
             // Whether a connection or its server was dead, the next attempt shows. Without one, a connection over HTTP/2 speaks for
             // its server, once.
             let is_found_out = again.is_some() || !failed.is_first;
