@@ -64,7 +64,12 @@ pub(crate) fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> 
     }
 }
 
+/// Most bodies are right: where an error is, is looked for only if there is one.
 fn read_any<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(bytes).or_else(|_| read_with_path(bytes))
+}
+
+fn read_with_path<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
