@@ -17,7 +17,7 @@ fn what_is_sealed_opens_to_the_same_value() {
 fn a_value_is_the_same_behind_a_prefix_whatever_its_length() {
     let sealer = sealer(1, &["first"]);
     for length in [0, 1, 2, 3, 200, 2_000] {
-        let plain = vec![7; length];
+        let plain = vec![7_u8; length];
         let write = |to: &mut Vec<u8>| to.extend_from_slice(&plain);
         let behind = sealer.seal_behind("at_", Purpose::AccessToken, write, &SeededRng::new(1));
         let sealed = sealer.seal(Purpose::AccessToken, &plain, &SeededRng::new(1));
