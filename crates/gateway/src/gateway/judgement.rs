@@ -121,10 +121,8 @@ fn conclude(
     let last = case.asked.last.filter(|_| case.route.enrichment.identity_headers);
     let identity = last.and_then(|last| last.identity(&caller));
     let (route, scheme) = (Some(case.route.clone()), Some(case.presented.scheme));
-    limited(
-        Admitted { route, verdict: Verdict::Caller(caller), scheme, token, limits: None, identity },
-        outcome,
-    )
+    let verdict = Verdict::Caller(caller);
+    limited(Admitted { route, verdict, scheme, token, limits: None, page: None, identity }, outcome)
 }
 
 /// Nobody calls, and may.

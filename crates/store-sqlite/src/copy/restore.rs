@@ -119,7 +119,10 @@ fn set_aside(place: &Path) -> Result<Option<PathBuf>, CopyError> {
 fn free_name(place: &Path) -> PathBuf {
     let is_free =
         |name: &PathBuf| FILES.iter().all(|suffix| beside(name, suffix).symlink_metadata().is_err());
-    (1_u32..).map(|number| beside(place, &format!(".replaced-{number}"))).find(is_free).unwrap_or_default()
+    (1..=u32::MAX)
+        .map(|number| beside(place, &format!(".replaced-{number}")))
+        .find(is_free)
+        .unwrap_or_default()
 }
 
 /// The name of what lies beside a file and belongs to it.

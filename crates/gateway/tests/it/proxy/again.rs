@@ -49,6 +49,10 @@ impl OwnKeys for SealedOnly {
     fn longest_access_token(&self) -> Lifetime {
         Lifetime::hours(2)
     }
+
+    fn longest_person_token(&self) -> Lifetime {
+        Lifetime::hours(2)
+    }
 }
 
 /// Revocations are heard as they happen.
