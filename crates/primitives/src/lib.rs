@@ -1,16 +1,18 @@
 //! What every crate may use: typed ids, time, randomness, secrets. Nothing here knows of OAuth.
 //!
 //! [`id`]: typed ids. [`time`], [`clock`]: points and spans of time, and who tells them. [`rng`]: randomness as an
-//! argument. [`secret`]: a value that never prints.
+//! argument. [`secret`]: a value that never prints. [`Tally`]: what many threads count at once.
 
 pub mod clock;
 pub mod id;
 pub mod rng;
 pub mod secret;
+mod tally;
 pub mod time;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use id::{AttemptId, GrantId, IdentityId, NetworkId, NodeId, SessionId, TrustId};
 pub use rng::{OsRng, Rng, SeededRng};
 pub use secret::Secret;
+pub use tally::Tally;
 pub use time::{Lifetime, Timestamp};

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sluice_primitives::Timestamp;
+use sluice_primitives::{Tally, Timestamp};
 
 use super::footprint;
 use super::remembered::Remembered;
@@ -31,14 +31,15 @@ pub(super) struct Verified {
 /// it: whether a token was revoked or has expired is asked each time, so a late answer undoes nothing.
 pub struct VerdictCache {
     tokens: Remembered<Verified>,
-    hits: AtomicU64,
+    /// One of nearly each request with a signed token.
+    hits: Tally<1>,
     misses: AtomicU64,
 }
 
 impl VerdictCache {
     /// An empty cache for so many ordinary tokens.
     pub(super) fn new(entries: NonZeroUsize) -> Self {
-        Self { tokens: Remembered::room_for(entries), hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
+        Self { tokens: Remembered::room_for(entries), hits: Tally::default(), misses: AtomicU64::new(0) }
     }
 
     /// What is known about a token.
@@ -54,7 +55,7 @@ impl VerdictCache {
 
     /// Counts a verification that was spared.
     pub(super) fn count_hit(&self) {
-        self.hits.fetch_add(1, Ordering::Relaxed);
+        self.hits.add(0, 1);
     }
 
     /// Counts a verification.
@@ -64,7 +65,8 @@ impl VerdictCache {
 
     /// How many verifications were spared.
     pub fn hits(&self) -> u64 {
-        self.hits.load(Ordering::Relaxed)
+        let [hits] = self.hits.sums();
+        hits
     }
 
     /// How many were not.
