@@ -8,15 +8,17 @@ use sluice_primitives::secret::same_long_bytes;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::cache::Verified;
+use super::footprint;
 use crate::authn::Caller;
 use crate::enrichment::headers::Identity;
 
-/// A longer token is not kept, in bytes.
+/// A longer token is not kept, in bytes. Nor is one that says what takes much more memory than its text: there may be as many as
+/// connections.
 const LONGEST: usize = 4096;
 /// Room is made in steps: tokens of one kind differ by a few bytes.
 const STEP: usize = 256;
 
-/// The last token of a connection that held, and what it says. Key: the whole token. Bound: one, of 4 KiB. Staleness: as that of
+/// The last token of a connection that held, and what it says. Key: the whole token. Bound: one ordinary one, of 4 KiB. Staleness: as that of
 /// [`VerdictCache`](super::VerdictCache): whether its issuer counts for a route and has the same keys, and whether the token was revoked or
 /// has expired, is asked each time, so nobody empties it. Who finds that another request is looking goes without, and waits for nobody.
 #[derive(Default)]
@@ -51,7 +53,10 @@ impl LastToken {
 
     /// Keeps a token that holds in the place of the one before.
     pub(super) fn keep(&self, token: &str, verified: Verified, form: Form) {
-        let Some(mut last) = self.0.try_lock().filter(|_| token.len() <= LONGEST) else { return };
+        if token.len() > LONGEST || footprint::weight(&verified.caller) > 1 {
+            return;
+        }
+        let Some(mut last) = self.0.try_lock() else { return };
         let mut kept = last.take().map(|known| known.token).unwrap_or_default();
         kept.become_copy_of(token);
         *last = Some(Known { token: kept, verified, form, is_again: false, identity: None });

@@ -238,6 +238,21 @@ async fn a_token_that_is_too_long_is_not_kept_and_leaves_what_is() {
     assert_eq!(format!("{:?}", connection.last), "[redacted]");
 }
 
+#[tokio::test]
+async fn a_token_that_says_what_takes_much_memory_is_not_kept() {
+    let one = FakeIssuer::start().await;
+    let (world, last) = (World::new(&[one.of_jwts("one")]), LastToken::default());
+    let policy = world.policy(&["one"]);
+    for (more, is_kept) in [(json!({}), true), (json!({ "x": vec![json!({ "a": 0 }); 100] }), false)] {
+        let token = one.token(&more);
+        for _ in 0..3 {
+            assert!(settled(world.asked_on(&last, &policy, &token)).await.is_ok());
+        }
+        assert!(token.len() <= LONGEST);
+        assert_eq!(last.find(&token).is_some(), is_kept);
+    }
+}
+
 #[test]
 fn nothing_of_a_token_is_left_when_another_takes_its_place() {
     let mut token = Token::default();
