@@ -2,7 +2,8 @@
 //!
 //! A line goes out at once when the thread is idle. Those that come within [`LINGER`] of the last write go out together
 //! afterwards, or when there is [`ENOUGH`], or with an error: a write and the waking of a thread cost more than many
-//! lines. It holds [`MAX_WAITING_BYTES`] at most; what is beyond is dropped, and so is what the output does not take, as on a full
+//! lines. It holds [`MAX_WAITING_BYTES`] at most, and [`KEPT_FREE_BYTES`] more for errors and the audit trail: whoever makes many
+//! requests does not write these out of the log. What is beyond is dropped, and so is what the output does not take, as on a full
 //! disk. Both are counted ([`DroppedLines`]), and told by a line ([`Form`]) once lines are written again.
 
 use std::io::{self, ErrorKind, Write};
@@ -15,10 +16,13 @@ use parking_lot::{Condvar, Mutex};
 use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
+use super::logs::AUDIT;
 use super::text_lines;
 
-/// So many bytes wait for the thread at most.
+/// So many bytes wait for the thread at most, errors and the audit trail aside.
 const MAX_WAITING_BYTES: usize = 1 << 20;
+/// So many more may wait if what comes is an error or of the audit trail.
+const KEPT_FREE_BYTES: usize = 1 << 20;
 /// So many do not wait for the time to pass.
 const ENOUGH: usize = 128 << 10;
 /// A buffer that grew beyond this is given back when it is empty.
@@ -48,6 +52,16 @@ pub(super) enum Form {
 pub(super) struct LineWriter {
     shared: Arc<Shared>,
     form: Form,
+}
+
+/// What a line is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Worth {
+    Usual,
+    /// Of the audit trail.
+    Audit,
+    /// Does not wait for others either.
+    Error,
 }
 
 /// How many lines of a log were dropped.
@@ -143,6 +157,26 @@ impl DroppedLines {
     }
 }
 
+impl Worth {
+    fn of(metadata: &Metadata<'_>) -> Self {
+        if *metadata.level() == Level::ERROR {
+            Self::Error
+        } else if metadata.target() == AUDIT {
+            Self::Audit
+        } else {
+            Self::Usual
+        }
+    }
+
+    /// How many bytes may wait, this line included.
+    const fn room(self) -> usize {
+        match self {
+            Self::Usual => MAX_WAITING_BYTES,
+            Self::Audit | Self::Error => MAX_WAITING_BYTES + KEPT_FREE_BYTES,
+        }
+    }
+}
+
 impl Form {
     /// How many events end in these lines.
     fn count(self, lines: &[u8]) -> u64 {
@@ -184,18 +218,18 @@ impl<'a> MakeWriter<'a> for LineWriter {
     type Writer = Line<'a>;
 
     fn make_writer(&'a self) -> Line<'a> {
-        Line { writer: self, urgent: false }
+        Line { writer: self, worth: Worth::Usual }
     }
 
     fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> Line<'a> {
-        Line { writer: self, urgent: *metadata.level() == Level::ERROR }
+        Line { writer: self, worth: Worth::of(metadata) }
     }
 }
 
 /// Takes one event: the subscriber hands it over in one piece.
 pub(super) struct Line<'a> {
     writer: &'a LineWriter,
-    urgent: bool,
+    worth: Worth,
 }
 
 impl Write for Line<'_> {
@@ -206,9 +240,9 @@ impl Write for Line<'_> {
             && let Ok(mut indented) = serde_json::to_vec_pretty(&value)
         {
             indented.push(b'\n');
-            shared.put(&indented, self.urgent);
+            shared.put(&indented, self.worth);
         } else {
-            shared.put(line, self.urgent);
+            shared.put(line, self.worth);
         }
         Ok(line.len())
     }
@@ -219,15 +253,15 @@ impl Write for Line<'_> {
 }
 
 impl Shared {
-    fn put(&self, line: &[u8], urgent: bool) {
+    fn put(&self, line: &[u8], worth: Worth) {
         let mut state = self.state.lock();
-        if state.waiting.len() + line.len() > MAX_WAITING_BYTES {
+        if state.waiting.len() + line.len() > worth.room() {
             state.dropped_lines += 1;
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
         state.waiting.extend_from_slice(line);
-        state.urgent |= urgent;
+        state.urgent |= worth == Worth::Error;
         let wakes = match state.thread {
             Thread::Awake => false,
             Thread::Lingers => state.is_due(),

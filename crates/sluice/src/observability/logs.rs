@@ -21,7 +21,7 @@ use super::traces::Traces;
 use crate::config::{LogFormat, LogLevel, LogSettings};
 
 /// The target of the audit trail. It begins as those of Sluice's own crates do.
-const AUDIT: &str = "sluice_audit";
+pub(super) const AUDIT: &str = "sluice_audit";
 
 /// Of the log of this process.
 static DROPPED: OnceLock<DroppedLines> = OnceLock::new();

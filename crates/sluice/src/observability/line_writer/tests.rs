@@ -32,12 +32,49 @@ fn json_is_indented_when_asked_for() {
 #[test]
 fn lines_beyond_the_bound_are_dropped_and_reported() {
     let shared = Shared::default();
-    shared.put(&vec![b'x'; MAX_WAITING_BYTES], false);
-    shared.put(b"one more", false);
+    shared.put(&vec![b'x'; MAX_WAITING_BYTES], Worth::Usual);
+    shared.put(b"one more", Worth::Usual);
     let mut taken = Vec::new();
     assert_eq!(shared.take(&mut taken, Instant::now()), Some(1));
     assert_eq!(taken.len(), MAX_WAITING_BYTES);
     assert_eq!(DroppedLines(Arc::new(shared)).total(), 1);
+}
+
+#[test]
+fn lines_that_fill_the_room_leave_some_for_errors_and_the_audit_trail() {
+    let shared = Shared::default();
+    shared.put(&vec![b'x'; MAX_WAITING_BYTES], Worth::Usual);
+    shared.put(b"a person", Worth::Audit);
+    shared.put(b"an error", Worth::Error);
+    shared.put(b"a request", Worth::Usual);
+    shared.put(&vec![b'x'; KEPT_FREE_BYTES], Worth::Audit);
+    let mut taken = Vec::new();
+    assert_eq!(shared.take(&mut taken, Instant::now()), Some(2));
+    assert!(taken.ends_with(b"xa personan error"));
+}
+
+/// Says of which worth the lines of events are.
+struct Worths(LineWriter, Arc<Mutex<Vec<Worth>>>);
+
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Worths {
+    fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
+        self.1.lock().push(self.0.make_writer_for(event.metadata()).worth);
+    }
+}
+
+#[test]
+fn errors_and_the_audit_trail_are_worth_more_than_requests() {
+    use tracing_subscriber::layer::SubscriberExt;
+
+    let (writer, _guard) = start(Form::Text, to(Captured::default())).unwrap();
+    let worths = Arc::<Mutex<Vec<Worth>>>::default();
+    let subscriber = tracing_subscriber::registry().with(Worths(writer, Arc::clone(&worths)));
+    tracing::subscriber::with_default(subscriber, || {
+        tracing::info!("request answered");
+        tracing::info!(target: "sluice_audit", "person registered");
+        tracing::error!("request panicked");
+    });
+    assert_eq!(*worths.lock(), [Worth::Usual, Worth::Audit, Worth::Error]);
 }
 
 /// An output with so much room, which fails once when that is used up, and has room for all again.
@@ -72,7 +109,7 @@ fn on_a_disk(form: Form, room: usize, pieces: &[&str]) -> (String, u64) {
     let disk = Disk { room: Some(room), written: written.clone() };
     let mut output = Output { put: to(disk), form, untold: 0, is_cut: false };
     for piece in pieces {
-        piece.split_inclusive('\n').for_each(|line| shared.put(line.as_bytes(), false));
+        piece.split_inclusive('\n').for_each(|line| shared.put(line.as_bytes(), Worth::Usual));
         let mut taken = Vec::new();
         let dropped = shared.take(&mut taken, Instant::now()).unwrap();
         output.round(&shared, &taken, dropped);
@@ -109,7 +146,7 @@ fn lines_that_came_whole_are_not_followed_by_an_empty_one() {
 #[test]
 fn what_is_missing_at_the_end_is_told_before_it() {
     let shared = Shared::default();
-    shared.put(b"{}\n", false);
+    shared.put(b"{}\n", Worth::Usual);
     shared.state.lock().closed = true;
     let written = Captured::default();
     let disk = Disk { room: Some(0), written: written.clone() };
@@ -140,15 +177,15 @@ fn a_line_is_written_though_nothing_follows_it() {
 fn an_error_and_plenty_do_not_wait_for_more() {
     let shared = Shared::default();
     let is_due = |shared: &Shared| shared.state.lock().is_due();
-    shared.put(b"a line", false);
+    shared.put(b"a line", Worth::Usual);
     assert!(!is_due(&shared));
-    shared.put(b"an error", true);
+    shared.put(b"an error", Worth::Error);
     assert!(is_due(&shared));
     let far = Instant::now() + Duration::from_hours(1);
     let mut taken = Vec::new();
     assert_eq!(shared.take(&mut taken, far), Some(0));
     assert_eq!(taken, b"a linean error");
-    shared.put(&vec![b'x'; ENOUGH], false);
+    shared.put(&vec![b'x'; ENOUGH], Worth::Usual);
     taken.clear();
     assert_eq!(shared.take(&mut taken, far), Some(0));
     assert_eq!(taken.len(), ENOUGH);
