@@ -29,6 +29,9 @@ use crate::digest::sha256;
 const RSA_MODULUS: std::ops::RangeInclusive<usize> = 256..=1024;
 /// The public exponent of an RSA key is no longer, in bytes: a long one makes verifying as dear as signing.
 const MAX_RSA_EXPONENT: usize = 8;
+/// A key of somebody else has no more `key_ops`, and no more certificates in `x5c`: an entry takes many times the memory of the
+/// three bytes that it can be written with.
+const MAX_ENTRIES: usize = 16;
 
 /// What is wrong with a key. Never tells what is in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -147,6 +150,11 @@ impl Jwk {
     /// Whether the key is symmetric: then there is no public part of it.
     pub fn is_symmetric(&self) -> bool {
         self.kty == "oct"
+    }
+
+    /// Whether `key_ops` and `x5c` are as short as those of keys are: whoever writes them chooses how much is kept for it.
+    pub fn has_short_lists(&self) -> bool {
+        [&self.key_ops, &self.x5c].into_iter().flatten().all(|list| list.len() <= MAX_ENTRIES)
     }
 
     /// The key without its private members.

@@ -16,7 +16,8 @@ pub struct JwkSet {
 
 impl JwkSet {
     /// The set that `json` holds, without the entries that are no keys of a known type with all their members: RFC 7517 §5
-    /// asks to ignore what is not understood, so that one new kind of key does not cost the others.
+    /// asks to ignore what is not understood, so that one new kind of key does not cost the others. Nor are those in it whose
+    /// lists are too long to be kept ([`Jwk::has_short_lists`]).
     ///
     /// # Errors
     /// [`JwkError::NotAKey`] if it is no set at all.
@@ -67,7 +68,7 @@ impl<'de> Visitor<'de> for Understood {
         let mut keys = Vec::new();
         while let Some(entry) = entries.next_element::<Entry>()? {
             match entry {
-                Entry::Key(key) if key.thumbprint_bytes().is_ok() => keys.push(*key),
+                Entry::Key(key) if key.has_short_lists() && key.thumbprint_bytes().is_ok() => keys.push(*key),
                 Entry::Key(_) | Entry::Unknown(_) => {}
             }
         }

@@ -134,6 +134,16 @@ fn one_strange_entry_does_not_cost_the_other_keys_of_a_set() {
 }
 
 #[test]
+fn a_key_with_long_lists_is_left_out_of_a_set() {
+    let good = keys::key_for(SigningAlgorithm::ES256).public();
+    let list = |entries: usize| Some(vec!["verify".to_owned(); entries]);
+    let lists = [(list(16), list(16)), (list(17), None), (None, list(17))];
+    let keys = lists.map(|(key_ops, x5c)| Jwk { key_ops, x5c, ..good.clone() });
+    let json = serde_json::to_vec(&JwkSet { keys: keys.to_vec() }).unwrap();
+    assert_eq!(JwkSet::understood(&json).unwrap().keys, keys[..1]);
+}
+
+#[test]
 fn a_key_whose_halves_do_not_belong_together_is_refused() {
     for algorithm in SigningAlgorithm::ALL {
         let (mine, other) =

@@ -312,6 +312,14 @@ fn anybody_registers_a_hundred_keys_that_can_be_read() {
     ] {
         assert!(OPEN.restrict(with(&format!("{GOOD},{unusual}"))).is_ok(), "{unusual}");
     }
+    for list in ["key_ops", "x5c"] {
+        let with_list = |entries: usize| {
+            let list = format!(r#""{list}":[{}],"kty""#, vec![r#""verify""#; entries].join(","));
+            with(&GOOD.replace(r#""kty""#, &list))
+        };
+        assert!(OPEN.restrict(with_list(16)).is_ok() && OPEN.restrict(with_list(17)).is_err(), "{list}");
+        assert!(INVITED.restrict(with_list(17)).is_ok(), "{list}");
+    }
     let mut stored = fake::client("app");
     stored.jwks = many(101).jwks;
     assert!(
