@@ -29,6 +29,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use reqwest::{Client, RequestBuilder, Response, redirect};
 use rustls::ClientConfig;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use url::{Host, Url};
 
@@ -40,7 +41,7 @@ pub use url_pattern::UrlPattern;
 
 pub(crate) use roots::certificates_in;
 
-use resolver::{Lookup, Reach, Resolver, SystemLookup};
+use resolver::{LOOKUPS_AT_ONCE, Lookup, Reach, Resolver, SystemLookup};
 
 const USER_AGENT: &str = concat!("Sluice/", env!("CARGO_PKG_VERSION"));
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
@@ -61,7 +62,8 @@ pub struct Fetched {
     pub max_age: Option<Duration>,
 }
 
-/// Makes outbound requests, and only permitted ones. Clones share connections.
+/// Makes outbound requests, and only permitted ones. Clones share connections, and the places for looking up names: who fetches what
+/// strangers name fetches nothing else with the same.
 #[derive(Debug, Clone)]
 pub struct Fetcher {
     /// Reaches public addresses only.
@@ -82,7 +84,8 @@ impl Fetcher {
 
     fn with_lookup(policy: FetchPolicy, lookup: &Arc<dyn Lookup>) -> Result<Self, FetchError> {
         let tls = roots::client_config(policy.extra_ca_file.as_deref())?;
-        let resolver = |reach| Resolver { reach, lookup: lookup.clone() };
+        let places = Arc::new(Semaphore::new(LOOKUPS_AT_ONCE));
+        let resolver = |reach| Resolver { reach, lookup: lookup.clone(), places: places.clone() };
         let guarded = client(resolver(Reach::PublicOnly), tls.clone(), &policy)?;
         Ok(Self { guarded, open: client(resolver(Reach::Anything), tls, &policy)?, policy })
     }

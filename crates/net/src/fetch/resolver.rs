@@ -1,16 +1,22 @@
 //! Resolves names to addresses that may be connected to, and gives the connector no others.
+//!
+//! The system's resolver holds a thread for as long as it asks, which may be much longer than anybody waits: a name whose servers
+//! do not answer must not take the threads that all other blocking work is done by.
 
 use std::fmt::Debug;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use tokio::net::lookup_host;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 
 use super::is_public;
 use super::policy::LOCALHOST;
+
+/// How many names a fetcher looks up at once; others wait. The runtime has 512 threads for what blocks.
+pub(super) const LOOKUPS_AT_ONCE: usize = 64;
 
 /// What may be connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +27,8 @@ pub(super) enum Reach {
 
 /// Whom to ask for the addresses of a name.
 pub(super) trait Lookup: Debug + Send + Sync {
-    /// All addresses of `name`, with port 0, which stands for that of the URL.
-    fn lookup(&self, name: String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>>;
+    /// All addresses of `name`, with port 0, which stands for that of the URL. Blocks.
+    fn lookup(&self, name: &str) -> io::Result<Vec<SocketAddr>>;
 }
 
 /// The system's resolver.
@@ -30,8 +36,8 @@ pub(super) trait Lookup: Debug + Send + Sync {
 pub(super) struct SystemLookup;
 
 impl Lookup for SystemLookup {
-    fn lookup(&self, name: String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
-        Box::pin(async move { Ok(lookup_host((name, 0)).await?.collect()) })
+    fn lookup(&self, name: &str) -> io::Result<Vec<SocketAddr>> {
+        Ok((name, 0).to_socket_addrs()?.collect())
     }
 }
 
@@ -40,6 +46,21 @@ impl Lookup for SystemLookup {
 pub(super) struct Resolver {
     pub(super) reach: Reach,
     pub(super) lookup: Arc<dyn Lookup>,
+    /// For lookups.
+    pub(super) places: Arc<Semaphore>,
+}
+
+impl Resolver {
+    /// The place is free again when the lookup ends, and not already when nobody waits for it any more.
+    async fn addresses(self, name: Name) -> io::Result<Vec<SocketAddr>> {
+        let Self { lookup, places, .. } = self;
+        let place = places.acquire_owned().await.map_err(io::Error::other)?;
+        let looking_up = spawn_blocking(move || {
+            let _place = place;
+            lookup.lookup(name.as_str())
+        });
+        looking_up.await.map_err(io::Error::other)?
+    }
 }
 
 /// The name has addresses perhaps, but none that is public.
@@ -49,14 +70,13 @@ pub(super) struct NoPublicAddress;
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let reach = self.reach;
-        let is_inside = reach == Reach::PublicOnly && is_this_machine(name.as_str());
-        let looking_up = self.lookup.lookup(name.as_str().to_owned());
+        let resolver = self.clone();
         Box::pin(async move {
-            if is_inside {
+            let reach = resolver.reach;
+            if reach == Reach::PublicOnly && is_this_machine(name.as_str()) {
                 return Err(NoPublicAddress.into());
             }
-            let mut permitted = looking_up.await?;
+            let mut permitted = resolver.addresses(name).await?;
             permitted.retain(|address| reach == Reach::Anything || is_public(address.ip()));
             if permitted.is_empty() {
                 return Err(NoPublicAddress.into());

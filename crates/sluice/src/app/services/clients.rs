@@ -37,7 +37,7 @@ impl Shared {
         clients: &Arc<ClientService>,
     ) -> Result<Option<Arc<DynamicRegistration>>, StartError> {
         let bounds = (&*self.config, &self.rules);
-        registration::dynamic(bounds, clients, &self.secret_keys, &self.fetcher, &self.base.clock)
+        registration::dynamic(bounds, clients, &self.secret_keys, &self.own_fetcher, &self.base.clock)
     }
 
     pub(super) fn trust(&self) -> TrustService {

@@ -43,7 +43,10 @@ pub(super) struct Shared {
     pub(super) ring: Arc<KeyRing>,
     pub(super) token_issuer: Arc<TokenIssuer>,
     pub(super) pool: Arc<HashPool>,
+    /// For what clients name.
     pub(super) fetcher: Arc<Fetcher>,
+    /// For what configuration names: nobody else's names keep these from being looked up.
+    pub(super) own_fetcher: Arc<Fetcher>,
     pub(super) client_keys: Arc<ClientKeys>,
     pub(super) encryption: Arc<ClientEncryption>,
     pub(super) constraint: Arc<SenderConstraint>,
@@ -103,6 +106,7 @@ impl Shared {
             token_issuer: Arc::new(token_issuer),
             pool,
             fetcher,
+            own_fetcher: Arc::new(Fetcher::new(fetch_policy(settings))?),
             client_keys,
             encryption,
             constraint: Arc::new(sender_constraint(&config, &sealer, &base)),
@@ -124,7 +128,7 @@ impl Shared {
             in_flight: &self.sealer,
             at_rest: &self.at_rest,
             pool: &self.pool,
-            fetcher: &self.fetcher,
+            fetcher: &self.own_fetcher,
             revocations: &self.revocations,
             follower: &self.follower,
             login_sessions,

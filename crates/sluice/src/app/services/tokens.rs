@@ -18,7 +18,7 @@ use crate::config::Settings;
 impl Shared {
     pub(super) fn tokens(&self, settings: &Settings) -> Result<TokenService, StartError> {
         let assertions = Arc::new(self.assertions());
-        let hooks = hooks::hooks(&settings.oauth2.hooks, &self.fetcher, &self.config, &self.metrics)?;
+        let hooks = hooks::hooks(&settings.oauth2.hooks, &self.own_fetcher, &self.config, &self.metrics)?;
         Ok(TokenService {
             config: Arc::clone(&self.config),
             clients: Arc::clone(&self.authenticator),
