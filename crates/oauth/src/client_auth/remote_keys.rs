@@ -11,6 +11,7 @@ use thiserror::Error;
 use url::Url;
 
 use super::client_keys::ClientKeySet;
+use crate::fetch_places::{Places, host_of};
 
 /// A longer key set is not read, in bytes.
 const MAX_SET: usize = 128 * 1024;
@@ -28,6 +29,11 @@ const USUAL: Lifetime = Lifetime::minutes(10);
 const AFTER_FAILURE: Lifetime = Lifetime::secs(10);
 /// An unknown `kid` makes the set be fetched again no sooner than this after the last time.
 const REFETCH: Lifetime = Lifetime::secs(30);
+
+/// How many are fetched at once, those that are known and those that are not each.
+const AT_ONCE: usize = 64;
+/// How many of one host.
+const OF_A_HOST: usize = 16;
 
 /// A key set as it was fetched.
 #[derive(Debug, Clone)]
@@ -67,11 +73,15 @@ impl KeySetSource for Fetcher {
 /// Key sets by URI. Key: the whole URI. Bound: [`CAPACITY`]. Staleness: the `max-age` of the answer, 1 to 60 minutes,
 /// less when a token names an unknown key. Those who need one at once share one fetch. A failure is kept too, for a
 /// moment, so that requests do not become requests to others; who goes away before the answer has failed, where there are old keys.
+/// That there was no place is not kept.
 pub(crate) struct RemoteKeys {
     source: Arc<dyn KeySetSource>,
     sets: Cache<Url, Arc<Kept>>,
     /// The last good ones, by the same key and bound: who asks and goes away does not take the old keys along.
     last: Cache<Url, Arc<Kept>>,
+    first: Places,
+    /// For what is known: nobody who names others takes these places.
+    anew: Places,
 }
 
 struct Kept {
@@ -85,7 +95,9 @@ struct Kept {
 
 impl RemoteKeys {
     pub(crate) fn new(source: Arc<dyn KeySetSource>) -> Self {
-        Self { source, sets: Cache::new(CAPACITY), last: Cache::new(CAPACITY) }
+        let places = || Places::new(AT_ONCE, OF_A_HOST);
+        let (sets, last) = (Cache::new(CAPACITY), Cache::new(CAPACITY));
+        Self { source, sets, last, first: places(), anew: places() }
     }
 
     /// The keys at `uri`.
@@ -136,6 +148,11 @@ impl RemoteKeys {
         if let Some(meanwhile) = &meanwhile {
             self.last.insert(uri.clone(), Arc::clone(meanwhile));
         }
+        let places = if meanwhile.is_some() { &self.anew } else { &self.first };
+        let Some(_place) = places.take(host_of(uri)) else {
+            let busy = || Kept::failed(KeysNotFetched("too much is being fetched".to_owned()), now, now);
+            return meanwhile.unwrap_or_else(|| Arc::new(busy()));
+        };
         match (self.fetch(uri, now).await, meanwhile) {
             (Ok(fetched), _) => {
                 let fetched = Arc::new(fetched);
@@ -143,12 +160,7 @@ impl RemoteKeys {
                 fetched
             }
             (Err(_), Some(meanwhile)) => meanwhile,
-            (Err(failure), None) => Arc::new(Kept {
-                keys: Err(failure),
-                tried_at: now,
-                fetched_at: now,
-                good_until: now + AFTER_FAILURE,
-            }),
+            (Err(failure), None) => Arc::new(Kept::failed(failure, now, now + AFTER_FAILURE)),
         }
     }
 
@@ -160,6 +172,10 @@ impl RemoteKeys {
 }
 
 impl Kept {
+    fn failed(failure: KeysNotFetched, now: Timestamp, good_until: Timestamp) -> Self {
+        Self { keys: Err(failure), tried_at: now, fetched_at: now, good_until }
+    }
+
     /// The same keys, while it is not known whether there are newer ones.
     fn serving_on(&self, now: Timestamp) -> Self {
         let good_until = now + AFTER_FAILURE;
@@ -173,4 +189,49 @@ fn parse(body: &[u8]) -> Result<Arc<ClientKeySet>, KeysNotFetched> {
         return Err(KeysNotFetched(format!("the set has more than {MAX_KEYS} keys")));
     }
     Ok(Arc::new(ClientKeySet::of(set)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_secs(1_000_000);
+
+    /// Answers for one host, and counts how often it is asked.
+    #[derive(Default)]
+    struct Hosts(AtomicUsize);
+
+    #[async_trait]
+    impl KeySetSource for Hosts {
+        async fn fetch(&self, uri: &Url) -> Result<FetchedKeySet, KeysNotFetched> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            if uri.host_str() != Some("app.example") {
+                std::future::pending::<()>().await;
+            }
+            Ok(FetchedKeySet { body: br#"{"keys":[]}"#.to_vec(), max_age: None })
+        }
+    }
+
+    #[tokio::test]
+    async fn hosts_that_do_not_answer_leave_places_to_others_and_are_asked_again() {
+        for (host, most) in [("silent.example", OF_A_HOST), ("N.silent.example", AT_ONCE / 2)] {
+            let source = Arc::new(Hosts::default());
+            let keys = RemoteKeys::new(Arc::clone(&source) as _);
+            let uri = |number: usize| -> Url {
+                format!("https://{}/{number}", host.replace('N', &number.to_string())).parse().unwrap()
+            };
+            let uris: Vec<Url> = (0..200).map(uri).collect();
+            let mut asking: Vec<_> = uris.iter().map(|uri| Box::pin(keys.keys(uri, NOW))).collect();
+            let waiting = asking.iter_mut().map(|asking| usize::from(asking.now_or_never().is_none()));
+            assert_eq!((waiting.sum::<usize>(), source.0.load(Ordering::SeqCst)), (most, most));
+            let app = "https://app.example/jwks".parse().unwrap();
+            assert!(keys.keys(&app, NOW).now_or_never().is_some_and(|keys| keys.is_ok()));
+            drop(asking);
+            assert!(keys.keys(&uri(199), NOW).now_or_never().is_none(), "there is room again");
+        }
+    }
 }

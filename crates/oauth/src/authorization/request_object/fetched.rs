@@ -16,6 +16,7 @@ use url::Url;
 
 use super::error::RequestObjectError;
 use crate::client::Client;
+use crate::fetch_places::{Places, host_of};
 
 /// A longer URI is refused, in bytes (OpenID Connect Core §6.2).
 const MAX_URI: usize = 512;
@@ -30,6 +31,11 @@ const SHORTEST: Lifetime = Lifetime::secs(10);
 const LONGEST: Lifetime = Lifetime::secs(60);
 /// How long after a failure the URI is left alone, and how soon an object is fetched again that is not what a fragment says.
 const REFETCH: Lifetime = Lifetime::secs(10);
+
+/// How many are fetched at once.
+const AT_ONCE: usize = 64;
+/// How many of one host.
+const OF_A_HOST: usize = 16;
 
 /// A request object as it was fetched.
 #[derive(Debug, Clone)]
@@ -84,6 +90,7 @@ impl RequestObjectSource for Fetcher {
 pub struct FetchedObjects {
     source: Arc<dyn RequestObjectSource>,
     objects: Cache<Url, Arc<Kept>>,
+    places: Places,
 }
 
 struct Kept {
@@ -108,7 +115,7 @@ impl Kept {
 impl FetchedObjects {
     /// Objects of this source.
     pub fn new(source: Arc<dyn RequestObjectSource>) -> Self {
-        Self { source, objects: Cache::new(CAPACITY) }
+        Self { source, objects: Cache::new(CAPACITY), places: Places::new(AT_ONCE, OF_A_HOST) }
     }
 
     async fn at(&self, uri: &Url, hash: Option<[u8; 32]>, now: Timestamp) -> Arc<Kept> {
@@ -125,6 +132,10 @@ impl FetchedObjects {
     }
 
     async fn fetch(&self, uri: &Url, now: Timestamp) -> Kept {
+        let Some(_place) = self.places.take(host_of(uri)) else {
+            let busy = RequestObjectUnreachable("too much is being fetched".to_owned());
+            return Kept { body: Err(busy), fetched_at: now, good_until: now };
+        };
         match self.source.fetch(uri).await {
             Ok(FetchedObject { body, max_age }) => {
                 let life = max_age.unwrap_or(SHORTEST).clamp(SHORTEST, LONGEST);
@@ -168,6 +179,8 @@ fn hash(fragment: &str) -> Option<[u8; 32]> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use futures_util::FutureExt;
+
     use super::*;
     use crate::client::fake::client;
 
@@ -184,8 +197,11 @@ mod tests {
 
     #[async_trait]
     impl RequestObjectSource for Counting {
-        async fn fetch(&self, _: &Url) -> Result<FetchedObject, RequestObjectUnreachable> {
+        async fn fetch(&self, uri: &Url) -> Result<FetchedObject, RequestObjectUnreachable> {
             let nth = self.fetches.fetch_add(1, Ordering::SeqCst) + 1;
+            if uri.host_str() != Some("app.example") {
+                std::future::pending::<()>().await;
+            }
             tokio::task::yield_now().await;
             if self.fails {
                 return Err(RequestObjectUnreachable("nobody is there".to_owned()));
@@ -241,6 +257,19 @@ mod tests {
             assert_eq!(given.object("", later).await, None);
             assert_eq!(given.fetches(), fetches);
         }
+    }
+
+    #[tokio::test]
+    async fn hosts_that_do_not_answer_leave_places_to_others() {
+        let given = given(Counting::default());
+        let uris = (0..200).map(|number| format!("https://{number}.silent.example/").parse().unwrap());
+        let uris: Vec<Url> = uris.collect();
+        let mut asking: Vec<_> = uris.iter().map(|uri| Box::pin(given.objects.at(uri, None, NOW))).collect();
+        let waiting = asking.iter_mut().map(|asking| usize::from(asking.now_or_never().is_none()));
+        assert_eq!((waiting.sum::<usize>(), given.fetches()), (AT_ONCE / 2, AT_ONCE / 2));
+        assert!(given.object("", 0).await.is_some());
+        drop(asking);
+        assert!(given.objects.at(&uris[199], None, NOW).now_or_never().is_none(), "there is room again");
     }
 
     #[tokio::test]

@@ -1,11 +1,10 @@
 //! Clients that nobody registered: their id is the URL of a document that says what they are
 //! (draft-ietf-oauth-client-id-metadata-document).
 //!
-//! `url`: which ids are such URLs. `source`: how documents are fetched. `host_limit`: how often; `places`: how many at
-//! once. `read`: what they may say.
+//! `url`: which ids are such URLs. `source`: how documents are fetched. `host_limit`: how often. `read`: what they
+//! may say.
 
 mod host_limit;
-mod places;
 mod read;
 mod source;
 mod url;
@@ -27,10 +26,10 @@ use super::model::Client;
 use super::registration::{ReadMetadata, RegistrationError, RegistrationRules};
 use super::service;
 use crate::config::MetadataDocumentPolicy;
+use crate::fetch_places::{Places, host_of};
 use crate::keys::SigningKeys;
 use crate::sector::{self, SectorRefused, SectorSource};
 use host_limit::HostLimit;
-use places::Places;
 use read::Reader;
 
 /// Documents that are kept.
@@ -47,6 +46,8 @@ const AFTER_FAILURE: Lifetime = Lifetime::minutes(1);
 const FIRST_AT_ONCE: usize = 48;
 /// How many that are known are fetched anew at once: nobody who names others takes these places.
 const ANEW_AT_ONCE: usize = 16;
+/// How many of one host.
+const OF_A_HOST: usize = 4;
 
 /// Why a document describes no client.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -147,8 +148,8 @@ impl MetadataDocuments {
             known: Cache::new(CAPACITY),
             last: Cache::new(CAPACITY),
             hosts: HostLimit::new(),
-            first: Places::new(FIRST_AT_ONCE),
-            anew: Places::new(ANEW_AT_ONCE),
+            first: Places::new(FIRST_AT_ONCE, OF_A_HOST),
+            anew: Places::new(ANEW_AT_ONCE, OF_A_HOST),
         }
     }
 
@@ -288,11 +289,6 @@ impl MetadataDocuments {
         }
         Ok(())
     }
-}
-
-/// The host, without its port: who has one has all of them.
-fn host_of(url: &Url) -> &str {
-    url.host_str().unwrap_or_default().trim_end_matches('.')
 }
 
 impl fmt::Debug for MetadataDocuments {
