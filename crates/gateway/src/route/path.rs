@@ -51,10 +51,19 @@ impl Readings<'_> {
 /// A text as programs compare it that do not look at the case of letters.
 pub(super) fn without_case(text: &str) -> Cow<'_, str> {
     if !text.is_ascii() {
-        return Cow::Owned(text.chars().flat_map(char::to_lowercase).collect());
+        return Cow::Owned(text.chars().flat_map(|letter| simple_upper(letter).to_lowercase()).collect());
     }
     let has_capitals = text.bytes().any(|byte| byte.is_ascii_uppercase());
     if has_capitals { Cow::Owned(text.to_ascii_lowercase()) } else { Cow::Borrowed(text) }
+}
+
+/// The capital of a letter. Some have one in common: `σ` and `ς`. What is a capital of several letters is none.
+fn simple_upper(letter: char) -> char {
+    let mut upper = letter.to_uppercase();
+    match (upper.next(), upper.next()) {
+        (Some(upper), None) => upper,
+        _ => letter,
+    }
 }
 
 /// Whether no upstream could read `path` otherwise than this gateway, whatever routes there are: a check without a table.

@@ -11,6 +11,7 @@ use tracing::{info, warn};
 use super::config::AccountConfig;
 use super::confirmation::Confirmation;
 use super::outcome::{Denied, Outcome, Stop};
+use super::signing_in::is_weak;
 use crate::credential::PasswordHasher;
 use crate::error::IdentityError;
 use crate::factor::FactorService;
@@ -118,7 +119,11 @@ impl AccountService {
         self.sessions.revoke(identity.id, now);
         info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "password changed");
         let Some(kept) = kept else { return Ok(None) };
-        let resumed = self.sessions.resume(kept, identity.revision + 1, now).await;
+        let is_weak = is_weak(&kept.amr);
+        let resumed = match self.sessions.resume(kept, identity.revision + 1, now).await {
+            Ok(pair) => self.unless_too_weak(identity.id, pair, is_weak).await,
+            Err(error) => Err(error),
+        };
         // The password is changed: whoever hears of a failure would try again with the old one.
         Ok(resumed
             .inspect_err(

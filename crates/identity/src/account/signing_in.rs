@@ -24,11 +24,21 @@ impl AccountService {
         device: &str,
         network: Network,
     ) -> Result<TokenPair, IdentityError> {
-        let lacks_factor = Aal::reached_by(&amr) < Aal::Aal2;
+        let is_weak = is_weak(&amr);
         let pair = self.sessions.begin(identity, amr, device, network).await?;
+        self.unless_too_weak(identity.id, pair, is_weak).await
+    }
+
+    /// A session that has just begun. If it `is_weak` and somebody has a factor, it ends, and [`IdentityError::Changed`] is the answer.
+    pub(super) async fn unless_too_weak(
+        &self,
+        identity: IdentityId,
+        pair: TokenPair,
+        is_weak: bool,
+    ) -> Result<TokenPair, IdentityError> {
         // After the session is stored: either who enrols the factor finds the session among the weaker ones, or it is seen here.
-        if lacks_factor && !self.factors.list(identity.id).await?.is_empty() {
-            self.sessions.end(identity.id, pair.session).await?;
+        if is_weak && !self.factors.list(identity).await?.is_empty() {
+            self.sessions.end(identity, pair.session).await?;
             return Err(IdentityError::Changed);
         }
         Ok(pair)
@@ -45,10 +55,15 @@ impl AccountService {
         keep: SessionId,
     ) -> Result<(), IdentityError> {
         for session in self.sessions.list(identity).await? {
-            if session.id != keep && Aal::reached_by(&session.amr) < Aal::Aal2 {
+            if session.id != keep && is_weak(&session.amr) {
                 self.sessions.end(identity, session.id).await?;
             }
         }
         Ok(())
     }
+}
+
+/// Whether no second factor was shown.
+pub(super) fn is_weak(amr: &[String]) -> bool {
+    Aal::reached_by(amr) < Aal::Aal2
 }

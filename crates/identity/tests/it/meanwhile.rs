@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_identity::account::AccountService;
+use sluice_identity::account::{AccountService, Outcome, PasswordChange};
 use sluice_identity::factor::FactorRepository;
 use sluice_identity::identity::{IdentityChange, NewCredential};
 use sluice_identity::{Identity, IdentityError, IdentityRepository};
-use sluice_primitives::IdentityId;
+use sluice_primitives::{IdentityId, SessionId};
 use sluice_store_contract::{Interrupted, Interruption, MemoryStore, given};
 
 use super::services::{ALICE, PASSWORD, Services, confirmation, network, secret};
@@ -79,4 +79,35 @@ async fn what_was_shown_before_the_first_factor_begins_no_session_without_it_aft
     let complete = sign_in(&["pwd", "otp", "mfa"]).await.unwrap();
     assert!(services.holds(&present) && services.holds(&complete) && !services.holds(&before));
     assert_eq!(services.sessions.list(alice.id).await.unwrap().len(), 2);
+}
+
+/// Somebody else who is signed in enrols the first factor, a moment before another password is stored.
+struct FirstFactor {
+    store: Arc<MemoryStore>,
+    account: AccountService,
+    keep: SessionId,
+}
+
+#[async_trait]
+impl Interruption for FirstFactor {
+    async fn before_change(&self, change: &IdentityChange) -> Result<(), StoreError> {
+        let codes = given::recovery_codes(&[[1; 32]]);
+        self.store.add(&given::factor(change.id, 0), change.revision, Some(codes), None).await?;
+        self.account.end_weaker_sessions(change.id, self.keep).await.unwrap();
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn another_password_beside_the_first_factor_keeps_no_session_without_it() {
+    let (services, alice, present) = Services::with_alice().await;
+    let kept = services.caller(&alice, &["pwd"]).await;
+    let (store, account) = (services.store.clone(), AccountService::clone(&services.account));
+    let by = FirstFactor { store: store.clone(), account: account.clone(), keep: present.session };
+    let account = AccountService { identities: Arc::new(Interrupted { store, by }), ..account };
+    let (password, new) = (secret(PASSWORD), secret("another long password"));
+    let confirmation = confirmation(&kept, Some(&password));
+    let change = PasswordChange { confirmation, new: &new, keep: Some(kept.session) };
+    assert!(matches!(account.change_password(&change).await, Ok(Outcome::Done(None))));
+    assert!(services.sessions.list(alice.id).await.unwrap().is_empty());
 }

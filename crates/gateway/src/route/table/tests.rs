@@ -285,7 +285,7 @@ fn a_slash_at_the_end_leads_around_no_route() {
 #[test]
 fn where_case_is_ignored_no_capital_leads_around_a_route() {
     let text = "{ignore_case: true, allow_encoded_slash: true, routes: [{name: all, match: {prefix: /}}, {name: admin, match: {path: /Admin, methods: [GET]}}, \
-        {name: secret, match: {pattern: '/users/{id}/secret'}}, {name: over, match: {prefix: /über}}, {name: kiosk, match: {prefix: /kiosk}}]}";
+        {name: secret, match: {pattern: '/users/{id}/secret'}}, {name: over, match: {prefix: /über}}, {name: street, match: {prefix: /οδός}}, {name: kiosk, match: {prefix: /kiosk}}]}";
     let table = file::read(text, Path::new("")).unwrap().table;
     for (request, route) in [
         ("GET h/admin", Ok("admin")),
@@ -299,6 +299,8 @@ fn where_case_is_ignored_no_capital_leads_around_a_route() {
         ("GET h/users%2F7/Secret", AMBIGUOUS),
         ("GET h/Users/Ada/SECRET", Ok("secret")),
         ("GET h/%C3%9Cber/x", Ok("over")),
+        ("GET h/%CE%9F%CE%94%CE%8C%CE%A3/x", Ok("street")),
+        ("GET h/%CE%BF%CE%B4%CF%8C%CF%82", Ok("street")),
         ("GET h/Kiosk", Ok("kiosk")),
         ("GET h/%E2%84%AAiosk", AMBIGUOUS),
         ("GET h/Other", Ok("all")),
