@@ -28,7 +28,8 @@ fn between(
 
 #[tokio::test]
 async fn a_login_writes_one_insert_and_one_update() {
-    let store = SqliteFixture::start().await.store();
+    let fixture = SqliteFixture::start().await;
+    let store = fixture.store();
     let before = store.statistics();
     let grant = given::inserted(&*store, given::grant()).await;
     let redeemed = store.redeem_code(given::redeem(grant.id, 20)).await.unwrap();
@@ -39,7 +40,8 @@ async fn a_login_writes_one_insert_and_one_update() {
 
 #[tokio::test]
 async fn a_refresh_writes_one_update() {
-    let store = SqliteFixture::start().await.store();
+    let fixture = SqliteFixture::start().await;
+    let store = fixture.store();
     let grant = given::redeemed(&*store, given::grant()).await;
     let before = store.statistics();
     given::rotated(&*store, given::rotate(grant.id, 0, 30)).await;
@@ -49,7 +51,8 @@ async fn a_refresh_writes_one_update() {
 
 #[tokio::test]
 async fn concurrent_logins_share_commits() {
-    let store = SqliteFixture::start().await.store();
+    let fixture = SqliteFixture::start().await;
+    let store = fixture.store();
     let before = store.statistics();
     let logins = (0..200).map(|_| given::redeemed(&*store, given::grant()));
     futures_util::future::join_all(logins).await;
@@ -73,7 +76,8 @@ async fn a_write_that_fails_is_not_counted() {
 
 #[tokio::test]
 async fn registrations_share_commits_also_with_what_is_written_to_their_addresses() {
-    let store = SqliteFixture::start().await.store();
+    let fixture = SqliteFixture::start().await;
+    let store = fixture.store();
     let before = store.statistics();
     let news = (0..200).map(|number| {
         let identity = given::identity(&format!("user-{number}"));
