@@ -20,6 +20,9 @@ pub enum Fault {
     /// The connection ended before the answer.
     #[error("the upstream ended the connection")]
     Reset,
+    /// The upstream said that it has not looked at the request and will not (RFC 9113 §8.7).
+    #[error("the upstream did not take the request")]
+    Unprocessed,
     /// The answer is not HTTP, or not what was asked for.
     #[error("the upstream's answer cannot be read")]
     BadAnswer,
@@ -49,6 +52,7 @@ impl Fault {
             Self::Overloaded => "overloaded",
             Self::NoUpstream => "no_upstream",
             Self::Reset => "reset",
+            Self::Unprocessed => "unprocessed",
             Self::BadAnswer => "bad_answer",
             Self::Timeout | Self::OutOfTime => "timeout",
             Self::SlowClient => "slow_client",
@@ -60,7 +64,7 @@ impl Fault {
     /// What the client is answered.
     pub const fn status(self) -> StatusCode {
         match self {
-            Self::Connect | Self::Reset | Self::BadAnswer => StatusCode::BAD_GATEWAY,
+            Self::Connect | Self::Reset | Self::Unprocessed | Self::BadAnswer => StatusCode::BAD_GATEWAY,
             Self::ConnectTimeout | Self::Timeout | Self::OutOfTime => StatusCode::GATEWAY_TIMEOUT,
             Self::Overloaded | Self::NoUpstream => StatusCode::SERVICE_UNAVAILABLE,
             Self::SlowClient => StatusCode::REQUEST_TIMEOUT,
@@ -75,6 +79,7 @@ impl Fault {
             Self::Connect | Self::ConnectTimeout | Self::Reset | Self::BadAnswer | Self::Timeout => true,
             Self::Overloaded
             | Self::NoUpstream
+            | Self::Unprocessed
             | Self::OutOfTime
             | Self::SlowClient
             | Self::ClientBody

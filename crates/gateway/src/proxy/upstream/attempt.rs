@@ -92,6 +92,7 @@ impl Upstream {
             let fault = course.progress.as_ref().and_then(|progress| progress.fault());
             let fault = fault.unwrap_or(failed.failure.fault);
             let was_dead = failed.reused && fault == Fault::Reset && on == On::Any;
+            let spare = spare.filter(|spare| fault == Fault::Unprocessed || spare.is_idempotent());
             let again = failed.failure.unsent.or_else(|| spare.and_then(Spare::revive).map(Box::new));
             // Whether a connection or its server was dead, the next attempt shows. Without one, a connection over HTTP/2 speaks for
             // its server, once.
@@ -155,7 +156,10 @@ impl Upstream {
                 .map(|(response, slot, alarm)| {
                     (response, Carrier::Http2 { alarm, _slot: slot, _remainder: remainder() })
                 })
-                .map_err(|failure| Failed { is_first: end.is_first(), ..Failed::of(failure, true) });
+                .map_err(|failure| {
+                    let is_first = failure.fault.blames_server() && end.is_first();
+                    Failed { is_first, ..Failed::of(failure, true) }
+                });
         }
         loop {
             let idle = if on == On::Any { self.take_idle(ticket.server) } else { None };
@@ -211,17 +215,20 @@ impl Upstream {
         Ok(())
     }
 
-    /// What a request is made of, kept where it may have to be sent anew although all of it was sent.
+    /// What a request is made of, kept where it may have to be sent anew although all of it was sent: over HTTP/2 a server can say that
+    /// it has not looked at it.
     fn spare(&self, request: &Request<RequestBody>, course: &Course) -> Option<Spare> {
-        let is_harmless = course.progress.is_none() && request.method().is_idempotent();
-        (is_harmless && self.shared.config.retries > 0).then(|| Spare::of(request, self.spares.take()))
+        let may_be_repeated = request.method().is_idempotent() || !self.is_http1();
+        let is_kept = course.progress.is_none() && may_be_repeated && self.shared.config.retries > 0;
+        is_kept.then(|| Spare::of(request, self.spares.take()))
     }
 
     /// Whether another server, or another connection, may do better.
     fn is_worth_another(&self, fault: Fault) -> bool {
         // Here the one server is at its limit, to which as many connections are being made as may be.
         let is_elsewhere = fault == Fault::Overloaded && self.shared.servers.len() > 1;
-        is_elsewhere || matches!(fault, Fault::Connect | Fault::ConnectTimeout | Fault::Reset)
+        is_elsewhere
+            || matches!(fault, Fault::Connect | Fault::ConnectTimeout | Fault::Reset | Fault::Unprocessed)
     }
 
     fn judge_answer(&self, server: &Server, status: StatusCode) {
@@ -239,7 +246,7 @@ struct Failed {
     failure: Failure,
     /// Whether it was made on a connection that had been idle: then it is perhaps the connection that was dead.
     reused: bool,
-    /// Whether it is the first that failed of a connection that others use at the same time.
+    /// Whether it is the first that speaks against the server, of a connection that others use at the same time.
     is_first: bool,
     /// Whether others failed in the same way at once, and one of them speaks for all.
     is_shared: bool,

@@ -19,8 +19,9 @@ pub struct UpstreamConfig {
     pub tls: UpstreamTls,
     /// How long what may take.
     pub timeouts: Timeouts,
-    /// How often a request is sent anew, elsewhere if possible, when it was not sent, or was idempotent and got no answer for a
-    /// reason other than time: 0 to 3, default 1. Requests whose body has begun to flow are never sent anew.
+    /// How often a request is sent anew, elsewhere if possible, when it was not sent, the server said over HTTP/2 that it did not process
+    /// it, or it was idempotent and got no answer for a reason other than time: 0 to 3, default 1. Requests whose body has begun to
+    /// flow are never sent anew.
     pub retries: u8,
     /// Idle connections kept by each core and server. Default: 1,024. Below what is under way at once, connections are made and
     /// closed all the time; those that are not needed grow old and go.

@@ -1,6 +1,7 @@
 //! A connection over HTTP/1.1. It has no task of its own: whoever uses it drives it, and a request costs no hand-over
 //! between tasks.
 
+use std::error::Error;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
@@ -155,7 +156,20 @@ impl DrivenSide {
 
 impl From<TrySendError<Request<RequestBody>>> for Failure {
     fn from(mut error: TrySendError<Request<RequestBody>>) -> Self {
-        let fault = if error.error().is_parse() { Fault::BadAnswer } else { Fault::Reset };
+        let fault = match error.error() {
+            error if error.is_parse() => Fault::BadAnswer,
+            error if is_unprocessed(error) => Fault::Unprocessed,
+            _ => Fault::Reset,
+        };
         Self { fault, unsent: error.take_message().map(Box::new) }
     }
+}
+
+/// Whether the server has not looked at the request, and said so over HTTP/2: by REFUSED_STREAM, or by a GOAWAY whose last stream
+/// was an earlier one (RFC 9113 §8.7). h2 ends no other streams with the GOAWAY of a server.
+fn is_unprocessed(error: &hyper::Error) -> bool {
+    let said = error.source().and_then(|source| source.downcast_ref::<h2::Error>());
+    said.is_some_and(|said| {
+        said.is_remote() && (said.is_go_away() || said.reason() == Some(h2::Reason::REFUSED_STREAM))
+    })
 }

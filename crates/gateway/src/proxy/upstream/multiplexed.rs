@@ -46,7 +46,7 @@ pub(super) struct Multiplexed {
     is_retired: bool,
 }
 
-/// Whether a stream of a connection has failed.
+/// Whether a stream of a connection has failed in a way that speaks against its server.
 #[derive(Clone, Default)]
 pub(super) struct End(Arc<AtomicBool>);
 

@@ -34,6 +34,11 @@ impl Spare {
         Self { method: request.method().clone(), uri: request.uri().clone(), headers }
     }
 
+    /// Whether the request may be repeated also where a server may have acted upon it (RFC 9110 §9.2.2).
+    pub(super) fn is_idempotent(&self) -> bool {
+        self.method.is_idempotent()
+    }
+
     /// The request once more. `None`: a header could not be read back, and without it the request would be another.
     pub(super) fn revive(self) -> Option<Request<RequestBody>> {
         let Self { method, uri, headers } = self;
