@@ -37,7 +37,8 @@ pub struct UpstreamConfig {
 /// One server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ServerConfig {
-    /// Name or address, IPv6 without brackets. Names are resolved anew with each connection.
+    /// Name or address, IPv6 without brackets. Names are resolved anew with each connection; if one has several addresses, the first that
+    /// answers is taken.
     pub host: String,
     /// The port.
     pub port: u16,

@@ -1,4 +1,4 @@
-//! A connection to a server: name, TCP, TLS.
+//! A connection to a server: TCP, TLS.
 
 use std::io;
 use std::pin::Pin;
@@ -16,6 +16,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tracing::{info, warn};
 
 use super::config::UpstreamProtocol;
+use super::dial::dial;
 use super::health::Server;
 use super::shared::SharedUpstream;
 use crate::proxy::fault::Fault;
@@ -74,7 +75,7 @@ pub(super) async fn connect_uncounted(upstream: &SharedUpstream, server: &Server
 }
 
 async fn reach(upstream: &SharedUpstream, server: &Server) -> io::Result<Wire> {
-    let tcp = TcpStream::connect((server.config.host.as_str(), server.config.port)).await?;
+    let tcp = dial(&server.config.host, server.config.port, upstream.config.timeouts.connect).await?;
     tcp.set_nodelay(true)?;
     if !server.config.tls {
         return Ok(Wire::Plain(tcp));
