@@ -2,8 +2,8 @@
 //!
 //! `config`: what is configured; `tls_client`: what its files held. `shared`: an upstream as all cores see it: `health` of its servers, how busy it is.
 //! `pool`: an upstream as one core sees it, with connections of its own: `link` (HTTP/1.1, which wakes by a `bell`), `multiplexed`
-//! (HTTP/2), both made by `connect`, which has a name resolved by `dial`. `attempt`: a request is sent, and sent anew if need be, from a `spare`. `waiting`: for how long. `registry`: which upstreams there are.
-//! `probe`: servers are asked how they are.
+//! (HTTP/2, up to a `stream_limit`), both made by `connect`, which has a name resolved by `dial`. `attempt`: a request is sent, and sent anew
+//! if need be, from a `spare`. `waiting`: for how long. `registry`: which upstreams there are. `probe`: servers are asked how they are.
 
 mod attempt;
 mod bell;
@@ -18,6 +18,7 @@ mod probe;
 mod registry;
 mod shared;
 mod spare;
+mod stream_limit;
 mod tls_client;
 mod waiting;
 

@@ -16,13 +16,12 @@ use tracing::debug;
 
 use super::connect::Wire;
 use super::link::Failure;
+use super::stream_limit::{StreamLimit, Tasks};
 use super::waiting::Waiting;
 use crate::proxy::alarm::Alarm;
 use crate::proxy::body::{RequestBody, StreamSlot, Uploads};
 use crate::proxy::fault::Fault;
 
-/// Streams at once on one connection, before another one is made: below what servers commonly allow.
-const STREAMS: usize = 100;
 /// A connection with streams and without news for so long is asked whether it lives.
 const PING_AFTER: Duration = Duration::from_secs(20);
 /// How long it may take to say so.
@@ -37,6 +36,7 @@ pub(super) struct Multiplexed {
     sender: SendRequest<RequestBody>,
     uploads: Uploads,
     streams: Arc<AtomicUsize>,
+    limit: StreamLimit,
     end: End,
     silence: Silence,
     /// Since when the sweep has found no stream on it.
@@ -88,9 +88,11 @@ pub(super) struct Stream {
 impl Multiplexed {
     /// Speaks HTTP/2 on `wire`, with new streams up to a certain time.
     pub(super) async fn open(wire: Wire, retires: Instant) -> Result<Self, Fault> {
-        let uploads = Uploads::default();
-        let mut builder = Builder::new(uploads.clone());
+        let (uploads, limit) = (Uploads::default(), StreamLimit::default());
+        let tasks = Tasks::new(&uploads);
+        let mut builder = Builder::new(tasks.clone());
         builder
+            .initial_max_send_streams(StreamLimit::UNSAID)
             .timer(TokioTimer::new())
             .keep_alive_interval(PING_AFTER)
             .keep_alive_timeout(PONG_WITHIN)
@@ -98,9 +100,9 @@ impl Multiplexed {
             .initial_connection_window_size(CONNECTION_WINDOW);
         let opened = builder.handshake::<_, RequestBody>(TokioIo::new(wire)).await;
         let (sender, connection) = opened.map_err(|_| Fault::Connect)?;
-        let driver = uploads.clone();
+        let (driver, driven) = (uploads.clone(), limit.clone().follow(connection, tasks));
         tokio::spawn(async move {
-            if let Err(error) = driver.drive(connection).await {
+            if let Err(error) = driver.drive(driven).await {
                 debug!(%error, "a connection to an upstream failed");
             }
         });
@@ -108,6 +110,7 @@ impl Multiplexed {
             sender,
             uploads,
             streams: Arc::default(),
+            limit,
             end: End::default(),
             silence: Silence::default(),
             idle_since: None,
@@ -118,14 +121,24 @@ impl Multiplexed {
 
     /// A stream, if there is room and one can expect an answer.
     pub(super) fn stream(&self) -> Option<Stream> {
-        let has_room = self.streams.load(Ordering::Relaxed) < STREAMS && self.sender.is_ready();
-        (has_room && !self.is_retired && !self.silence.lasts()).then(|| Stream {
+        let has_room = self.streams.load(Ordering::Relaxed) < self.limit.now();
+        (has_room && self.is_good()).then(|| Stream {
             sender: self.sender.clone(),
             uploads: self.uploads.clone(),
             end: self.end.clone(),
             silence: self.silence.clone(),
             slot: StreamSlot::take(&self.streams),
         })
+    }
+
+    /// How many streams there may be, if one can expect an answer and its server has yet to say it.
+    pub(super) fn unsaid_limit(&self) -> Option<StreamLimit> {
+        (!self.limit.is_said() && self.is_good()).then(|| self.limit.clone())
+    }
+
+    /// Whether one can expect an answer.
+    fn is_good(&self) -> bool {
+        self.sender.is_ready() && !self.is_retired && !self.silence.lasts()
     }
 
     /// Whether to keep it: it lives, and had a stream in the last `keep_alive`. One that is too old or silent gets no streams, so without

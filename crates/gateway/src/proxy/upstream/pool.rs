@@ -17,6 +17,7 @@ use super::link::Link;
 use super::multiplexed::{Multiplexed, Stream};
 use super::shared::SharedUpstream;
 use super::spare::Spares;
+use super::stream_limit::StreamLimit;
 use crate::proxy::fault::Fault;
 
 /// An upstream, with the connections of one core.
@@ -51,8 +52,8 @@ struct Pool {
     /// Last in, first out: those that are not needed grow old.
     idle: Mutex<Vec<Link>>,
     multiplexed: Mutex<Vec<Multiplexed>>,
-    /// Held while a connection over HTTP/2 is made: who comes meanwhile waits for it, and for no other if it fails. When the
-    /// last one failed, and why.
+    /// Held while a connection over HTTP/2 is made, or while somebody waits to hear how many streams it may have: who comes meanwhile
+    /// waits for it, and for no other if it fails. When the last one failed, and why.
     opening: tokio::sync::Mutex<Option<(Instant, Fault)>>,
 }
 
@@ -168,6 +169,13 @@ impl Upstream {
         {
             return Err(Unreached { fault, is_shared: true });
         }
+        // A connection may do for more requests once its server has said for how many.
+        if let Some(limit) = pool.unsaid_limit() {
+            limit.said(self.timeouts().connect).await;
+            if let Some(stream) = pool.free_stream() {
+                return Ok(stream);
+            }
+        }
         let made = async { Multiplexed::open(connect(&self.shared, to).await?, self.retires()).await }.await;
         let made = made.inspect_err(|fault| *last_failure = Some((Instant::now(), *fault)))?;
         let stream = made.stream().ok_or(Fault::Reset);
@@ -216,6 +224,11 @@ impl Pool {
     /// A stream on a connection with room for one more.
     fn free_stream(&self) -> Option<Stream> {
         self.multiplexed.lock().iter().find_map(Multiplexed::stream)
+    }
+
+    /// How many streams a connection may have, where its server has yet to say it.
+    fn unsaid_limit(&self) -> Option<StreamLimit> {
+        self.multiplexed.lock().iter().find_map(Multiplexed::unsaid_limit)
     }
 }
 

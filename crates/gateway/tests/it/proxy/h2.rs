@@ -459,6 +459,49 @@ async fn a_connection_whose_streams_are_used_up_gets_no_further_requests() {
     assert_eq!(world.ask(GET).await.status(), 200);
 }
 
+/// Answers that last keep their streams: another connection is made, also for requests that came before the server had said how many it
+/// permits.
+#[tokio::test]
+async fn a_connection_gets_no_more_streams_at_once_than_its_server_permits() {
+    let (address, _resets) = narrow_server(0, 0).await;
+    let mut setup = spoken_over_http2(Setup::to(&[address]));
+    setup.upstream.timeouts.first_byte = AT_MOST / 2;
+    let world = setup.start().await;
+    let answers = (0..5).map(|_| async {
+        let mut client = Peer::new(world.connect().await);
+        client.say(GET).await;
+        let head = client.head().await.unwrap();
+        (client, head)
+    });
+    for (_client, head) in join_all(answers).await {
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_of_itself_gets_requests_at_once_all_the_same() {
+    let address = Backend::bind().await.serve(|mut peer, _| async move {
+        peer.until(b"SM\r\n\r\n").await;
+        let mut waiting = Vec::new();
+        while let Some((kind, _, stream)) = next_frame(&mut peer).await {
+            if kind == HEADERS {
+                waiting.push(stream);
+            }
+            if waiting.len() == 2 {
+                for stream in waiting.drain(..) {
+                    peer.say(head(END_STREAM, stream)).await;
+                }
+            }
+        }
+    });
+    let mut setup = spoken_over_http2(Setup::to(&[address]));
+    setup.upstream.timeouts.connect = SOON * 4;
+    let world = setup.start().await;
+    for answer in join_all([world.ask(GET), world.ask(GET)]).await {
+        assert_eq!(answer.status(), 200);
+    }
+}
+
 /// Of stream 3, that it was not looked at: a GOAWAY after stream 1 (NO_ERROR), as of servers that have had as many requests on a
 /// connection as they want, and REFUSED_STREAM.
 fn refusals() -> [Vec<u8>; 2] {
