@@ -7,7 +7,7 @@ use std::sync::Arc;
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri};
+use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::ext::on_informational;
@@ -48,7 +48,7 @@ impl<T: Traffic> Outgoing<'_, T> {
         course.deadline = course.total.map(|total| self.started + total);
         course.preserve_host = self.route.preserve_host;
         course.trailers = self.handover.trailers;
-        let body = self.body(body, &mut parts.headers, course)?;
+        let body = self.body(body, parts, course)?;
         let mut request = Box::new(Request::new(body));
         *request.method_mut() = take(&mut parts.method);
         *request.uri_mut() = self.uri(take(&mut parts.uri))?;
@@ -68,7 +68,7 @@ impl<T: Traffic> Outgoing<'_, T> {
     fn body(
         &self,
         body: Incoming,
-        headers: &mut HeaderMap,
+        Parts { method, headers, .. }: &mut Parts,
         course: &mut Course,
     ) -> Result<RequestBody, Fault> {
         let size = body.size_hint();
@@ -79,6 +79,11 @@ impl<T: Traffic> Outgoing<'_, T> {
         if body.is_end_stream() {
             if headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0") {
                 headers.remove(CONTENT_LENGTH);
+            }
+            // Where a body is expected, some servers answer 411 if nothing says that there is none (RFC 9110 §8.6). Clients need not say
+            // it, and hyper does over HTTP/2 only.
+            if self.http1 && matches!(*method, Method::POST | Method::PUT | Method::PATCH) {
+                headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
             }
             return Ok(RequestBody::Empty);
         }

@@ -89,6 +89,25 @@ async fn a_body_larger_than_the_route_permits_gets_413() {
     assert!(requests.try_recv().is_err(), "no complete request reached the upstream");
 }
 
+/// Some servers answer 411 to a `POST` of which nothing says that it has no body.
+#[tokio::test]
+async fn an_upstream_is_told_that_there_is_no_body_where_one_is_expected() {
+    let (address, mut requests) = Backend::bind().await.recording();
+    let world = Setup::to(&[address]).start().await;
+    for (method, lengths) in
+        [("POST", vec!["0"]), ("PUT", vec!["0"]), ("PATCH", vec!["0"]), ("GET", vec![]), ("DELETE", vec![])]
+    {
+        let answer = world.ask(&format!("{method} / HTTP/1.1\r\nhost: a\r\n\r\n")).await;
+        assert_eq!(answer.status(), 200);
+        let seen = in_time(requests.recv()).await.unwrap();
+        assert_eq!(
+            (seen.all("content-length"), seen.header("transfer-encoding")),
+            (lengths, None),
+            "{method}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn an_answer_that_is_cut_is_seen_to_be_cut() {
     for beginning in [
