@@ -241,7 +241,7 @@ mod tests {
             passive_health: None,
             active_health: None,
         };
-        SharedUpstream::new(Arc::new(config), 1)
+        SharedUpstream::new(Arc::new(config), 1, None)
     }
 
     #[tokio::test]

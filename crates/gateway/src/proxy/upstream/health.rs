@@ -8,7 +8,7 @@ use http::HeaderValue;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::config::{PassiveHealth, ServerConfig};
+use super::config::{PassiveHealth, ServerConfig, UpstreamConfig};
 
 /// How often it is said again that a server cannot be reached.
 const TOLD_EVERY: Duration = Duration::from_mins(1);
@@ -60,6 +60,31 @@ impl Server {
             is_out: AtomicBool::new(false),
             epoch: Instant::now(),
         }
+    }
+
+    /// The same, with what was known of it as `former`, before its upstream was described anew, as far as that still has it judged so. What
+    /// requests to the former upstream bring to light later speaks of that alone.
+    pub(super) fn after(self, former: &Self, upstream: &UpstreamConfig) -> Self {
+        let number = |of: &AtomicU32| AtomicU32::new(of.load(Ordering::Relaxed));
+        let moment = |of: &AtomicU64| AtomicU64::new(of.load(Ordering::Relaxed));
+        let fact = |of: &AtomicBool| AtomicBool::new(of.load(Ordering::Relaxed));
+        let (told_at, is_out) = (moment(&former.told_at), fact(&former.is_out));
+        let mut server = Self { told_at, is_out, epoch: former.epoch, ..self };
+        if upstream.passive_health.is_some() {
+            server.failures = number(&former.failures);
+            server.ejections = number(&former.ejections);
+            server.ejected_until = moment(&former.ejected_until);
+        }
+        if upstream.active_health.is_some() {
+            server.ill = fact(&former.ill);
+        }
+        server
+    }
+
+    /// Whether it is the one that `config` describes, whatever its share.
+    pub(super) fn is_at(&self, config: &ServerConfig) -> bool {
+        let ServerConfig { host, port, tls, weight: _ } = &self.config;
+        (host, port, tls) == (&config.host, &config.port, &config.tls)
     }
 
     /// Whether requests should go there.

@@ -322,7 +322,8 @@ mod tests {
             passive_health: None,
             active_health: None,
         };
-        (Arc::new(Upstream::new(Arc::new(SharedUpstream::new(Arc::new(config), 1)), 0)), listener)
+        let shared = SharedUpstream::new(Arc::new(config), 1, None);
+        (Arc::new(Upstream::new(Arc::new(shared), 0)), listener)
     }
 
     /// So many new connections are given back; how many are kept.

@@ -131,7 +131,7 @@ mod tests {
             passive_health: None,
             active_health: None,
         };
-        let upstream = SharedUpstream::new(Arc::new(config), 1);
+        let upstream = SharedUpstream::new(Arc::new(config), 1, None);
         upstream.servers[0].connecting.store(1, Ordering::Relaxed);
         let answering = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();

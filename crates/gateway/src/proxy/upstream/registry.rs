@@ -62,7 +62,7 @@ impl Registry {
         Self { cores, current: Mutex::new((NEVER, Vec::new())) }
     }
 
-    /// The upstreams of `generation`; what did not change keeps its health and its connections.
+    /// The upstreams of `generation`; what did not change keeps its connections, and servers that did not change their health.
     fn at(&self, generation: u64, configs: impl FnOnce() -> Vec<Arc<UpstreamConfig>>) -> Vec<Described> {
         let mut current = self.current.lock();
         let (of, upstreams) = &mut *current;
@@ -83,7 +83,8 @@ impl Registry {
         if let Some((_, same)) = old.iter().find(|(old, _)| *old == config) {
             return same.clone();
         }
-        let made = Arc::new(SharedUpstream::new(config, self.cores));
+        let former = old.iter().find(|(old, _)| old.name == config.name).map(|(_, former)| &**former);
+        let made = Arc::new(SharedUpstream::new(config, self.cores, former));
         probe::begin(&made);
         made
     }
@@ -179,14 +180,21 @@ fn find(known: &ByName, config: &Arc<UpstreamConfig>) -> Option<Arc<Upstream>> {
 mod tests {
     use std::num::{NonZeroU32, NonZeroUsize};
 
-    use super::super::config::{Breaker, ServerConfig, Timeouts, UpstreamProtocol, UpstreamTls};
+    use super::super::config::{
+        ActiveHealth, Breaker, PassiveHealth, ServerConfig, Timeouts, UpstreamProtocol, UpstreamTls,
+    };
     use super::*;
 
     fn config(name: &str, port: u16) -> Arc<UpstreamConfig> {
-        let server = ServerConfig { host: "127.0.0.1".into(), port, tls: false, weight: NonZeroU32::MIN };
-        Arc::new(UpstreamConfig {
+        Arc::new(with_servers(name, &[port]))
+    }
+
+    fn with_servers(name: &str, ports: &[u16]) -> UpstreamConfig {
+        let weight = NonZeroU32::MIN;
+        let server = |port: &u16| ServerConfig { host: "127.0.0.1".into(), port: *port, tls: false, weight };
+        UpstreamConfig {
             name: name.into(),
-            servers: vec![server],
+            servers: ports.iter().map(server).collect(),
             protocol: UpstreamProtocol::Http1,
             tls: UpstreamTls::default(),
             timeouts: Timeouts::default(),
@@ -195,7 +203,7 @@ mod tests {
             breaker: Breaker::default(),
             passive_health: None,
             active_health: None,
-        })
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -217,6 +225,36 @@ mod tests {
         let is_known = |one: &Arc<UpstreamConfig>| find(&upstreams.by_name.load(), one).is_some();
         assert_eq!(first.each_ref().map(is_known), [true, false, false]);
         assert!(is_known(&changed));
+    }
+
+    #[tokio::test]
+    async fn how_a_server_is_doing_is_known_after_a_change_of_its_upstream() {
+        let upstreams = CoreUpstreams::new(0, Arc::new(Registry::new(1)));
+        let well = |generation: u64, config: UpstreamConfig| {
+            let config = Arc::new(config);
+            upstreams.follow(generation, || vec![config.clone()]);
+            let shared = upstreams.find(&config).shared.clone();
+            (shared.servers.iter().map(|server| server.is_well()).collect::<Vec<_>>(), shared)
+        };
+        let passive = PassiveHealth { failures: NonZeroU32::MIN, eject_for: Duration::from_hours(1) };
+        let first = UpstreamConfig {
+            passive_health: Some(passive),
+            active_health: Some(ActiveHealth::at("/health")),
+            ..with_servers("app", &[1, 2, 3])
+        };
+        let (were_well, shared) = well(1, first.clone());
+        assert_eq!(were_well, [true, true, true]);
+        shared.servers[0].probed(false);
+        shared.note_failure(&shared.servers[1]);
+        let mut more = UpstreamConfig { servers: with_servers("app", &[4, 3, 2, 1]).servers, ..first };
+        more.servers[3].weight = NonZeroU32::new(2).unwrap();
+        assert_eq!(well(2, more.clone()).0, [true, true, false, false]);
+        let mut of_others = more.clone();
+        of_others.servers[2].tls = true;
+        assert_eq!(well(3, of_others).0, [true, true, true, false], "with TLS it is another one");
+        assert_eq!(well(4, more.clone()).0, [true, true, true, false]);
+        let unprobed = UpstreamConfig { active_health: None, ..more };
+        assert_eq!(well(5, unprobed).0, [true, true, true, true], "nothing would find it well again");
     }
 
     #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ use sluice_net::{ClientTls, client_config};
 use tokio_rustls::rustls::ClientConfig;
 use tracing::error;
 
-use super::config::UpstreamConfig;
+use super::config::{ServerConfig, UpstreamConfig};
 use super::health::Server;
 use crate::proxy::fault::Fault;
 
@@ -27,9 +27,17 @@ pub(in crate::proxy) struct SharedUpstream {
 struct Lane(AtomicUsize);
 
 impl SharedUpstream {
-    /// Of `config`, used by `cores`.
-    pub(super) fn new(config: Arc<UpstreamConfig>, cores: usize) -> Self {
-        let servers = config.servers.iter().cloned().map(Server::new).map(Arc::new).collect();
+    /// Of `config`, used by `cores`; of servers that `former` had as well, one knows how they are doing.
+    pub(super) fn new(config: Arc<UpstreamConfig>, cores: usize, former: Option<&Self>) -> Self {
+        let known = |server: &ServerConfig| former?.servers.iter().find(|known| known.is_at(server));
+        let server = |described: &ServerConfig| {
+            let server = Server::new(described.clone());
+            Arc::new(match known(described) {
+                Some(known) => server.after(known, &config),
+                None => server,
+            })
+        };
+        let servers = config.servers.iter().map(server).collect();
         let tls = config.servers.iter().any(|server| server.tls).then(|| tls(&config)).flatten();
         let lanes = (0..cores).map(|_| Lane::default()).collect();
         Self { config, servers, tls, lanes }
@@ -86,7 +94,7 @@ fn tls(config: &UpstreamConfig) -> Option<Arc<ClientConfig>> {
 mod tests {
     use std::num::{NonZeroU32, NonZeroUsize};
 
-    use super::super::config::{Breaker, ServerConfig, Timeouts, UpstreamProtocol, UpstreamTls};
+    use super::super::config::{Breaker, Timeouts, UpstreamProtocol, UpstreamTls};
     use super::*;
 
     #[tokio::test]
@@ -104,7 +112,7 @@ mod tests {
             passive_health: None,
             active_health: None,
         };
-        let shared = SharedUpstream::new(Arc::new(config), 2);
+        let shared = SharedUpstream::new(Arc::new(config), 2, None);
         assert_eq!([shared.enter(0), shared.enter(0), shared.enter(1)], [Ok(()), Ok(()), Ok(())]);
         assert_eq!(shared.enter(1), Err(Fault::Overloaded));
         shared.leave(0);
