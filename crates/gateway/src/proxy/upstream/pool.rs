@@ -1,7 +1,7 @@
 //! An upstream as one core sees it: its connections, and the choice among its servers.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -29,6 +29,8 @@ pub(in crate::proxy) struct Upstream {
     made: AtomicU64,
     pools: Vec<Pool>,
     pub(super) spares: Spares,
+    /// Whether nobody looks after its connections any more.
+    is_closed: AtomicBool,
 }
 
 /// No connection.
@@ -62,7 +64,8 @@ impl Upstream {
         let pools = shared.servers.iter().map(|server| Pool::new(server)).collect();
         // Another one for each core: what they make at once does not retire at once.
         let made = AtomicU64::new(u64::try_from(core).unwrap_or_default());
-        Self { shared, core, turn: AtomicU64::new(0), made, pools, spares: Spares::default() }
+        let (turn, spares, is_closed) = (AtomicU64::new(0), Spares::default(), AtomicBool::new(false));
+        Self { shared, core, turn, made, pools, spares, is_closed }
     }
 
     /// Whether HTTP/1.1 is spoken with it.
@@ -191,6 +194,21 @@ impl Upstream {
         }
     }
 
+    /// Closes its connections, each when what is under way on it has ended.
+    pub(super) fn close(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
+        for pool in &self.pools {
+            let idle = std::mem::take(&mut *pool.idle.lock());
+            let multiplexed = std::mem::take(&mut *pool.multiplexed.lock());
+            drop((idle, multiplexed));
+        }
+    }
+
+    /// Whether it keeps no connections any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
+    }
+
     /// When a connection that is made now is too old.
     fn retires(&self) -> Instant {
         let number = self.made.fetch_add(1, Ordering::Relaxed);
@@ -255,7 +273,7 @@ impl Ticket {
             return;
         }
         let mut idle = pool.idle.lock();
-        if idle.len() < self.upstream.shared.config.idle_connections.get() {
+        if idle.len() < self.upstream.shared.config.idle_connections.get() && !self.upstream.is_closed() {
             idle.push(link);
         }
     }
@@ -359,6 +377,15 @@ mod tests {
         let (request, mut course) = (Box::new(Request::new(RequestBody::Empty)), Course::default());
         let room = size_of_val(&upstream.send(request, &mut course));
         assert!(room <= 1200, "{room} bytes");
+    }
+
+    #[tokio::test]
+    async fn a_closed_upstream_keeps_no_connections() {
+        let (upstream, _server) = upstream(AGE).await;
+        assert_eq!(kept(&upstream, 2).await, 2);
+        upstream.close();
+        assert_eq!(kept(&upstream, 0).await, 0);
+        assert_eq!(kept(&upstream, 1).await, 0);
     }
 
     #[test]

@@ -24,10 +24,11 @@ struct Streak {
     length: u32,
 }
 
-/// Begins to ask the servers of `upstream`, if it wants that, until it is gone.
+/// Begins to ask the servers of `upstream`, if it wants that, until it has left the file or is gone.
 pub(super) fn begin(upstream: &Arc<SharedUpstream>) {
     if let Some(health) = upstream.config.active_health.clone() {
-        tokio::spawn(run(Arc::downgrade(upstream), health));
+        let (left, asking) = (upstream.left.clone(), run(Arc::downgrade(upstream), health));
+        tokio::spawn(async move { left.run_until_cancelled(asking).await });
     }
 }
 

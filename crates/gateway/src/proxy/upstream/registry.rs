@@ -68,13 +68,16 @@ impl Registry {
         let (of, upstreams) = &mut *current;
         if *of != generation {
             let configs = configs().into_iter();
-            let renewed = configs.map(|config| (config.clone(), self.renew(upstreams, config))).collect();
+            let renewed: Vec<_> =
+                configs.map(|config| (config.clone(), self.renew(upstreams, config))).collect();
+            only_in(&renewed, upstreams).for_each(probe::begin);
+            only_in(upstreams, &renewed).for_each(|gone| gone.left.cancel());
             (*of, *upstreams) = (generation, renewed);
         }
         upstreams.clone()
     }
 
-    /// One of a table that another has replaced.
+    /// One of a table that another has replaced: nobody asks its servers how they are.
     fn former(&self, config: &Arc<UpstreamConfig>) -> Arc<SharedUpstream> {
         self.renew(&self.current.lock().1, config.clone())
     }
@@ -84,10 +87,17 @@ impl Registry {
             return same.clone();
         }
         let former = old.iter().find(|(old, _)| old.name == config.name).map(|(_, former)| &**former);
-        let made = Arc::new(SharedUpstream::new(config, self.cores, former));
-        probe::begin(&made);
-        made
+        Arc::new(SharedUpstream::new(config, self.cores, former))
     }
+}
+
+/// Those that are not among `others`.
+fn only_in<'a>(
+    those: &'a [Described],
+    others: &'a [Described],
+) -> impl Iterator<Item = &'a Arc<SharedUpstream>> {
+    let ones = those.iter().map(|(_, one)| one);
+    ones.filter(move |one| !others.iter().any(|(_, other)| Arc::ptr_eq(one, other)))
 }
 
 impl CoreUpstreams {
@@ -162,6 +172,7 @@ impl CoreUpstreams {
             let _renewing = self.renewing.lock();
             let mut left = ByName::clone(&self.by_name.load());
             left.retain(|_, held| {
+                held.iter().filter(|held| held.is_forgotten(now)).for_each(|held| held.upstream.close());
                 held.retain(|held| !held.is_forgotten(now));
                 !held.is_empty()
             });
@@ -225,6 +236,34 @@ mod tests {
         let is_known = |one: &Arc<UpstreamConfig>| find(&upstreams.by_name.load(), one).is_some();
         assert_eq!(first.each_ref().map(is_known), [true, false, false]);
         assert!(is_known(&changed));
+        assert_eq!(before.each_ref().map(|upstream| upstream.is_closed()), [false, true, true]);
+    }
+
+    /// A WebSocket may hold it for days.
+    #[tokio::test]
+    async fn the_servers_of_an_upstream_that_has_left_the_file_are_asked_no_more() {
+        let upstreams = CoreUpstreams::new(0, Arc::new(Registry::new(1)));
+        let probed = |port| {
+            let active_health = Some(ActiveHealth::at("/health"));
+            Arc::new(UpstreamConfig { active_health, ..with_servers("app", &[port]) })
+        };
+        // Who asks holds a weak reference.
+        let asking = |shared: &Arc<SharedUpstream>| Arc::weak_count(shared);
+        let (first, second) = (probed(1), probed(2));
+        upstreams.follow(1, || vec![first.clone()]);
+        let held = upstreams.find(&first).shared.clone();
+        assert_eq!(asking(&held), 1);
+        upstreams.follow(2, || vec![first.clone()]);
+        tokio::task::yield_now().await;
+        assert_eq!(asking(&held), 1, "it is still there");
+        upstreams.follow(3, || vec![second.clone()]);
+        let follower = upstreams.find(&second).shared.clone();
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!((asking(&held), asking(&follower)), (0, 1));
+        let unseen = upstreams.find(&probed(3)).shared.clone();
+        assert_eq!(asking(&unseen), 0, "it has left before it was looked at");
     }
 
     #[tokio::test]

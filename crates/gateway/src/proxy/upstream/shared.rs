@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sluice_net::{ClientTls, client_config};
 use tokio_rustls::rustls::ClientConfig;
+use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use super::config::{ServerConfig, UpstreamConfig};
@@ -18,6 +19,8 @@ pub(in crate::proxy) struct SharedUpstream {
     pub(super) servers: Vec<Arc<Server>>,
     /// `None`: no server speaks TLS, or it cannot be set up.
     pub(super) tls: Option<Arc<ClientConfig>>,
+    /// Cancelled when it has left the file: an exchange that lasts may hold it for days, but nobody need know any more how its servers are.
+    pub(super) left: CancellationToken,
     lanes: Box<[Lane]>,
 }
 
@@ -40,7 +43,7 @@ impl SharedUpstream {
         let servers = config.servers.iter().map(server).collect();
         let tls = config.servers.iter().any(|server| server.tls).then(|| tls(&config)).flatten();
         let lanes = (0..cores).map(|_| Lane::default()).collect();
-        Self { config, servers, tls, lanes }
+        Self { config, servers, tls, left: CancellationToken::new(), lanes }
     }
 
     /// Counts a request on `core`, if there may be one more.
