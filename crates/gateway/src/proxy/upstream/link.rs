@@ -165,7 +165,7 @@ impl From<TrySendError<Request<RequestBody>>> for Failure {
     }
 }
 
-/// Whether the server has not looked at the request, and said so over HTTP/2: by REFUSED_STREAM, or by a GOAWAY whose last stream
+/// Whether the server has not looked at the request, and said so over HTTP/2: by `REFUSED_STREAM`, or by a GOAWAY whose last stream
 /// was an earlier one (RFC 9113 §8.7). h2 ends no other streams with the GOAWAY of a server.
 fn is_unprocessed(error: &hyper::Error) -> bool {
     let said = error.source().and_then(|source| source.downcast_ref::<h2::Error>());

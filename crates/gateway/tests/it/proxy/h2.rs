@@ -502,8 +502,8 @@ async fn a_server_that_says_nothing_of_itself_gets_requests_at_once_all_the_same
     }
 }
 
-/// Of stream 3, that it was not looked at: a GOAWAY after stream 1 (NO_ERROR), as of servers that have had as many requests on a
-/// connection as they want, and REFUSED_STREAM.
+/// Of stream 3, that it was not looked at: a GOAWAY after stream 1 (`NO_ERROR`), as of servers that have had as many requests on a
+/// connection as they want, and `REFUSED_STREAM`.
 fn refusals() -> [Vec<u8>; 2] {
     [frame(GOAWAY, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0]), frame(RST_STREAM, 0, 3, &[0, 0, 0, 7])]
 }
