@@ -115,7 +115,7 @@ impl Asking {
     /// Keeps an answer, from when it was asked for: it may be as old as that.
     fn keep(&self, digest: TokenDigest, outcome: &Outcome, asked_at: Timestamp) {
         let until = match outcome {
-            Ok(caller) => (asked_at + self.terms.positive).min(caller.taken_until()),
+            Ok(caller) => (asked_at + self.terms.positive).min(caller.expires_at()),
             Err(TokenFault::Unreachable | TokenFault::Busy | TokenFault::Stale) => return,
             Err(
                 TokenFault::NotAuthentic | TokenFault::Expired | TokenFault::NotYet | TokenFault::Revoked,
