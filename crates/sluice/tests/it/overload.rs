@@ -6,11 +6,14 @@ use std::thread::available_parallelism;
 use reqwest::StatusCode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sluice_testkit::Backend;
-use tokio::sync::Barrier;
+use tokio::sync::{Barrier, Mutex};
 use tokio::task::JoinSet;
 
 use crate::application::{Application, Failure};
 use crate::process::{Site, until};
+
+/// One rush at a time: three at once take so long that the server gives up on connections whose requests are late, as it should.
+static ALONE: Mutex<()> = Mutex::const_new(());
 
 /// Requests at once.
 const REQUESTS: usize = 2_000;
@@ -46,6 +49,7 @@ async fn ask(application: &Application, number: usize) -> Result<(), Failure> {
 }
 
 async fn many_requests_at_once(backend: Backend) {
+    let _alone = ALONE.lock().await;
     allow_many_connections();
     let site = Site::fresh(backend).await;
     let mut process = site.start().await;
@@ -89,6 +93,7 @@ async fn two_thousand_requests_at_once_are_served_or_told_to_come_later_on_postg
 /// Checking a guess is slow, and costs memory. So few are checked at once, and who has the right secret is served.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_thousand_guesses_of_secrets_at_once_keep_nobody_out() {
+    let _alone = ALONE.lock().await;
     allow_many_connections();
     let site = Site::fresh(Backend::Sqlite).await;
     let process = site.start().await;
