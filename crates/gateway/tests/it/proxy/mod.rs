@@ -5,6 +5,7 @@ mod bodies;
 mod bound;
 mod given;
 mod h2;
+mod h2_frames;
 mod heads;
 mod health;
 mod records;

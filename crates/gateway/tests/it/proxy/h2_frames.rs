@@ -1,0 +1,258 @@
+//! Servers over HTTP/2 that are known by their frames: how many streams and how much room they give, and what they say they did not
+//! look at.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use sluice_gateway::proxy::upstream::PassiveHealth;
+use tokio::sync::mpsc;
+
+use super::given::*;
+use super::h2::{http2_server, spoken_over_http2};
+
+/// Types and flags of frames (RFC 9113 §6).
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const GOAWAY: u8 = 7;
+const ACK: u8 = 1;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+
+fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0, 0, u8::try_from(payload.len()).unwrap(), kind, flags, 0, 0, 0, stream];
+    frame.extend(payload);
+    frame
+}
+
+/// Type, flags and stream of the next frame.
+async fn next_frame(peer: &mut Peer) -> Option<(u8, u8, u8)> {
+    let head = peer.exactly(9).await?;
+    let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+    peer.exactly(usize::try_from(length).unwrap()).await?;
+    Some((head[3], head[4], head[8]))
+}
+
+/// The side of a server in the beginning of a connection, with what it says of itself.
+async fn greet(peer: &mut Peer, settings: &[u8]) {
+    peer.until(b"SM\r\n\r\n").await;
+    peer.say(frame(SETTINGS, 0, 0, settings)).await;
+    peer.say(frame(SETTINGS, ACK, 0, &[])).await;
+}
+
+/// The head of an answer: `:status: 200` is the eighth field of HPACK's static table.
+fn head(flags: u8, stream: u8) -> Vec<u8> {
+    frame(HEADERS, END_HEADERS | flags, stream, &[0x88])
+}
+
+/// Streams at once of a narrow server.
+const STREAMS: u8 = 2;
+
+/// A server over HTTP/2 that has `room` for a body, answers with 200 and `flags` when that is full or the body has ended, and tells
+/// which streams are reset.
+async fn narrow_server(room: u8, flags: u8) -> (SocketAddr, mpsc::UnboundedReceiver<u8>) {
+    let (told, resets) = mpsc::unbounded_channel();
+    let address = Backend::bind().await.serve(move |mut peer, _| {
+        let told = told.clone();
+        async move {
+            // SETTINGS_MAX_CONCURRENT_STREAMS and SETTINGS_INITIAL_WINDOW_SIZE.
+            greet(&mut peer, &[0, 3, 0, 0, 0, STREAMS, 0, 4, 0, 0, 0, room]).await;
+            let mut answered = 0;
+            while let Some((kind, sent, stream)) = next_frame(&mut peer).await {
+                let is_full = kind == DATA || kind == HEADERS && (room == 0 || sent & END_STREAM != 0);
+                if is_full && stream > answered {
+                    answered = stream;
+                    peer.say(head(flags, stream)).await;
+                } else if kind == RST_STREAM {
+                    told.send(stream).unwrap();
+                }
+            }
+        }
+    });
+    (address, resets)
+}
+
+#[tokio::test]
+async fn an_upload_that_waits_for_room_ends_with_its_answer() {
+    let (address, mut resets) = narrow_server(0, END_STREAM).await;
+    let world = spoken_over_http2(Setup::to(&[address])).start().await;
+    // From here on it is known that there is no room.
+    assert_eq!(world.ask(GET).await.status(), 200);
+    for (stream, body) in [(3, "hel"), (5, "hello")] {
+        let mut client = Peer::new(world.connect().await);
+        client.say(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n{body}")).await;
+        assert_eq!(client.answer().await.unwrap().status(), 200);
+        assert_eq!(in_time(resets.recv()).await, Some(stream), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn an_upload_that_waits_for_room_ends_with_an_answer_that_comes_to_no_end() {
+    let (address, mut resets) = narrow_server(0, 0).await;
+    let mut setup = spoken_over_http2(Setup::to(&[address]));
+    setup.upstream.timeouts.idle = SOON;
+    let world = setup.start().await;
+    for stream in [1, 3] {
+        let mut client = Peer::new(world.connect().await);
+        client.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello").await;
+        client.rest().await;
+        assert_eq!(in_time(resets.recv()).await, Some(stream));
+    }
+}
+
+/// What the server had no room for keeps its place among the streams, though the exchange has ended: nothing resets it.
+#[tokio::test]
+async fn a_connection_whose_streams_are_used_up_gets_no_further_requests() {
+    let (address, _resets) = narrow_server(2, END_STREAM).await;
+    let mut setup = spoken_over_http2(Setup::to(&[address]));
+    (setup.upstream.timeouts.first_byte, setup.upstream.timeouts.idle) = (SOON * 15, SOON * 15);
+    let world = setup.start().await;
+    // From here on it is known how much room there is, and how many streams.
+    assert_eq!(world.ask(GET).await.status(), 200);
+    let upload = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello";
+    for _ in 0..STREAMS {
+        assert_eq!(world.ask(upload).await.status(), 200);
+    }
+    assert_eq!(world.ask(upload).await.status(), 504, "there is no stream for it");
+    assert_eq!(world.ask(GET).await.status(), 200);
+}
+
+/// Answers that last keep their streams: another connection is made, also for requests that came before the server had said how many it
+/// permits.
+#[tokio::test]
+async fn a_connection_gets_no_more_streams_at_once_than_its_server_permits() {
+    let (address, _resets) = narrow_server(0, 0).await;
+    let mut setup = spoken_over_http2(Setup::to(&[address]));
+    setup.upstream.timeouts.first_byte = AT_MOST / 2;
+    let world = setup.start().await;
+    let answers = (0..5).map(|_| async {
+        let mut client = Peer::new(world.connect().await);
+        client.say(GET).await;
+        let head = client.head().await.unwrap();
+        (client, head)
+    });
+    for (_client, head) in join_all(answers).await {
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_of_itself_gets_requests_at_once_all_the_same() {
+    let address = Backend::bind().await.serve(|mut peer, _| async move {
+        peer.until(b"SM\r\n\r\n").await;
+        let mut waiting = Vec::new();
+        while let Some((kind, _, stream)) = next_frame(&mut peer).await {
+            if kind == HEADERS {
+                waiting.push(stream);
+            }
+            if waiting.len() == 2 {
+                for stream in waiting.drain(..) {
+                    peer.say(head(END_STREAM, stream)).await;
+                }
+            }
+        }
+    });
+    let mut setup = spoken_over_http2(Setup::to(&[address]));
+    setup.upstream.timeouts.connect = SOON * 4;
+    let world = setup.start().await;
+    for answer in join_all([world.ask(GET), world.ask(GET)]).await {
+        assert_eq!(answer.status(), 200);
+    }
+}
+
+/// Of stream 3, that it was not looked at: a GOAWAY after stream 1 (`NO_ERROR`), as of servers that have had as many requests on a
+/// connection as they want, and `REFUSED_STREAM`.
+fn refusals() -> [Vec<u8>; 2] {
+    [frame(GOAWAY, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0]), frame(RST_STREAM, 0, 3, &[0, 0, 0, 7])]
+}
+
+/// A server over HTTP/2 that says `refusal` instead of an answer to stream 3 of its first connection.
+async fn refusing_server(refusal: Vec<u8>) -> SocketAddr {
+    Backend::bind().await.serve(move |mut peer, connection| {
+        let refusal = refusal.clone();
+        async move {
+            greet(&mut peer, &[]).await;
+            while let Some((kind, _, stream)) = next_frame(&mut peer).await {
+                if kind == HEADERS {
+                    let is_refused = connection == 0 && stream == 3;
+                    peer.say(if is_refused { refusal.clone() } else { head(END_STREAM, stream) }).await;
+                }
+            }
+        }
+    })
+}
+
+const POST_NOTHING: &str = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n";
+
+#[tokio::test]
+async fn what_a_server_has_not_processed_is_sent_anew_if_it_has_no_body() {
+    for refusal in refusals() {
+        for (retries, request, expected) in [
+            (1, POST_NOTHING, (200, 1, None)),
+            (0, POST_NOTHING, (502, 0, Some("unprocessed"))),
+            (1, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\n\r\nx", (502, 0, Some("unprocessed"))),
+        ] {
+            let mut setup = spoken_over_http2(Setup::to(&[refusing_server(refusal.clone()).await]));
+            setup.upstream.retries = retries;
+            let mut world = setup.start().await;
+            assert_eq!(world.ask(GET).await.status(), 200);
+            drop(world.told().await);
+            let status = world.ask(request).await.status();
+            let told = world.told().await;
+            assert_eq!((status, told.retries, told.fault), expected, "{refusal:?} {retries} {request:?}");
+            assert_eq!(world.ask(POST_NOTHING).await.status(), 200, "and on with the server");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_not_left_alone_for_what_it_has_not_processed() {
+    for refusal in refusals() {
+        let (sound, _) = http2_server().await;
+        let refusing = refusing_server(refusal).await;
+        let mut setup = spoken_over_http2(Setup::to(&[refusing, sound]));
+        setup.upstream.passive_health =
+            Some(PassiveHealth { failures: NonZeroU32::MIN, eject_for: Duration::from_hours(1) });
+        let mut world = setup.start().await;
+        let mut asked = Vec::new();
+        for _ in 0..12 {
+            assert_eq!(world.ask(POST_NOTHING).await.status(), 200);
+            asked.push(world.told().await);
+        }
+        let refused = asked.iter().position(|told| told.retries == 1).unwrap();
+        let refusing = refusing.to_string();
+        assert!(
+            asked[refused + 1..].iter().any(|told| told.upstream.as_ref() == Some(&refusing)),
+            "{asked:?}"
+        );
+    }
+}
+
+/// Also where it has said before that it will take no more.
+#[tokio::test]
+async fn what_a_server_may_have_processed_is_not_sent_anew() {
+    for last_words in [Vec::new(), frame(GOAWAY, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0])] {
+        let (told, mut sightings) = mpsc::unbounded_channel();
+        let address = Backend::bind().await.serve(move |mut peer, _| {
+            let (told, last_words) = (told.clone(), last_words.clone());
+            async move {
+                greet(&mut peer, &[]).await;
+                while let Some((kind, _, stream)) = next_frame(&mut peer).await {
+                    if kind == HEADERS {
+                        told.send(stream).unwrap();
+                        peer.say(last_words).await;
+                        return;
+                    }
+                }
+            }
+        });
+        let mut world = spoken_over_http2(Setup::to(&[address])).start().await;
+        assert_eq!(world.ask(POST_NOTHING).await.status(), 502);
+        let told = world.told().await;
+        assert_eq!((told.retries, told.fault), (0, Some("reset")));
+        assert_eq!((in_time(sightings.recv()).await, sightings.try_recv().ok()), (Some(1), None));
+    }
+}
