@@ -2,7 +2,6 @@
 //!
 //! [`aead`]: sealed values. [`digest`]: hashes and keyed hashes. [`jwk`], [`jws`], [`jwe`]: keys, signatures,
 //! encryption to a public key. [`paseto`]: the other kind of signed token. [`certificate`]: what TLS clients present.
-//! [`packed`]: the bytes of what is sealed.
 //!
 //! [`credential`]: how passwords are kept. [`password_hash`], [`foreign_hash`], [`secret_hash`]: slow hashes, those of
 //! other systems, and those of client secrets. [`hash_pool`]: where slow hashes run. [`totp`]: authenticator apps.
@@ -16,7 +15,6 @@ pub mod hash_pool;
 pub mod jwe;
 pub mod jwk;
 pub mod jws;
-pub mod packed;
 pub mod paseto;
 pub mod password_hash;
 pub mod secret_hash;

@@ -28,8 +28,6 @@ pub mod login_session;
 pub mod logout;
 pub mod metrics;
 pub mod network_limit;
-#[cfg(test)]
-mod packed_like_postcard;
 mod query;
 pub mod replay;
 pub mod revocation;

@@ -4,7 +4,6 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sluice_crypto::packed::{Pack, Packed, Unpack, pack_variant};
 use thiserror::Error;
 
 /// To which key a token is bound: whoever presents it proves to hold that key.
@@ -45,27 +44,6 @@ impl Confirmation {
             (1, Some(key), None) => Ok(Self::Jkt(key)),
             (1, None, Some(certificate)) => Ok(Self::X5tS256(certificate)),
             _ => Err(UnknownConfirmation),
-        }
-    }
-}
-
-impl Pack for Confirmation {
-    fn pack(&self, to: &mut Vec<u8>) {
-        let (number, thumbprint) = match self {
-            Self::Jkt(thumbprint) => (0, thumbprint),
-            Self::X5tS256(thumbprint) => (1, thumbprint),
-        };
-        pack_variant(number, to);
-        thumbprint.pack(to);
-    }
-}
-
-impl Unpack<'_> for Confirmation {
-    fn unpack(from: &mut Packed<'_>) -> Option<Self> {
-        match from.variant()? {
-            0 => from.read().map(Self::Jkt),
-            1 => from.read().map(Self::X5tS256),
-            _ => None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Opaque access tokens: sealed claims. Opening one needs a key and nothing else.
 
-use sluice_crypto::packed::{Pack, Packed, Unpack, pack_variant};
+use serde::{Deserialize, Serialize};
 use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{GrantId, Rng, SessionId, Timestamp};
 use thiserror::Error;
@@ -29,92 +29,32 @@ pub enum NotAToken {
 }
 
 /// The compact form, after the ids of token and grant as they are; times are relative to `issued_at` where that is shorter.
-#[cfg_attr(test, derive(Debug, PartialEq, serde::Serialize, serde::Deserialize))]
+#[derive(Serialize, Deserialize)]
 struct Wire<'a> {
     client: &'a str,
     subject: Option<&'a str>,
     session: Option<[u8; 16]>,
     scope: &'a str,
-    #[cfg_attr(test, serde(borrow))]
+    #[serde(borrow)]
     audience: Vec<&'a str>,
     issued_at: i64,
     lifetime: i64,
     authenticated_at: i64,
     consented_at: i64,
-    #[cfg_attr(test, serde(borrow))]
+    #[serde(borrow)]
     extra: WireExtra<'a>,
-    #[cfg_attr(test, serde(borrow))]
+    #[serde(borrow)]
     userinfo: WireExtra<'a>,
-    #[cfg_attr(test, serde(borrow))]
+    #[serde(borrow)]
     rare: Option<WireRare<'a>>,
 }
 
-impl Pack for Wire<'_> {
-    fn pack(&self, to: &mut Vec<u8>) {
-        self.client.pack(to);
-        self.subject.pack(to);
-        self.session.pack(to);
-        self.scope.pack(to);
-        self.audience.pack(to);
-        self.issued_at.pack(to);
-        self.lifetime.pack(to);
-        self.authenticated_at.pack(to);
-        self.consented_at.pack(to);
-        self.extra.pack(to);
-        self.userinfo.pack(to);
-        self.rare.pack(to);
-    }
-}
-
-impl<'a> Unpack<'a> for Wire<'a> {
-    fn unpack(from: &mut Packed<'a>) -> Option<Self> {
-        Some(Self {
-            client: from.read()?,
-            subject: from.read()?,
-            session: from.read()?,
-            scope: from.read()?,
-            audience: from.read()?,
-            issued_at: from.read()?,
-            lifetime: from.read()?,
-            authenticated_at: from.read()?,
-            consented_at: from.read()?,
-            extra: from.read()?,
-            userinfo: from.read()?,
-            rare: from.read()?,
-        })
-    }
-}
-
 /// One byte, and the claims where they are small.
-#[cfg_attr(test, derive(Debug, PartialEq, serde::Serialize, serde::Deserialize))]
+#[derive(Serialize, Deserialize)]
 enum WireExtra<'a> {
     None,
     Inline(&'a str),
     InGrant,
-}
-
-impl Pack for WireExtra<'_> {
-    fn pack(&self, to: &mut Vec<u8>) {
-        match self {
-            Self::None => pack_variant(0, to),
-            Self::Inline(json) => {
-                pack_variant(1, to);
-                json.pack(to);
-            }
-            Self::InGrant => pack_variant(2, to),
-        }
-    }
-}
-
-impl<'a> Unpack<'a> for WireExtra<'a> {
-    fn unpack(from: &mut Packed<'a>) -> Option<Self> {
-        match from.variant()? {
-            0 => Some(Self::None),
-            1 => from.read().map(Self::Inline),
-            2 => Some(Self::InGrant),
-            _ => None,
-        }
-    }
 }
 
 impl<'a> From<&'a Extra> for WireExtra<'a> {
@@ -137,47 +77,19 @@ impl From<WireExtra<'_>> for Extra {
     }
 }
 
-#[cfg_attr(test, derive(Debug, PartialEq, serde::Serialize, serde::Deserialize))]
+#[derive(Serialize, Deserialize)]
 struct WireRare<'a> {
     confirmation: Option<Confirmation>,
     shown_subject: Option<&'a str>,
     actor: Option<&'a str>,
     authorization_details: Option<&'a str>,
     acr: Option<&'a str>,
-    #[cfg_attr(test, serde(borrow))]
+    #[serde(borrow)]
     amr: Vec<&'a str>,
     /// Client, token id, and when consent was accepted.
-    #[cfg_attr(test, serde(borrow))]
+    #[serde(borrow)]
     origins: Vec<(&'a str, [u8; 16], i64)>,
     without_login: bool,
-}
-
-impl Pack for WireRare<'_> {
-    fn pack(&self, to: &mut Vec<u8>) {
-        self.confirmation.pack(to);
-        self.shown_subject.pack(to);
-        self.actor.pack(to);
-        self.authorization_details.pack(to);
-        self.acr.pack(to);
-        self.amr.pack(to);
-        self.origins.pack(to);
-        self.without_login.pack(to);
-    }
-}
-
-impl<'a> Unpack<'a> for WireRare<'a> {
-    fn unpack(from: &mut Packed<'a>) -> Option<Self> {
-        Some(Self {
-            confirmation: from.read()?,
-            shown_subject: from.read()?,
-            actor: from.read()?,
-            authorization_details: from.read()?,
-            acr: from.read()?,
-            amr: from.read()?,
-            origins: from.read()?,
-            without_login: from.read()?,
-        })
-    }
 }
 
 impl<'a> WireRare<'a> {
@@ -227,8 +139,8 @@ impl TryFrom<WireRare<'_>> for RareClaims {
 
 /// Writes an opaque token.
 pub fn write(claims: &AccessTokenClaims, sealer: &Sealer, rng: &dyn Rng) -> String {
-    let write = |to: &mut Vec<u8>| encode_with(claims, (&claims.userinfo).into(), to);
-    sealer.seal_behind(PREFIX, Purpose::AccessToken, write, rng)
+    let wire = encode(claims);
+    [PREFIX, &sealer.seal(Purpose::AccessToken, &wire, rng)].concat()
 }
 
 /// Reads an opaque token; expiry and revocation are the caller's to check.
@@ -250,19 +162,15 @@ pub fn is_of_form(token: &str) -> bool {
 
 /// The compact binary form of claims.
 pub fn encode(claims: &AccessTokenClaims) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(COMMON);
-    encode_with(claims, (&claims.userinfo).into(), &mut bytes);
-    bytes
+    encode_with(claims, (&claims.userinfo).into())
 }
 
 /// What a JWT carries sealed beside its public claims: all but what userinfo tells, which stays in the grant.
 pub fn encode_for_jwt(claims: &AccessTokenClaims) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(COMMON);
-    encode_with(claims, WireExtra::InGrant, &mut bytes);
-    bytes
+    encode_with(claims, WireExtra::InGrant)
 }
 
-fn encode_with(claims: &AccessTokenClaims, userinfo: WireExtra<'_>, to: &mut Vec<u8>) {
+fn encode_with(claims: &AccessTokenClaims, userinfo: WireExtra<'_>) -> Vec<u8> {
     let wire = Wire {
         client: claims.client.as_str(),
         subject: claims.subject.as_ref().map(sluice_protocol::Subject::as_str),
@@ -277,9 +185,10 @@ fn encode_with(claims: &AccessTokenClaims, userinfo: WireExtra<'_>, to: &mut Vec
         userinfo,
         rare: (claims.rare != RareClaims::default()).then(|| WireRare::of(&claims.rare)),
     };
-    claims.id.as_bytes().pack(to);
-    claims.grant.as_bytes().pack(to);
-    wire.pack(to);
+    let mut bytes = Vec::with_capacity(COMMON);
+    bytes.extend_from_slice(claims.id.as_bytes());
+    bytes.extend_from_slice(claims.grant.as_bytes());
+    postcard::to_extend(&wire, bytes).unwrap_or_default()
 }
 
 /// Reads the compact binary form.
@@ -289,7 +198,7 @@ fn encode_with(claims: &AccessTokenClaims, userinfo: WireExtra<'_>, to: &mut Vec
 pub fn decode(bytes: &[u8]) -> Result<AccessTokenClaims, NotAToken> {
     let (id, rest) = bytes.split_first_chunk().ok_or(NotAToken::Content)?;
     let (grant, rest) = rest.split_first_chunk().ok_or(NotAToken::Content)?;
-    let wire: Wire<'_> = Packed::new(rest).read().ok_or(NotAToken::Content)?;
+    let wire: Wire<'_> = postcard::from_bytes(rest).map_err(|_| NotAToken::Content)?;
     Ok(AccessTokenClaims {
         id: TokenId::from_bytes(*id),
         grant: GrantId::from_bytes(*grant),
@@ -309,4 +218,87 @@ pub fn decode(bytes: &[u8]) -> Result<AccessTokenClaims, NotAToken> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn claims() -> AccessTokenClaims {
+        AccessTokenClaims {
+            id: TokenId::from_bytes([1; 16]),
+            grant: GrantId::from_bytes([2; 16]),
+            client: "app".parse().unwrap(),
+            subject: Some("alice".parse().unwrap()),
+            session: Some(SessionId::from_bytes([3; 16])),
+            scope: "a b".parse().unwrap(),
+            audience: vec!["shop".to_owned()],
+            issued_at: Timestamp::from_secs(1_000),
+            expires_at: Timestamp::from_secs(4_600),
+            authenticated_at: Timestamp::from_millis(999_123),
+            consented_at: Timestamp::from_millis(999_456),
+            extra: Extra::Inline("{}".to_owned()),
+            userinfo: Extra::InGrant,
+            rare: RareClaims { acr: Some("2".to_owned()), ..RareClaims::default() },
+        }
+    }
+
+    #[test]
+    fn a_token_tells_when_its_grant_ends_if_no_store_does() {
+        let of_user = claims();
+        assert_eq!(of_user.revocable_until(), None);
+        let of_client = AccessTokenClaims { subject: None, ..claims() };
+        let rare = RareClaims { without_login: true, ..RareClaims::default() };
+        let of_assertion = AccessTokenClaims { rare, ..claims() };
+        let (client, consented_at) = (of_user.client.clone(), of_user.consented_at);
+        let origins = vec![Origin { client, token: TokenId::from_bytes([9; 16]), consented_at }];
+        let exchanged =
+            AccessTokenClaims { rare: RareClaims { origins, ..RareClaims::default() }, ..claims() };
+        for alone in [of_client, of_assertion, exchanged] {
+            assert_eq!(alone.revocable_until(), Some(alone.expires_at));
+        }
+    }
+
+    #[test]
+    fn the_form_is_the_one_that_tokens_in_the_world_have() {
+        let common =
+            ([1_u8; 16], [2_u8; 16], "app", Some("alice"), Some([3_u8; 16]), "a b", ["shop"].as_slice());
+        let times = (1_000_i64, 3_600_i64, 999_123_i64, 999_456_i64);
+        let nothing: [&str; 0] = [];
+        let rare = (
+            None::<()>,
+            None::<&str>,
+            None::<&str>,
+            None::<&str>,
+            Some("2"),
+            nothing.as_slice(),
+            nothing.as_slice(),
+            false,
+        );
+        let form = postcard::to_stdvec(&(common, times, (1_u8, "{}"), 2_u8, Some(rare))).unwrap();
+        assert_eq!(encode(&claims()), form);
+        assert_eq!(decode(&form), Ok(claims()));
+    }
+
+    #[test]
+    fn what_userinfo_tells_takes_one_byte_where_it_is_nothing() {
+        let nothing = AccessTokenClaims { userinfo: Extra::None, ..claims() };
+        let little = AccessTokenClaims { userinfo: Extra::Inline("{\"a\":1}".to_owned()), ..claims() };
+        let without = encode(&claims()).len();
+        assert_eq!((encode(&nothing).len(), encode(&little).len()), (without, without + 8));
+        for told in [nothing, little] {
+            assert_eq!(decode(&encode(&told)), Ok(told));
+        }
+    }
+
+    #[test]
+    fn a_jwt_does_not_carry_what_userinfo_tells() {
+        let little = AccessTokenClaims { userinfo: Extra::Inline("{\"a\":1}".to_owned()), ..claims() };
+        assert_eq!(decode(&encode_for_jwt(&little)), Ok(claims()));
+    }
+
+    #[test]
+    fn what_is_cut_short_anywhere_is_not_understood() {
+        let form = encode(&claims());
+        for length in 0..form.len() {
+            assert_eq!(decode(&form[..length]), Err(NotAToken::Content), "{length}");
+        }
+    }
+}

@@ -28,8 +28,6 @@ const VERSION: u8 = 1;
 /// Version, key id and nonce.
 const HEADER: usize = 2 + NONCE_LEN;
 const TAG: usize = 16;
-/// What most tokens fit into, sealed, in bytes.
-const USUAL: usize = 288;
 /// Of nothing at all, in characters.
 const SHORTEST: usize = (HEADER + TAG).div_ceil(3) * 4;
 /// Longer input is refused before it is decoded, in characters.
@@ -135,48 +133,21 @@ impl Sealer {
 
     /// Seals `plaintext`; the result is URL-safe.
     pub fn seal(&self, purpose: Purpose, plaintext: &[u8], rng: &dyn Rng) -> String {
-        let room = Vec::with_capacity(HEADER + plaintext.len() + TAG);
-        let sealed = self.seal_in(room, purpose, |to| to.extend_from_slice(plaintext), rng);
-        sealed.map_or_else(String::new, |sealed| URL_SAFE_NO_PAD.encode_to_string(sealed))
-    }
-
-    /// Seals what `write` puts behind what is there, where it is going to be sealed; the result follows `prefix`.
-    pub fn seal_behind(
-        &self,
-        prefix: &str,
-        purpose: Purpose,
-        write: impl FnOnce(&mut Vec<u8>),
-        rng: &dyn Rng,
-    ) -> String {
-        let sealed = self.seal_in(Vec::with_capacity(USUAL), purpose, write, rng).unwrap_or_default();
-        let mut text = String::with_capacity(prefix.len() + URL_SAFE_NO_PAD.encoded_length(sealed.len()));
-        text.push_str(prefix);
-        URL_SAFE_NO_PAD.encode_append(sealed, &mut text);
-        text
-    }
-
-    /// The bytes of a sealed value in `sealed`, which is empty; none without a key for this purpose.
-    fn seal_in(
-        &self,
-        mut sealed: Vec<u8>,
-        purpose: Purpose,
-        write: impl FnOnce(&mut Vec<u8>),
-        rng: &dyn Rng,
-    ) -> Option<Vec<u8>> {
-        let subkey = self.keys(purpose).first()?;
+        let Some(subkey) = self.keys(purpose).first() else { return String::new() };
         let nonce = random_bytes::<NONCE_LEN>(rng);
+        let mut sealed = Vec::with_capacity(HEADER + plaintext.len() + TAG);
         sealed.extend_from_slice(&[VERSION, subkey.id]);
         sealed.extend_from_slice(&nonce);
-        write(&mut sealed);
+        sealed.extend_from_slice(plaintext);
         let (nonce, aad) = (Nonce::assume_unique_for_key(nonce), Aad::from(self.associated_data(purpose)));
         // The text is encrypted where it is going to be sent from.
         let (_, body) = sealed.split_at_mut(HEADER);
         let Ok(tag) = subkey.key.seal_in_place_separate_tag(nonce, aad, body) else {
             debug_assert!(false, "sealing fails for impossible lengths only");
-            return None;
+            return String::new();
         };
         sealed.extend_from_slice(tag.as_ref());
-        Some(sealed)
+        URL_SAFE_NO_PAD.encode_to_string(sealed)
     }
 
     /// Opens what was sealed for `purpose`.
