@@ -36,6 +36,7 @@ help:
 # $(call meanwhile,NAME,THIS,THAT): makes THIS while THAT is made, which waits for no processor and for no network then. What
 # THIS says is told at the end.
 meanwhile = mkdir -p $(CACHE); $(MAKE) --no-print-directory $(2) >$(CACHE)/$(1).log 2>&1 & this=$$!; \
+	trap 'kill $$this 2>/dev/null; wait $$this; cat $(CACHE)/$(1).log; exit 130' INT TERM; \
 	$(MAKE) --no-print-directory $(3); that=$$?; wait $$this; this=$$?; cat $(CACHE)/$(1).log; exit $$(( this | that ))
 
 .PHONY: test

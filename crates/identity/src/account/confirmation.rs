@@ -7,7 +7,7 @@ use sluice_primitives::{Lifetime, Secret};
 use super::outcome::{Denied, Outcome, Stop};
 use super::service::AccountService;
 use crate::error::IdentityError;
-use crate::factor::{Aal, FactorCheck, FactorProof, shows_passkey};
+use crate::factor::{Aal, FactorCheck, FactorProof, Shown, shows_passkey};
 use crate::identity::{Identity, IdentityStatus};
 use crate::login::Network;
 use crate::session::Caller;
@@ -56,6 +56,14 @@ impl AccountService {
     }
 
     pub(super) async fn confirmed(&self, confirmation: &Confirmation<'_>) -> Result<Identity, Stop> {
+        self.confirmed_by(confirmation).await.map(|(identity, _)| identity)
+    }
+
+    /// The same, and the second factor that was shown now, if one was.
+    pub(super) async fn confirmed_by(
+        &self,
+        confirmation: &Confirmation<'_>,
+    ) -> Result<(Identity, Option<Shown>), Stop> {
         let Confirmation { caller, password, factor, network } = *confirmation;
         let lacks_factor = !self.has_shown_factor(caller).await?;
         if lacks_factor && factor.is_none() {
@@ -70,14 +78,12 @@ impl AccountService {
             return Err(Denied::Gone.into());
         }
         // After the password: a recovery code is good once.
-        if let Some(proof) = factor.filter(|_| lacks_factor) {
-            match self.factors.check(&identity, proof, caller.session.as_bytes(), network).await? {
-                FactorCheck::Right(_) => {}
-                FactorCheck::Wrong | FactorCheck::Late => return Err(Denied::WrongCode.into()),
-                FactorCheck::TooMany(wait) => return Err(Denied::TooMany(wait).into()),
-            }
+        let Some(proof) = factor.filter(|_| lacks_factor) else { return Ok((identity, None)) };
+        match self.factors.check(&identity, proof, caller.session.as_bytes(), network).await? {
+            FactorCheck::Right(shown) => Ok((identity, Some(shown))),
+            FactorCheck::Wrong | FactorCheck::Late => Err(Denied::WrongCode.into()),
+            FactorCheck::TooMany(wait) => Err(Denied::TooMany(wait).into()),
         }
-        Ok(identity)
     }
 
     /// The caller's record, if no password is asked for.

@@ -14,7 +14,7 @@ use super::outcome::{Denied, Outcome, Stop};
 use super::signing_in::is_weak;
 use crate::credential::PasswordHasher;
 use crate::error::IdentityError;
-use crate::factor::FactorService;
+use crate::factor::{FactorService, with_second};
 use crate::identity::changing::change_latest;
 use crate::identity::{
     Changed, EndsSessions, Identity, IdentityChange, IdentityDirectory, NewCredential, Removed, Username,
@@ -105,11 +105,14 @@ impl AccountService {
     async fn password_changed(&self, change: &PasswordChange<'_>) -> Result<Option<TokenPair>, Stop> {
         // Who showed a passkey is not asked for the password: each use of the token costs a hash.
         self.limits.check_password_change(change.confirmation.caller.session).map_err(Denied::TooMany)?;
-        let identity = self.confirmed(&change.confirmation).await?;
+        let (identity, shown) = self.confirmed_by(&change.confirmation).await?;
         let network = change.confirmation.network;
         let _place = self.limits.place(network).map_err(Denied::TooMany)?;
         let credential = self.new_credential(&identity, change.new).await?;
-        let kept = self.kept(&identity, change.keep).await?;
+        let mut kept = self.kept(&identity, change.keep).await?;
+        if let (Some(kept), Some(shown)) = (&mut kept, shown) {
+            kept.amr = with_second(&kept.amr, shown);
+        }
         let now = self.clock.now();
         let changed = IdentityChange {
             mails: self.password_notice(&identity),

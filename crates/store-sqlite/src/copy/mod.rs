@@ -55,6 +55,15 @@ pub enum CopyError {
     /// Another process has the database open.
     #[error("{} is in use by another process: stop all nodes, workers and gateways that have it open", .0.display())]
     InUse(PathBuf),
+    /// The copy could not take the place that was made for it.
+    #[error("what was there is {} now", .former.display())]
+    SetAside {
+        /// What the database is called that was there.
+        former: PathBuf,
+        /// Why.
+        #[source]
+        cause: Box<CopyError>,
+    },
     /// The operating system says no.
     #[error("{}", .path.display())]
     File {

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
+use rustix::process::geteuid;
 use sluice_primitives::NetworkId;
 
 use super::partial::Partial;
-use super::{CopyError, located, sync_directory, unusable};
+use super::{CopyError, directory_of, located, sync_directory, unusable};
 use crate::file::FileId;
 
 /// What the names of the files end with that belong to a database: nothing, and those of its logs. The engine replays a log into
@@ -32,7 +33,8 @@ pub struct Restored {
 /// Puts a copy in the place of a database that no process has open. What was there is kept beside it under another name.
 ///
 /// # Errors
-/// [`CopyError`]. Until the copy is whole beside the database, checked and on the disk, nothing is changed.
+/// [`CopyError`]. Until the copy is whole beside the database, checked and on the disk, nothing is changed;
+/// [`CopyError::SetAside`] comes after that.
 pub fn restore(copy: &Path, database: &Path) -> Result<Restored, CopyError> {
     let copy = copy.canonicalize().map_err(unusable(copy))?;
     let place = place_of(database)?;
@@ -49,8 +51,11 @@ pub fn restore(copy: &Path, database: &Path) -> Result<Restored, CopyError> {
     keep_owner(partial.path(), &place)?;
     let network = partial.finish(&copy)?;
     let former = set_aside(&place)?;
-    partial.publish()?;
-    Ok(Restored { network, former })
+    match (partial.publish(), former) {
+        (Ok(()), former) => Ok(Restored { network, former }),
+        (Err(cause), Some(former)) => Err(CopyError::SetAside { former, cause: Box::new(cause) }),
+        (Err(cause), None) => Err(cause),
+    }
 }
 
 /// Where the file itself is, whatever links lead there: its logs lie beside it.
@@ -89,9 +94,17 @@ fn fill(new: &Path, copy: &Path) -> Result<(), CopyError> {
     io::copy(&mut from, &mut to).map(drop).map_err(unusable(new))
 }
 
-/// Gives the new file to whom the database belongs: the server may run as somebody else than who restores.
+/// Gives the new file to whom the database belongs, or its directory, if there is none: the server may run as somebody else than who
+/// restores. Who is not root makes files of the own in a directory of somebody else's, as the server would.
 fn keep_owner(new: &Path, place: &Path) -> Result<(), CopyError> {
-    let Ok(former) = place.metadata() else { return Ok(()) };
+    let former = match place.metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound && geteuid().is_root() => {
+            directory_of(place).metadata()
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        former => former,
+    };
+    let former = former.map_err(unusable(place))?;
     let made = new.metadata().map_err(unusable(new))?;
     if made.uid() == former.uid() {
         return Ok(());

@@ -3,7 +3,7 @@
 //! That another process has the database open is for another process to show: see the tests of the program.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use sluice_oauth::grant::{Grant, GrantRepository};
@@ -51,6 +51,25 @@ async fn has(path: &Path, grant: &Grant) -> bool {
     let found = store.find(grant.id).await.unwrap();
     store.shutdown().await;
     found.is_some()
+}
+
+/// Whoever is not root owns what they made.
+#[tokio::test]
+async fn a_restored_file_is_of_who_owned_the_former_one_or_owns_the_directory() {
+    const SERVER: u32 = 65_534;
+    let fixture = SqliteFixture::start().await;
+    let copy = fixture.beside("copy.db");
+    backup(&fixture.path(), &copy).unwrap();
+    let directory = TempDir::new().unwrap();
+    let place = directory.path().join("sluice.db");
+    let own = copy.metadata().unwrap().uid();
+    let server = if own == 0 { SERVER } else { own };
+    chown(directory.path(), Some(server), None).unwrap();
+    restore(&copy, &place).unwrap();
+    assert_eq!(place.metadata().unwrap().uid(), server, "of the directory");
+    chown(directory.path(), Some(own), None).unwrap();
+    restore(&copy, &place).unwrap();
+    assert_eq!(place.metadata().unwrap().uid(), server, "of the former file");
 }
 
 #[tokio::test]

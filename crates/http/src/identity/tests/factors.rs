@@ -69,6 +69,24 @@ async fn a_session_without_the_second_factor_takes_it_from_nobody() {
 }
 
 #[tokio::test]
+async fn a_session_that_shows_the_second_factor_for_another_password_goes_on_as_one_that_did() {
+    let (world, tokens) = World::with_alice().await;
+    let (secret, _) = world.enrol_app(&tokens).await;
+    world.clock.advance(Lifetime::secs(60));
+    let body = json!({
+        "current_password": PASSWORD, "new_password": "battery staple", "totp": world.shown(&secret),
+    });
+    let changed = world.ask("POST", "/auth/password", &tokens.access, body).await;
+    assert_eq!(changed.status, 200, "{:?}", changed.json);
+    let kept = changed.tokens();
+    // Without another code: it is taken as shown.
+    let made = world
+        .ask("POST", "/auth/factors/recovery-codes", &kept.access, json!({"password": "battery staple"}))
+        .await;
+    assert_eq!(made.status, 201, "{:?}", made.json);
+}
+
+#[tokio::test]
 async fn the_first_factor_signs_out_those_who_showed_none() {
     let (world, tokens) = World::with_alice().await;
     let other = world.log_in(PASSWORD).await.tokens();
