@@ -136,18 +136,23 @@ impl Multiplexed {
         (!self.limit.is_said() && self.is_good()).then(|| self.limit.clone())
     }
 
+    /// Whether its server permits no streams for now (RFC 9113 §5.1.2): it would be asked in vain on another connection, too.
+    pub(super) fn permits_none(&self) -> bool {
+        self.limit.now() == 0 && self.is_good()
+    }
+
     /// Whether one can expect an answer.
     fn is_good(&self) -> bool {
         self.sender.is_ready() && !self.is_retired && !self.silence.lasts()
     }
 
-    /// Whether to keep it: it lives, and had a stream in the last `keep_alive`. One that is too old or silent gets no streams, so without
-    /// any it is of no use.
+    /// Whether to keep it: it lives, and had a stream in the last `keep_alive`. One that is too old or silent, or that its server permits
+    /// none on, gets no streams, so without any it is of no use.
     pub(super) fn is_kept(&mut self, now: Instant, keep_alive: Duration) -> bool {
         self.is_retired = now >= self.retires;
         if self.streams.load(Ordering::Relaxed) > 0 {
             self.idle_since = None;
-        } else if self.is_retired || self.silence.lasts() {
+        } else if self.is_retired || self.silence.lasts() || self.limit.now() == 0 {
             return false;
         }
         let since = *self.idle_since.get_or_insert(now);

@@ -179,6 +179,9 @@ impl Upstream {
                 return Ok(stream);
             }
         }
+        if pool.permits_none() {
+            return Err(Fault::Overloaded.into());
+        }
         let made = async { Multiplexed::open(connect(&self.shared, to).await?, self.retires()).await }.await;
         let made = made.inspect_err(|fault| *last_failure = Some((Instant::now(), *fault)))?;
         let stream = made.stream().ok_or(Fault::Reset);
@@ -242,6 +245,11 @@ impl Pool {
     /// A stream on a connection with room for one more.
     fn free_stream(&self) -> Option<Stream> {
         self.multiplexed.lock().iter().find_map(Multiplexed::stream)
+    }
+
+    /// Whether the server permits no streams, as far as one of its connections knows.
+    fn permits_none(&self) -> bool {
+        self.multiplexed.lock().iter().any(Multiplexed::permits_none)
     }
 
     /// How many streams a connection may have, where its server has yet to say it.

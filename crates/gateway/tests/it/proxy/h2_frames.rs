@@ -3,6 +3,8 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -21,6 +23,9 @@ const GOAWAY: u8 = 7;
 const ACK: u8 = 1;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
+
+/// A code of errors (RFC 9113 §7).
+const REFUSED_STREAM: [u8; 4] = [0, 0, 0, 7];
 
 fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![0, 0, u8::try_from(payload.len()).unwrap(), kind, flags, 0, 0, 0, stream];
@@ -163,10 +168,36 @@ async fn a_server_that_says_nothing_of_itself_gets_requests_at_once_all_the_same
     }
 }
 
+/// Servers say so when they are overloaded: further connections would not help them.
+#[tokio::test]
+async fn a_server_that_permits_no_streams_is_left_to_the_others_and_gets_few_connections() {
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    let closed = Backend::bind().await.serve(move |mut peer, _| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        async move {
+            // SETTINGS_MAX_CONCURRENT_STREAMS.
+            greet(&mut peer, &[0, 3, 0, 0, 0, 0]).await;
+            while let Some((kind, _, stream)) = next_frame(&mut peer).await {
+                if kind == HEADERS {
+                    peer.say(frame(RST_STREAM, 0, stream, &REFUSED_STREAM)).await;
+                }
+            }
+        }
+    });
+    let (sound, _) = http2_server().await;
+    let world = spoken_over_http2(Setup::to(&[closed, sound])).start().await;
+    for _ in 0..60 {
+        assert_eq!(world.ask(GET).await.status(), 200);
+    }
+    let connections = connections.load(Ordering::SeqCst);
+    assert!((1..15).contains(&connections), "{connections}");
+}
+
 /// Of stream 3, that it was not looked at: a GOAWAY after stream 1 (`NO_ERROR`), as of servers that have had as many requests on a
 /// connection as they want, and `REFUSED_STREAM`.
 fn refusals() -> [Vec<u8>; 2] {
-    [frame(GOAWAY, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0]), frame(RST_STREAM, 0, 3, &[0, 0, 0, 7])]
+    [frame(GOAWAY, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0]), frame(RST_STREAM, 0, 3, &REFUSED_STREAM)]
 }
 
 /// A server over HTTP/2 that says `refusal` instead of an answer to stream 3 of its first connection.
