@@ -1,9 +1,11 @@
 //! Ctrl-C: once, while something is measured, it ends that, and what was measured is told. Otherwise, and the second time, it ends
-//! everything.
+//! everything; so do SIGTERM and the end of the terminal (SIGHUP).
 
 use std::cell::Cell;
 use std::io;
+use std::time::Duration;
 
+use procfs::process::Process;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What was asked for.
@@ -35,6 +37,8 @@ impl Interrupt {
     /// # Errors
     /// If signals cannot be heard.
     pub(crate) async fn everything(&self) -> io::Result<()> {
+        let is_deaf = ignores_hangup();
+        let mut hangup = signal(SignalKind::hangup())?;
         let mut ctrl_c = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         loop {
@@ -45,9 +49,21 @@ impl Interrupt {
                     }
                 }
                 _ = terminate.recv() => return Ok(()),
+                _ = hangup.recv(), if !is_deaf => return Ok(()),
             }
         }
     }
+}
+
+/// What a report says of a run that was interrupted, for its settings.
+pub(crate) fn ended(after: Duration) -> (String, String) {
+    ("ended".to_owned(), format!("interrupted after {:.1} s", after.as_secs_f64()))
+}
+
+/// Whether this was started to go on without its terminal, as `nohup` does.
+fn ignores_hangup() -> bool {
+    let status = Process::myself().and_then(|own| own.status());
+    status.is_ok_and(|status| status.sigign & 1 == 1)
 }
 
 /// While this is held, something is measured.
@@ -56,5 +72,16 @@ pub(crate) struct Measuring<'a>(&'a Interrupt);
 impl Drop for Measuring<'_> {
     fn drop(&mut self) {
         self.0.is_measuring.set(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_was_interrupted_says_when() {
+        let (name, value) = ended(Duration::from_millis(2_340));
+        assert_eq!((name.as_str(), value.as_str()), ("ended", "interrupted after 2.3 s"));
     }
 }

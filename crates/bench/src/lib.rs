@@ -64,8 +64,10 @@ fn begin(task: &Task, program: &Path) -> Result<(), BenchError> {
     builder.enable_all().build()?.block_on(async {
         let interrupt = Interrupt::default();
         tokio::select! {
-            done = perform(task, program, &interrupt) => done,
+            // Signals are heard before anything is started.
+            biased;
             ended = interrupt.everything() => ended.map_err(BenchError::from).and(Err(BenchError::Interrupted)),
+            done = perform(task, program, &interrupt) => done,
         }
     })
 }
@@ -92,5 +94,7 @@ async fn run_scenario(
 ) -> Result<(), BenchError> {
     let reports = Box::pin(run::run(kind, args, program, interrupt)).await?;
     outcome::tell(args, &reports)?;
-    outcome::check(args, &reports)
+    outcome::check(args, &reports)?;
+    // What was found so far is not what was asked for.
+    if args.knee().is_some() && interrupt.is_requested() { Err(BenchError::Interrupted) } else { Ok(()) }
 }

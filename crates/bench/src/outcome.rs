@@ -1,7 +1,6 @@
 //! Several runs of one scenario as one outcome: the median run, and all of them beside it.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 
 use serde::Serialize;
@@ -25,7 +24,7 @@ struct Outcome<'a> {
     runs: &'a [RunReport],
 }
 
-/// Prints what was measured, and writes it where it was asked for.
+/// Prints what was measured, and writes it then where it was asked for: it is told, whatever becomes of the files.
 ///
 /// # Errors
 /// Of the files, or of standard output.
@@ -34,14 +33,15 @@ pub(crate) fn tell(args: &RunArgs, reports: &[RunReport]) -> io::Result<()> {
     let runs = if reports.len() > 1 { reports } else { &[] };
     let outcome = Outcome { median, verdicts: report::verdicts(median), runs };
     let json = serde_json::to_string_pretty(&outcome)?;
+    let printed =
+        report::print(&if args.json { format!("{json}\n") } else { report::terminal(median, reports.len()) });
     if let Some(folder) = &args.report {
         let html = report::html(median, runs).map_err(io::Error::other)?;
-        report::write(folder, Some(&html), &json)?;
-        if let Some(svg) = &median.profile {
-            fs::write(folder.join("profile.svg"), svg)?;
-        }
+        let profile = median.profile.as_deref().map(|svg| ("profile.svg", svg));
+        let files = [("index.html", html.as_str()), ("run.json", json.as_str())];
+        report::write(folder, files.into_iter().chain(profile))?;
     }
-    report::print(&if args.json { json + "\n" } else { report::terminal(median, reports.len()) })
+    printed
 }
 
 /// Whether every operation ended well that began. What an open loop never began shows that it was too fast, and a search for the knee
@@ -53,8 +53,18 @@ pub(crate) fn check(args: &RunArgs, reports: &[RunReport]) -> Result<(), BenchEr
     if args.find_knee {
         return Ok(());
     }
+    all_ended_well(reports.iter().map(|report| &report.errors_by_kind))
+}
+
+/// Whether of several runs, each with its errors by kind, every operation ended well that began.
+///
+/// # Errors
+/// [`BenchError::Failed`].
+pub(crate) fn all_ended_well<'a>(
+    errors: impl IntoIterator<Item = &'a BTreeMap<String, u64>>,
+) -> Result<(), BenchError> {
     let mut failures = BTreeMap::<&str, u64>::new();
-    for (kind, count) in reports.iter().flat_map(|report| &report.errors_by_kind) {
+    for (kind, count) in errors.into_iter().flatten() {
         if kind != NOT_BEGUN {
             *failures.entry(kind).or_default() += count;
         }

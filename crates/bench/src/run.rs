@@ -14,9 +14,9 @@ use crate::command::{Dialects, RunArgs, check_database};
 use crate::driver::{Length, Load, Measured, Pace, run as drive};
 use crate::error::BenchError;
 use crate::floor::{Around, Floor, Floors};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, ended};
 use crate::progress::Progress;
-use crate::report::RunReport;
+use crate::report::{self, RunReport};
 use crate::scenario::{Kind, Scenario};
 use crate::target::{Found, Start, Target};
 
@@ -31,6 +31,7 @@ pub(crate) async fn run(
     interrupt: &Interrupt,
 ) -> Result<Vec<RunReport>, BenchError> {
     check(kind, args)?;
+    report::make(args.report.as_deref())?;
     let mut bench = Bench::prepare(kind, args, program, interrupt).await?;
     let mut reports = Vec::new();
     let mut before = bench.floor().await?;
@@ -92,6 +93,8 @@ struct Bench<'a> {
 /// What a run has shown.
 struct Ran {
     measured: Measured,
+    /// Whether Ctrl-C ended it.
+    is_interrupted: bool,
     costs: Costs,
     /// What the scenario found when nothing was left to do.
     found: Vec<(String, String)>,
@@ -188,21 +191,26 @@ impl<'a> Bench<'a> {
     /// under way when a floor is measured.
     async fn measure(&mut self, load: &Load, what: &str, before: &Snapshot) -> Result<Ran, BenchError> {
         let measured = self.drive(load, what).await?;
+        let is_interrupted = self.interrupt.is_requested();
         // A profile that is written only now is no cost of the run.
         let after = self.accountant.snapshot().await?;
         if measured.operations == 0 {
+            if is_interrupted {
+                return Err(BenchError::Interrupted);
+            }
             let why = measured.errors.keys().next().map_or("there was none", String::as_str);
             return Err(BenchError::Nothing(why.to_owned()));
         }
         // The log of the run is read while it is still there.
         let (costs, found) =
             tokio::join!(self.accountant.costs(before, &after), self.scenario.finish(&self.target));
-        let (costs, found) = (costs?, found.map_err(BenchError::Finish)?);
-        Ok(Ran { measured, costs, found, profile: None })
+        let found = found.map_err(BenchError::Finish)?;
+        Ok(Ran { measured, is_interrupted, costs, found, profile: None })
     }
 
     async fn report(&self, load: &Load, ran: &Ran, around: Option<Around>) -> Result<RunReport, BenchError> {
         let mut settings = tell::settings(load, self.args);
+        settings.extend(ran.is_interrupted.then(|| ended(ran.measured.elapsed)));
         settings.extend(self.target.settings());
         settings.extend(ran.found.iter().cloned());
         settings.extend(around.and_then(Around::caution).map(|caution| ("floor".to_owned(), caution)));
@@ -210,7 +218,7 @@ impl<'a> Bench<'a> {
         if self.target.is_own() {
             on.extend(machine::program(self.program));
         }
-        on.extend(self.accountant.database().await?);
+        on.extend(self.accountant.database().await);
         let keeper = self.target.keeper;
         let mut report = tell::report(self.kind, ran, around.map(Around::floor), keeper);
         (report.settings, report.machine) = (settings, on);

@@ -73,6 +73,8 @@ pub struct Snapshot {
     server_cpu: Option<Duration>,
     postgres_cpu: Option<Duration>,
     driver_cpu: Duration,
+    /// The process above all others of PostgreSQL: another has other counters.
+    postmaster: Option<u32>,
     work: Option<Work>,
 }
 
@@ -97,20 +99,26 @@ impl Accountant {
         Ok(Self { server_pids: target.server_pids.clone(), database_pid: target.database_pid, postgres })
     }
 
-    /// All counters, now.
+    /// All counters, now. A PostgreSQL that cannot be asked any more counts nothing: what is known beside that is worth telling.
     ///
     /// # Errors
-    /// [`AccountError`] if one of them cannot be read that could be before.
+    /// [`AccountError`] if `/proc` cannot be read.
     pub async fn snapshot(&self) -> Result<Snapshot, AccountError> {
         // CPU first: what follows costs some.
         let server_cpu = processes::trees(&self.server_pids);
         let driver_cpu = processes::own()?;
-        let postgres_cpu = self.postgres_cpu();
-        let work = match &self.postgres {
-            Some(postgres) => Some(postgres.work().await?),
-            None => None,
+        let (postgres_cpu, postmaster) = (self.postgres_cpu(), self.postmaster());
+        let Some(postgres) = &self.postgres else {
+            return Ok(Snapshot { server_cpu, postgres_cpu, driver_cpu, postmaster, work: None });
         };
-        Ok(Snapshot { server_cpu, postgres_cpu, driver_cpu, work })
+        let work = postgres.work().await.inspect_err(|error| eprintln!("{error}")).ok();
+        // The CPU of a connection that has ended is not known apart from the others'; that of a new one is.
+        let (postgres_cpu, postmaster) = if postgres_cpu.is_some() {
+            (postgres_cpu, postmaster)
+        } else {
+            (self.postgres_cpu(), self.postmaster())
+        };
+        Ok(Snapshot { server_cpu, postgres_cpu, driver_cpu, postmaster, work })
     }
 
     fn postgres_cpu(&self) -> Option<Duration> {
@@ -118,16 +126,17 @@ impl Accountant {
         told.or_else(|| processes::trees(self.database_pid.as_slice()))
     }
 
+    fn postmaster(&self) -> Option<u32> {
+        self.postgres.as_ref().and_then(Postgres::postmaster)
+    }
+
     /// What happened between two snapshots. Reads the write-ahead log of the time between for the rows.
-    ///
-    /// # Errors
-    /// [`AccountError`] if the database cannot be asked any more.
-    pub async fn costs(&self, before: &Snapshot, after: &Snapshot) -> Result<Costs, AccountError> {
+    pub async fn costs(&self, before: &Snapshot, after: &Snapshot) -> Costs {
         let mut costs = after.since(before);
         if let (Some(postgres), Some(from), Some(to)) = (&self.postgres, &before.work, &after.work) {
-            costs.rows_written = postgres.rows_between(from, to).await?.or(costs.rows_written);
+            costs.rows_written = postgres.rows_between(from, to).await.or(costs.rows_written);
         }
-        Ok(costs)
+        costs
     }
 
     /// Writes all that is dirty, so that the next change of each page logs all of it.
@@ -141,14 +150,13 @@ impl Accountant {
         }
     }
 
-    /// PostgreSQL's version and the settings that matter: name and value.
-    ///
-    /// # Errors
-    /// [`AccountError`] if the database cannot be asked.
-    pub async fn database(&self) -> Result<Vec<(String, String)>, AccountError> {
-        let Some(postgres) = &self.postgres else { return Ok(Vec::new()) };
+    /// PostgreSQL's version and the settings that matter: name and value. One that cannot be asked any more says that of itself.
+    pub async fn database(&self) -> Vec<(String, String)> {
+        let Some(postgres) = &self.postgres else { return Vec::new() };
+        let told = postgres.describe().await;
+        let told = told.unwrap_or_else(|error| vec![("PostgreSQL is gone".to_owned(), error.to_string())]);
         let unknown = self.postgres_cpu().is_none().then(|| postgres::unknown("CPU"));
-        Ok(postgres.describe().await?.into_iter().chain(unknown).collect())
+        told.into_iter().chain(unknown).collect()
     }
 
     /// The connection, for what only PostgreSQL knows.
@@ -162,14 +170,16 @@ impl Snapshot {
     /// late; [`Accountant::costs`] is exact.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Costs {
-        let more = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        // Counters that are behind have begun again meanwhile.
+        let more = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
         let took = |now: Option<Duration>, then: Option<Duration>| Some(now?.saturating_sub(then?));
         let work = |of: fn(&Work) -> Option<u64>| {
             more(self.work.as_ref().and_then(of), earlier.work.as_ref().and_then(of))
         };
         Costs {
             server_cpu: took(self.server_cpu, earlier.server_cpu),
-            postgres_cpu: took(self.postgres_cpu, earlier.postgres_cpu),
+            postgres_cpu: took(self.postgres_cpu, earlier.postgres_cpu)
+                .filter(|_| self.postmaster == earlier.postmaster),
             driver_cpu: self.driver_cpu.saturating_sub(earlier.driver_cpu),
             statements: work(|work| work.statements),
             commits: work(|work| Some(work.transactions)),

@@ -1,5 +1,6 @@
 //! What PostgreSQL says about itself.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
@@ -87,8 +88,72 @@ pub struct Work {
     flushed: u64,
 }
 
-/// A connection that asks.
+/// What asks: a connection, and another when that has ended.
 pub(crate) struct Postgres {
+    dsn: String,
+    owner: Owner,
+    link: Mutex<Arc<Link>>,
+}
+
+impl Postgres {
+    pub(super) async fn connect(dsn: &str, owner: Owner) -> Result<Self, AccountError> {
+        let link = Mutex::new(Arc::new(Link::connect(dsn, owner).await?));
+        Ok(Self { dsn: dsn.to_owned(), owner, link })
+    }
+
+    /// The connection as it is, ended or not.
+    pub(crate) fn link(&self) -> Arc<Link> {
+        Arc::clone(&self.link.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The connection; a new one, if that has ended.
+    async fn alive(&self) -> Result<Arc<Link>, AccountError> {
+        let link = self.link();
+        if !link.client.is_closed() {
+            return Ok(link);
+        }
+        let link = Arc::new(Link::connect(&self.dsn, self.owner).await?);
+        *self.link.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&link);
+        Ok(link)
+    }
+
+    /// Of all processes of the cluster but the one of this connection.
+    pub(super) fn cpu(&self) -> Option<Duration> {
+        self.link().cpu()
+    }
+
+    /// The process above all others, if it is on this machine.
+    pub(super) fn postmaster(&self) -> Option<u32> {
+        self.link().processes.map(|(_, postmaster)| postmaster)
+    }
+
+    /// What it has done so far. That a connection has ended may be known only when it is asked, so that it is asked twice then.
+    ///
+    /// # Errors
+    /// [`AccountError`] if it cannot be asked by another connection either.
+    pub(super) async fn work(&self) -> Result<Work, AccountError> {
+        match self.alive().await?.work().await {
+            Err(_) => self.alive().await?.work().await,
+            done => done,
+        }
+    }
+
+    /// Rows written between two moments, from the log itself; `None` if it cannot be read, or not so far back.
+    pub(super) async fn rows_between(&self, from: &Work, to: &Work) -> Option<u64> {
+        self.link().rows_between(from, to).await
+    }
+
+    pub(super) async fn execute(&self, sql: &str) -> Result<(), AccountError> {
+        self.alive().await?.execute(sql).await
+    }
+
+    pub(super) async fn describe(&self) -> Result<Vec<(String, String)>, AccountError> {
+        self.alive().await?.describe().await
+    }
+}
+
+/// A connection that asks.
+pub(crate) struct Link {
     client: Client,
     connection: JoinHandle<()>,
     /// The process of this connection, and the one above it, if they are on this machine.
@@ -98,8 +163,8 @@ pub(crate) struct Postgres {
     reads_log: bool,
 }
 
-impl Postgres {
-    pub(super) async fn connect(dsn: &str, owner: Owner) -> Result<Self, AccountError> {
+impl Link {
+    async fn connect(dsn: &str, owner: Owner) -> Result<Self, AccountError> {
         let (client, connection) = tokio_postgres::connect(&for_driver(dsn), NoTls).await?;
         let connection = tokio::spawn(async move { drop(connection.await) });
         let mut postgres =
@@ -135,13 +200,12 @@ impl Postgres {
         Ok(self.client.query_one(STATEMENTS, &[]).await?.get::<_, i64>(0).unsigned_abs())
     }
 
-    /// Of all processes of the cluster but the one of this connection.
-    pub(super) fn cpu(&self) -> Option<Duration> {
+    fn cpu(&self) -> Option<Duration> {
         let (own, postmaster) = self.processes?;
         Some(processes::trees(&[postmaster])?.saturating_sub(processes::one(own)?))
     }
 
-    pub(super) async fn work(&self) -> Result<Work, AccountError> {
+    async fn work(&self) -> Result<Work, AccountError> {
         let counters = self.counters().await?;
         let number = |column: usize| counters.get::<_, i64>(column).unsigned_abs();
         let position = |column: usize| u64::from(counters.get::<_, PgLsn>(column));
@@ -154,20 +218,19 @@ impl Postgres {
         })
     }
 
-    /// Rows written between two moments, from the log itself; `None` if it cannot be read, or not so far back.
-    pub(super) async fn rows_between(&self, from: &Work, to: &Work) -> Result<Option<u64>, AccountError> {
+    async fn rows_between(&self, from: &Work, to: &Work) -> Option<u64> {
         if !self.reads_log || self.client.is_closed() {
-            return Ok(None);
+            return None;
         }
         if from.flushed >= to.flushed {
-            return Ok(Some(0));
+            return Some(0);
         }
         let (from, to) = (PgLsn::from(from.flushed), PgLsn::from(to.flushed));
         let counted = self.client.query_one(ROWS, &[&from, &to]).await;
-        Ok(counted.ok().map(|row| row.get::<_, i64>(0).unsigned_abs()))
+        counted.ok().map(|row| row.get::<_, i64>(0).unsigned_abs())
     }
 
-    pub(super) async fn execute(&self, sql: &str) -> Result<(), AccountError> {
+    async fn execute(&self, sql: &str) -> Result<(), AccountError> {
         Ok(self.client.batch_execute(&format!("/* sluice bench */ {sql}")).await?)
     }
 
@@ -176,7 +239,7 @@ impl Postgres {
         &self.client
     }
 
-    pub(super) async fn describe(&self) -> Result<Vec<(String, String)>, AccountError> {
+    async fn describe(&self) -> Result<Vec<(String, String)>, AccountError> {
         let rows = self.client.query(SETTINGS, &[]).await?;
         let settings: Vec<(String, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
         let version = settings.iter().find(|(name, _)| name == "server_version");
@@ -202,7 +265,7 @@ pub(super) fn unknown(what: &str) -> (String, String) {
     ("PostgreSQL does not say".to_owned(), what.to_owned())
 }
 
-impl Drop for Postgres {
+impl Drop for Link {
     fn drop(&mut self) {
         self.connection.abort();
     }
@@ -210,7 +273,35 @@ impl Drop for Postgres {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Snapshot;
     use super::*;
+
+    /// What was counted when so much was done under a postmaster.
+    fn counted(postmaster: u32, done: u64) -> Snapshot {
+        let cpu = Some(Duration::from_millis(done));
+        let work = Work { statements: Some(done), transactions: done, rows: done, wal: done, flushed: done };
+        Snapshot {
+            server_cpu: cpu,
+            postgres_cpu: cpu,
+            driver_cpu: Duration::ZERO,
+            postmaster: Some(postmaster),
+            work: Some(work),
+        }
+    }
+
+    #[test]
+    fn counters_that_have_begun_again_tell_nothing() {
+        let told = |costs: super::super::Costs| {
+            let millis = |cpu: Option<Duration>| cpu.map(|cpu| cpu.as_millis());
+            (millis(costs.server_cpu), millis(costs.postgres_cpu), costs.statements)
+        };
+        let before = counted(7, 100);
+        assert_eq!(told(counted(7, 150).since(&before)), (Some(50), Some(50), Some(50)));
+        assert_eq!(told(counted(8, 150).since(&before)), (Some(50), None, Some(50)), "another postmaster");
+        assert_eq!(told(counted(8, 20).since(&before)), (Some(0), None, None));
+        let gone = Snapshot { postgres_cpu: None, work: None, ..counted(7, 150) };
+        assert_eq!(told(gone.since(&before)), (Some(50), None, None), "it cannot be asked any more");
+    }
 
     #[test]
     fn a_dsn_that_was_written_for_hydra_is_understood() {

@@ -40,7 +40,8 @@ impl Storage {
     }
 
     async fn of_postgres(postgres: &Postgres) -> Result<Self, AccountError> {
-        let client = postgres.client();
+        let link = postgres.link();
+        let client = link.client();
         let bytes: i64 = client.query_one(BYTES, &[]).await?.get(0);
         let mut rows = 0;
         for table in client.query(TABLES, &[]).await? {

@@ -126,6 +126,7 @@ async fn run(args: &CrashArgs, program: &Path, interrupt: &Interrupt) -> Result<
     let kind = args.scenario.kind();
     let own = kind.settings().iter().map(|(key, value)| format!("{key}={value}"));
     let start = args.own.start(own.chain([LONG_CODES, LONG_TOKENS].map(str::to_owned)));
+    crate::report::make(args.own.report.as_deref())?;
     let mut target = Target::started(&start, program).await?;
     if args.kill != Victim::Server && !target.has_own_postgres() {
         return Err(BenchError::Usage("only a private PostgreSQL can be killed: leave --dsn out".to_owned()));

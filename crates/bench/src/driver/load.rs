@@ -90,7 +90,7 @@ pub struct Measured {
     pub elapsed: Duration,
     /// Of the operations that ended well, in µs; in an open loop from the moment when they were due.
     pub latency: Histogram<u64>,
-    /// Second by second; what comes after the last full one is left out.
+    /// Second by second, up to the end of the last operation: the last of them is seldom whole.
     pub seconds: Vec<Second>,
     /// The number that the next operation would have had.
     pub next_turn: u64,
@@ -176,7 +176,8 @@ fn measured(all: Tally, schedule: &Schedule, board: &Board) -> Measured {
         errors.insert(NOT_BEGUN.to_owned(), not_begun);
     }
     let mut seconds = board.finished();
-    seconds.truncate(usize::try_from(elapsed.as_secs()).unwrap_or(usize::MAX).max(1));
+    // A thread may have written one more, in which nothing ended.
+    seconds.truncate(usize::try_from(elapsed.as_secs()).unwrap_or(usize::MAX).saturating_add(1));
     Measured {
         operations: all.operations,
         errors,

@@ -20,7 +20,8 @@ use crate::command::{DatabaseArgs, OwnServerArgs};
 use crate::conclusion::Outcome;
 use crate::driver::{self, Length, Load, Pace};
 use crate::error::BenchError;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, ended};
+use crate::report;
 use crate::scenario::{Dialect, Kind, LoginOptions};
 use crate::target::{Start, Target};
 
@@ -120,7 +121,7 @@ pub(crate) async fn perform(
         text: report.text(),
         json: args.own.json,
         folder: args.own.report.as_deref(),
-        page: Some(crate::report::endurance_html),
+        page: Some(report::endurance_html),
     }
     .tell()?;
     report.shortfall().map_or(Ok(()), |why| Err(BenchError::Verdict(why)))
@@ -132,7 +133,9 @@ async fn run(
     program: &Path,
     interrupt: &Interrupt,
 ) -> Result<EnduranceReport, BenchError> {
-    let target = Target::started(&args.start()?, program).await?;
+    let start = args.start()?;
+    report::make(args.own.report.as_deref())?;
+    let target = Target::started(&start, program).await?;
     let mut scenario = Kind::Login(LoginOptions::default()).scenario(&Dialect::Hydra)?;
     scenario.prepare(&target, args.connections.get()).await.map_err(BenchError::Prepare)?;
     let accountant = Accountant::new(&target).await?;
@@ -163,7 +166,9 @@ async fn run(
     };
     let mut on = machine::describe();
     on.extend(machine::program(program));
-    on.extend(accountant.database().await?);
+    on.extend(accountant.database().await);
+    let mut settings = target.settings();
+    settings.extend(interrupt.is_requested().then(|| ended(sampler.elapsed())));
     Ok(EnduranceReport {
         operations: measured.operations,
         errors: measured.failed(),
@@ -172,7 +177,7 @@ async fn run(
         errors_by_kind: measured.errors,
         rate: args.rate,
         samples: sampler.samples().to_vec(),
-        settings: target.settings(),
+        settings,
         machine: on,
     })
 }

@@ -86,7 +86,7 @@ impl<'a> Bulk<'a> {
 
     /// Where the database's time is, as an id that is smaller than those of all grants to be made.
     pub(super) async fn now(&self) -> Result<String, BenchError> {
-        let row = self.postgres.client().query_one(NOW, &[]).await.map_err(AccountError::from)?;
+        let row = self.postgres.link().client().query_one(NOW, &[]).await.map_err(AccountError::from)?;
         Ok(row.get(0))
     }
 
@@ -99,7 +99,8 @@ impl<'a> Bulk<'a> {
              SELECT *, ntile({slices}) OVER (ORDER BY random()) - 1 AS slice FROM {grants} WHERE grant_id >= '{since}'::uuid; \
              DELETE FROM {grants} WHERE grant_id >= '{since}'::uuid"
         );
-        let client = self.postgres.client();
+        let link = self.postgres.link();
+        let client = link.client();
         client.batch_execute(&steps).await.map_err(AccountError::from)?;
         // What they leave is filled by the first clones.
         client
@@ -112,12 +113,13 @@ impl<'a> Bulk<'a> {
     /// After the last slice.
     pub(super) async fn all_are_back(&self) -> Result<(), BenchError> {
         let drop = format!("/* sluice bench */ DROP TABLE {SET_ASIDE}");
-        Ok(self.postgres.client().batch_execute(&drop).await.map_err(AccountError::from)?)
+        Ok(self.postgres.link().client().batch_execute(&drop).await.map_err(AccountError::from)?)
     }
 
     /// So many grants and people more, made in this part of the time.
     pub(super) async fn load(&mut self, target: &Target, rows: u64, slice: Slice) -> Result<(), BenchError> {
-        let (rows, client) = (i64::try_from(rows).unwrap_or(i64::MAX), self.postgres.client());
+        let (rows, link) = (i64::try_from(rows).unwrap_or(i64::MAX), self.postgres.link());
+        let client = link.client();
         let (ago, length) = slice.seconds();
         let number = i32::try_from(slice.slice).unwrap_or(i32::MAX);
         let [grants, people] = self.statements(target).await?;
@@ -144,7 +146,8 @@ impl<'a> Bulk<'a> {
     }
 
     async fn columns(&self, table: &Table) -> Result<Vec<String>, BenchError> {
-        let rows = self.postgres.client().query(COLUMNS, &[&table.name]).await.map_err(AccountError::from)?;
+        let rows =
+            self.postgres.link().client().query(COLUMNS, &[&table.name]).await.map_err(AccountError::from)?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
@@ -152,7 +155,7 @@ impl<'a> Bulk<'a> {
     pub(super) async fn tidy(&self) -> Result<(), BenchError> {
         for Table { name, .. } in [GRANT, IDENTITY, LOGIN_NAME] {
             let vacuum = format!("/* sluice bench */ VACUUM (ANALYZE) {name}");
-            self.postgres.client().batch_execute(&vacuum).await.map_err(AccountError::from)?;
+            self.postgres.link().client().batch_execute(&vacuum).await.map_err(AccountError::from)?;
         }
         Ok(())
     }

@@ -1,12 +1,15 @@
 //! What came of it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::account::Costs;
 use crate::driver::Measured;
+use crate::error::BenchError;
 use crate::floor::Floor;
+use crate::outcome::all_ended_well;
 
 /// What one operation costs at one size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,6 +22,8 @@ pub struct GrowthPoint {
     pub operations: u64,
     /// Operations that did not.
     pub errors: u64,
+    /// The same by what went wrong.
+    pub errors_by_kind: BTreeMap<String, u64>,
     /// Operations a second.
     pub ops_per_second: f64,
     /// Median latency in milliseconds.
@@ -66,6 +71,7 @@ impl GrowthPoint {
             grants,
             operations: measured.operations,
             errors: measured.failed(),
+            errors_by_kind: measured.errors.clone(),
             ops_per_second: measured.rate(),
             p50_ms: latency(0.5),
             p99_ms: latency(0.99),
@@ -151,6 +157,15 @@ impl GrowthReport {
         text
     }
 
+    /// Whether every operation ended well that began, in every run.
+    ///
+    /// # Errors
+    /// [`BenchError::Failed`].
+    pub(super) fn check(&self) -> Result<(), BenchError> {
+        let all = if self.runs.is_empty() { &self.points } else { &self.runs };
+        all_ended_well(all.iter().map(|point| &point.errors_by_kind))
+    }
+
     /// The scenarios, in the order of their first points.
     pub(crate) fn scenarios(&self) -> Vec<&str> {
         scenarios(&self.points)
@@ -199,6 +214,7 @@ mod tests {
             grants,
             operations: 10,
             errors: 0,
+            errors_by_kind: BTreeMap::new(),
             ops_per_second: 5.0,
             p50_ms: 1.0,
             p99_ms: 2.0,
@@ -223,6 +239,18 @@ mod tests {
         let lines: Vec<Vec<_>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         let told: Vec<_> = lines[1..].iter().map(|line| (line[0], line[1], line[7])).collect();
         assert_eq!(told, [("login", "0", "1.00"), ("login", "1000", "1.25"), ("refresh", "0", "1.00")]);
+    }
+
+    #[test]
+    fn operations_that_failed_in_any_run_are_a_failure() {
+        let good = || point("login", 0, 10.0);
+        let errors_by_kind = BTreeMap::from([("token: status 500".to_owned(), 2)]);
+        let bad = || GrowthPoint { errors: 2, errors_by_kind: errors_by_kind.clone(), ..good() };
+        assert!(report(vec![good()]).check().is_ok());
+        let failed = report(vec![good(), bad(), bad()]).check().unwrap_err().to_string();
+        assert_eq!(failed, "not every operation ended well: 4 × token: status 500");
+        let several = GrowthReport { runs: vec![good(), bad(), good()], ..report(vec![good()]) };
+        assert!(several.check().is_err(), "the run in the middle is not all there is");
     }
 
     #[test]

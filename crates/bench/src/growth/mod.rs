@@ -24,6 +24,7 @@ use crate::command::{DatabaseArgs, OwnServerArgs};
 use crate::conclusion::Outcome;
 use crate::error::BenchError;
 use crate::interrupt::Interrupt;
+use crate::report;
 use crate::target::Target;
 
 use bulk::Bulk;
@@ -83,10 +84,10 @@ pub(crate) async fn perform(
         text: report.text(),
         json: args.own.json,
         folder: args.own.report.as_deref(),
-        page: Some(crate::report::growth_html),
+        page: Some(report::growth_html),
     }
     .tell()?;
-    Ok(())
+    report.check()
 }
 
 async fn run(args: &GrowthArgs, program: &Path, interrupt: &Interrupt) -> Result<GrowthReport, BenchError> {
@@ -100,6 +101,7 @@ async fn run(args: &GrowthArgs, program: &Path, interrupt: &Interrupt) -> Result
     sizes.dedup();
     let own = ["identity.hardening.enabled=false".to_owned()];
     let start = args.database.known_to(args.own.start(own))?;
+    report::make(args.own.report.as_deref())?;
     let target = Target::started(&start, program).await?;
     let accountant = Accountant::new(&target).await?;
     let Some(postgres) = accountant.postgres() else {
@@ -113,14 +115,14 @@ async fn run(args: &GrowthArgs, program: &Path, interrupt: &Interrupt) -> Result
     for grants in sizes {
         regions.grow(&target, site.logins(), &mut bulk, (grants, args.sample.get())).await?;
         bulk.tidy().await?;
-        site.measure(grants, &regions).await?;
-        if interrupt.is_requested() {
+        let goes_on = site.measure(grants, &regions).await?;
+        if !goes_on || interrupt.is_requested() {
             break;
         }
     }
     let mut on = machine::describe();
     on.extend(machine::program(program));
-    on.extend(accountant.database().await?);
+    on.extend(accountant.database().await);
     let Shown { points, runs, told } = site.shown();
     let runs = if args.runs.get() > 1 { runs } else { Vec::new() };
     let settings = target.settings().into_iter().chain(args.told()).chain(told).collect();

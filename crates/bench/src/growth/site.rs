@@ -78,21 +78,26 @@ impl<'a> Site<'a> {
         self.shown
     }
 
-    /// Everything at one size.
-    pub(super) async fn measure(&mut self, grants: u64, regions: &Regions) -> Result<(), BenchError> {
+    /// Everything at one size. Returns whether there is any sense in a larger one: not where of some scenario nothing ended well.
+    pub(super) async fn measure(&mut self, grants: u64, regions: &Regions) -> Result<bool, BenchError> {
         self.settle(grants).await?;
         let before = self.floor().await?;
-        let mut runs = Vec::new();
+        let (mut runs, mut goes_on) = (Vec::new(), true);
         for run in 0..self.args.runs.get() {
             eprintln!("at {grants} grants, run {} of {}", run + 1, self.args.runs);
-            runs.extend(self.once(grants, regions.even(run, self.args.runs)).await?);
+            let points = self.once(grants, regions.even(run, self.args.runs)).await?;
+            goes_on = points.iter().all(|point| point.operations > 0);
+            runs.extend(points);
+            if !goes_on {
+                break;
+            }
         }
         let around = Around { before, after: self.floor().await? };
         let runs: Vec<_> = runs.into_iter().map(|run| run.counted_in(around.floor())).collect();
         self.shown.told.extend(around.caution().map(|caution| (format!("floor at {grants}"), caution)));
         self.shown.points.extend(medians(&runs));
         self.shown.runs.extend(runs);
-        Ok(())
+        Ok(goes_on)
     }
 
     /// What a load leaves to be done is done before anything is measured.
@@ -135,7 +140,7 @@ impl<'a> Site<'a> {
         let before = self.accountant.snapshot().await?;
         let measured = self.drive(&what, run, &scenario, warmed.next_turn).await?;
         let after = self.accountant.snapshot().await?;
-        let costs = self.accountant.costs(&before, &after).await?;
+        let costs = self.accountant.costs(&before, &after).await;
         let point = GrowthPoint::of(name, grants, &measured, &costs);
         let first = self.shown.points.iter().find(|earlier| earlier.scenario == name);
         eprint!("{}", point.line(first));

@@ -30,6 +30,7 @@ use crate::endurance::EnduranceReport;
 use crate::growth::GrowthReport;
 pub(crate) use compare_page::{COMPARED, compared};
 pub use run::{AtRest, Latency, Memory, RunReport, SecondReport};
+pub(crate) use targets::NO_TARGET;
 pub use targets::verdicts;
 pub use terminal::terminal;
 
@@ -77,14 +78,33 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     }
 }
 
-/// `run.json` in a folder, and `index.html` if there is a page, which is made if it is not there.
+/// Makes the folder of a report, if one is asked for and it is not there: that it cannot be written to is known before anything is
+/// measured.
 ///
 /// # Errors
-/// Of the files.
-pub(crate) fn write(folder: &Path, page: Option<&str>, json: &str) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    if let Some(page) = page {
-        fs::write(folder.join("index.html"), page)?;
+/// With the path, if it cannot be made or written to.
+pub(crate) fn make(folder: Option<&Path>) -> io::Result<()> {
+    let Some(folder) = folder else { return Ok(()) };
+    let made = fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
+    made.map(drop).map_err(|error| unwritten(folder, &error))
+}
+
+/// Files of a report by their names, in a folder that is made if it is not there.
+///
+/// # Errors
+/// With the path of what cannot be written.
+pub(crate) fn write<'a>(
+    folder: &Path,
+    files: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> io::Result<()> {
+    fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
+    for (name, content) in files {
+        let file = folder.join(name);
+        fs::write(&file, content).map_err(|error| unwritten(&file, &error))?;
     }
-    fs::write(folder.join("run.json"), json)
+    Ok(())
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("the report cannot be written to {}: {error}", path.display()))
 }

@@ -54,7 +54,8 @@ pub struct RunReport {
     pub rows_written: Option<f64>,
     /// Bytes of write-ahead log per operation.
     pub wal_bytes: Option<f64>,
-    /// Second by second.
+    /// Second by second, up to the end of the last operation: the last of them is seldom whole, and lasts for what is left of
+    /// [`Self::elapsed_s`].
     pub seconds: Vec<SecondReport>,
     /// Response times: the end of a range in milliseconds, and how many operations lie within. Ten ranges from the fastest to the
     /// slowest, equally wide.

@@ -9,6 +9,8 @@ use crate::endurance::Verdict;
 
 /// Beyond this percentile there are too few operations to draw a line.
 const NINES: f64 = 5.0;
+/// In less than so much of a second, who ends what was begun says nothing of a rate.
+const SHORT: f64 = 0.5;
 
 /// Of the run in the middle, with the others beside it if there are any.
 pub(super) fn page(median: &RunReport, runs: &[RunReport]) -> Page {
@@ -137,26 +139,51 @@ fn floors(report: &RunReport) -> String {
     }
 }
 
-/// Without the last second, which is seldom whole.
-fn whole(report: &RunReport) -> Vec<(f64, SecondReport)> {
-    let length = report.seconds.len();
-    let whole = if length > 2 { length - 1 } else { length };
-    let seconds = report.seconds.iter().take(whole).enumerate();
-    seconds.map(|(at, second)| (as_f64(at as u64) + 0.5, *second)).collect()
+/// A second of the run: the last of them is seldom whole.
+struct Drawn {
+    /// Its middle, in seconds of the run.
+    at: f64,
+    /// In seconds.
+    length: f64,
+    second: SecondReport,
+}
+
+impl Drawn {
+    /// So many operations in it, as a rate.
+    fn rate(&self, count: u64) -> f64 {
+        as_f64(count) / self.length
+    }
+
+    fn end(&self) -> f64 {
+        self.at + self.length / 2.0
+    }
+}
+
+/// All seconds; a last one that is too short for a rate only if there is no other.
+fn drawn(report: &RunReport) -> Vec<Drawn> {
+    let last = report.seconds.len().saturating_sub(1);
+    let left = (report.elapsed_s - as_f64(last as u64)).clamp(f64::EPSILON, 1.0);
+    let seconds =
+        report.seconds.iter().enumerate().filter(|(at, _)| *at < last || last == 0 || left >= SHORT);
+    let drawn = |(at, second): (usize, &SecondReport)| {
+        let length = if at == last { left } else { 1.0 };
+        Drawn { at: as_f64(at as u64) + length / 2.0, length, second: *second }
+    };
+    seconds.map(drawn).collect()
 }
 
 fn rate(report: &RunReport) -> Chart {
-    let seconds = whole(report);
+    let seconds = drawn(report);
     let of = |count: fn(&SecondReport) -> u64| -> Vec<(f64, f64)> {
-        seconds.iter().map(|(at, second)| (*at, as_f64(count(second)))).collect()
+        seconds.iter().map(|drawn| (drawn.at, drawn.rate(count(&drawn.second)))).collect()
     };
     let mut series = vec![Series::area("server", "operations", of(|second| second.operations))];
-    if seconds.iter().any(|(_, second)| second.errors > 0) {
+    if seconds.iter().any(|drawn| drawn.second.errors > 0) {
         series.push(Series::line("bad", "errors", of(|second| second.errors)));
     }
     let values = series.iter().flat_map(|one| &one.points).map(|(_, rate)| *rate);
     let axes = Axes { x: over_time(&seconds), y: Scale::from_zero(values) };
-    let told = seconds.iter().map(|(at, second)| {
+    let told = seconds.iter().map(|Drawn { at, second, .. }| {
         let (done, errors) = (number::count(second.operations), number::count(second.errors));
         (*at, format!("second {}: {done} operations, {errors} errors", at.ceil()))
     });
@@ -165,23 +192,23 @@ fn rate(report: &RunReport) -> Chart {
         .telling(&axes, told)
 }
 
-fn over_time(seconds: &[(f64, SecondReport)]) -> Scale {
-    Scale::linear(0.0, seconds.last().map_or(1.0, |(at, _)| at + 0.5))
+fn over_time(seconds: &[Drawn]) -> Scale {
+    Scale::linear(0.0, seconds.last().map_or(1.0, Drawn::end))
 }
 
 fn latency(report: &RunReport) -> Chart {
-    let mut seconds = whole(report);
+    let mut seconds = drawn(report);
     let x = over_time(&seconds);
-    seconds.retain(|(_, second)| second.operations > 0);
+    seconds.retain(|drawn| drawn.second.operations > 0);
     let of = |latency: fn(&SecondReport) -> f64| -> Vec<(f64, f64)> {
-        seconds.iter().map(|(at, second)| (*at, latency(second))).collect()
+        seconds.iter().map(|drawn| (drawn.at, latency(&drawn.second))).collect()
     };
     let series = [
         Series::area("server", "median", of(|second| second.p50_ms)),
         Series::line("p99", "99th percentile", of(|second| second.p99_ms)),
     ];
-    let axes = Axes { x, y: Scale::from_zero(seconds.iter().map(|(_, second)| second.p99_ms)) };
-    let told = seconds.iter().map(|(at, second)| {
+    let axes = Axes { x, y: Scale::from_zero(seconds.iter().map(|drawn| drawn.second.p99_ms)) };
+    let told = seconds.iter().map(|Drawn { at, second, .. }| {
         let (p50, p99) = (shown(second.p50_ms), shown(second.p99_ms));
         (*at, format!("second {}: median {p50} ms, 99th percentile {p99} ms", at.ceil()))
     });
@@ -306,4 +333,27 @@ fn line(number: usize, run: &RunReport) -> Vec<String> {
         or_dash(run.floors),
         number::count(run.errors),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::report;
+    use super::*;
+
+    /// Middles and rates of a run of three seconds that took so long.
+    fn of_a_run(elapsed_s: f64) -> Vec<(f64, f64)> {
+        let mut run = RunReport { elapsed_s, ..report() };
+        run.seconds.iter_mut().for_each(|second| second.operations = 1_000);
+        drawn(&run).iter().map(|drawn| (drawn.at, drawn.rate(drawn.second.operations))).collect()
+    }
+
+    #[test]
+    fn the_last_second_is_drawn_as_long_as_it_was() {
+        assert_eq!(of_a_run(3.0), [(0.5, 1_000.0), (1.5, 1_000.0), (2.5, 1_000.0)]);
+        assert_eq!(of_a_run(2.5), [(0.5, 1_000.0), (1.5, 1_000.0), (2.25, 2_000.0)]);
+        assert_eq!(of_a_run(2.25), [(0.5, 1_000.0), (1.5, 1_000.0)], "too short for a rate");
+        let brief = RunReport { seconds: vec![report().seconds[0]], elapsed_s: 0.25, ..report() };
+        let ends: Vec<_> = drawn(&brief).iter().map(Drawn::end).collect();
+        assert_eq!(ends, [0.25], "there is no other");
+    }
 }

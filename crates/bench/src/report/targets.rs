@@ -1,8 +1,8 @@
 //! What an operation may cost, and whether it does.
 //!
 //! Absolute rates swing with the machine, so a target is a cost in floors, at 256 connections in a closed loop: a run with
-//! other settings is not judged by it. A run at half of the knee is judged by how late the slowest answers are, and a
-//! server that was started for the run by what it takes at rest.
+//! other settings is not judged by it, nor one whose server is not as it ships. A run at half of the knee is judged by how
+//! late the slowest answers are, and a server that was started for the run by what it takes at rest.
 
 use super::number;
 use super::{RunReport, at_rest};
@@ -17,6 +17,9 @@ const TWO_ROWS: f64 = 2.05;
 const WAL_OF_A_LOGIN: f64 = 1536.0;
 /// At half of the knee, p99 is less than so many times the median.
 const LATE: f64 = 10.0;
+
+/// The setting of a run that is held against no target, whatever else it was told.
+pub(crate) const NO_TARGET: &str = "target";
 
 /// What one operation may cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,6 +72,9 @@ impl Target {
     /// Of this run, if its settings are those of the target.
     fn of(report: &RunReport) -> Option<Self> {
         let setting = |name| find(&report.settings, name);
+        if setting(NO_TARGET).is_some() {
+            return None;
+        }
         if setting("connections") != Some(CONNECTIONS) || !setting("pace")?.starts_with("closed loop") {
             return None;
         }
@@ -187,6 +193,14 @@ mod tests {
         other.settings[0].1 = "16".to_owned();
         assert_eq!(told(&other), []);
         assert_eq!(told(&RunReport { label: "mix".to_owned(), ..report() }), []);
+    }
+
+    #[test]
+    fn a_server_that_is_not_as_it_ships_is_held_against_no_target() {
+        let mut other = report();
+        other.settings.push((NO_TARGET.to_owned(), "none: something was set".to_owned()));
+        assert_eq!(told(&other), []);
+        assert_eq!(floors(&other), None);
     }
 
     #[test]

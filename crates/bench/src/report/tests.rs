@@ -134,6 +134,7 @@ fn a_growing_database_has_a_curve_for_each_scenario() {
         grants,
         operations: 10,
         errors: 0,
+        errors_by_kind: std::collections::BTreeMap::new(),
         ops_per_second: 5.0,
         p50_ms: 1.0,
         p99_ms: 2.0,

@@ -66,7 +66,9 @@ impl Bench<'_> {
     /// Raises the rate until it is too much. The report is of the last rate that was not, or of half of it.
     pub(super) async fn find_knee(&mut self, before: Option<Floor>) -> Result<RunReport, BenchError> {
         let (load, ran) = self.search().await?;
-        let mut lines = vec![("knee".to_owned(), told(&load, &ran.measured))];
+        let found = told(&load, &ran.measured);
+        let knee = if self.interrupt.is_requested() { at_least(&found) } else { found };
+        let mut lines = vec![("knee".to_owned(), knee)];
         if self.args.half_knee {
             return self.at_half(rate_of(&load), lines, before).await;
         }
@@ -75,7 +77,11 @@ impl Bench<'_> {
                 break;
             }
             let slower = at_rate(&self.load, rate_of(&load) * share);
-            let (ran, _) = self.step(&slower).await?;
+            let step = self.step(&slower).await;
+            if self.interrupt.is_requested() {
+                break;
+            }
+            let (ran, _) = step?;
             lines.push((format!("at {:.0} % of the knee", share * 100.0), told(&slower, &ran.measured)));
         }
         self.ended(lines, &load, &ran, before).await
@@ -113,20 +119,27 @@ impl Bench<'_> {
         Ok(report)
     }
 
+    /// Of a step that was interrupted nothing is learnt: what it shows is no rate that was kept up with, nor one that was too much.
     async fn search(&mut self) -> Result<(Load, Ran), BenchError> {
         let mut search = Search::default();
         let mut best = None;
         let mut rate = self.capacity().await? * FIRST;
         while !search.is_over() && !self.interrupt.is_requested() {
             let load = at_rate(&self.load, rate);
-            let (ran, keeps_up) = self.tried(&load).await?;
+            let tried = self.tried(&load).await;
+            if self.interrupt.is_requested() {
+                break;
+            }
+            let (ran, keeps_up) = tried?;
             search.learn(rate, keeps_up);
             if keeps_up {
                 best = Some((load, ran));
             }
             rate = search.next().unwrap_or(rate);
         }
-        best.ok_or(BenchError::NoKnee(rate))
+        let none =
+            if self.interrupt.is_requested() { BenchError::Interrupted } else { BenchError::NoKnee(rate) };
+        best.ok_or(none)
     }
 
     /// What users reach if each begins when its last operation has ended.
@@ -150,11 +163,20 @@ impl Bench<'_> {
 
     /// Whether the rate was kept up with is told beside what was measured.
     async fn step(&mut self, load: &Load) -> Result<(Ran, bool), BenchError> {
+        // What was found so far is told, even if it is interrupted before the load begins.
+        let interrupt = self.interrupt;
+        let _measuring = interrupt.measuring();
         tokio::time::sleep(CALM).await;
         let ran = self.once(load, &format!("{} at {:.0}/s", self.label, rate_of(load))).await?;
         let mean = rate_of(load) * self.scenario.shape().as_ref().map_or(1.0, Shape::mean);
         let keeps_up = keeps_up(mean, self.args.p99_below, &ran.measured);
-        let verdict = if keeps_up { "kept up" } else { "too much" };
+        let verdict = if ran.is_interrupted {
+            "interrupted"
+        } else if keeps_up {
+            "kept up"
+        } else {
+            "too much"
+        };
         eprintln!("{}: {verdict}", told(load, &ran.measured));
         Ok((ran, keeps_up))
     }
@@ -167,6 +189,11 @@ fn keeps_up(rate: f64, bound: Duration, measured: &Measured) -> bool {
     let in_time = measured.latency.count_between(0, bound);
     let due = measured.operations + measured.failed();
     in_time * 100 >= due * IN_TIME && measured.rate() >= rate * REACHED
+}
+
+/// The knee, if nobody waited for the end of the search.
+fn at_least(found: &str) -> String {
+    format!("at least {found}; interrupted")
 }
 
 fn at_rate(load: &Load, rate: f64) -> Load {
@@ -276,6 +303,20 @@ mod tests {
         assert_eq!(searched(100.0, f64::MAX).steps, MOST_STEPS);
         let late = searched(100.0, 100.0 / 30_000.0);
         assert_eq!((late.steps, late.bisections), (MOST_STEPS, BISECTIONS), "it was found by the last step");
+    }
+
+    #[test]
+    fn a_search_that_was_interrupted_says_no_more_than_it_has_found() {
+        let load = Load {
+            users: std::num::NonZeroUsize::MIN,
+            threads: std::num::NonZeroUsize::MIN,
+            pace: Pace::Open { rate: 1000.0 },
+            length: crate::driver::Length::Operations(1000),
+            first_turn: 0,
+        };
+        let said = at_least(&told(&load, &second(1000, 0, 0)));
+        assert!(said.starts_with("at least 1000/s asked for, 1000/s reached, "), "{said}");
+        assert!(said.ends_with(" errors; interrupted"), "{said}");
     }
 
     #[test]

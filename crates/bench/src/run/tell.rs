@@ -10,7 +10,7 @@ use super::Ran;
 use crate::command::RunArgs;
 use crate::driver::{Length, Load, Pace, Second};
 use crate::floor::Floor;
-use crate::report::{AtRest, Latency, RunReport, SecondReport};
+use crate::report::{AtRest, Latency, NO_TARGET, RunReport, SecondReport};
 use crate::scenario::Kind;
 use crate::target::{Keeper, Target};
 
@@ -31,6 +31,7 @@ pub(super) fn settings(load: &Load, args: &RunArgs) -> Vec<(String, String)> {
         Length::Operations(operations) => format!("{operations} operations"),
         Length::Duration(duration) => humantime::format_duration(duration).to_string(),
     };
+    let no_target = is_changed(args).then(|| (NO_TARGET, "none: the server was not as it ships".to_owned()));
     let said = [
         ("connections", load.users.to_string()),
         ("threads of the driver", format!("{}, which wait for a free core (SCHED_BATCH)", load.threads)),
@@ -38,7 +39,12 @@ pub(super) fn settings(load: &Load, args: &RunArgs) -> Vec<(String, String)> {
         ("length", length),
         ("warm-up", humantime::format_duration(args.warm_up).to_string()),
     ];
-    said.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    said.into_iter().chain(no_target).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Whether the server was told more than its scenario needs.
+const fn is_changed(args: &RunArgs) -> bool {
+    !args.server.set.is_empty() || args.profile
 }
 
 /// What was counted. Settings, machine and memory are whoever's knows them.
@@ -187,7 +193,7 @@ mod tests {
         let costs = Costs { server_cpu, postgres_cpu, ..Costs::default() };
         report(
             &Kind::GetClient,
-            &Ran { measured, costs, found: Vec::new(), profile: None },
+            &Ran { measured, is_interrupted: false, costs, found: Vec::new(), profile: None },
             Some(FLOOR),
             keeper,
         )
@@ -208,6 +214,22 @@ mod tests {
         assert_eq!((report.cpu_us, report.postgres_cpu_us), (report.server_cpu_us, None));
         assert_eq!(report.floors.map(f64::round), Some(20.0));
         assert_eq!(told(None, None, Keeper::Server).floors, None);
+    }
+
+    #[test]
+    fn a_server_that_was_told_more_than_its_scenario_needs_is_held_against_no_target() {
+        #[derive(clap::Parser)]
+        struct Cli {
+            #[command(flatten)]
+            run: RunArgs,
+        }
+        let has_none = |said: &[&str]| {
+            let args = <Cli as clap::Parser>::try_parse_from([&["bench"], said].concat()).unwrap().run;
+            settings(&args.load().unwrap(), &args).iter().any(|(name, _)| name == NO_TARGET)
+        };
+        assert!(!has_none(&[]));
+        assert!(has_none(&["--set", "log.level=error"]));
+        assert!(has_none(&["--profile", "--report", "somewhere"]));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use tokio_postgres::NoTls;
 
 use super::TargetError;
 use super::process::{is_there, kill_now};
+use super::shown::without_passwords;
 use crate::account::processes::tree;
 
 /// A new postmaster does not start while the old one has an entry in the table of processes.
@@ -36,7 +37,7 @@ impl Database {
                 given(format!("sqlite:{}", file.display()), "SQLite, a file of this run")
             }
             Some(("sqlite", _)) => given(dsn.to_owned(), "SQLite, as given"),
-            _ => Err(TargetError::UnknownDsn(dsn.to_owned())),
+            _ => Err(TargetError::UnknownDsn(without_passwords(dsn))),
         }
     }
 
@@ -65,6 +66,11 @@ impl Database {
     /// Whether it was started here.
     pub(super) const fn is_own(&self) -> bool {
         self.cluster.is_some()
+    }
+
+    /// Whether it is a PostgreSQL that was there before, and is there afterwards.
+    pub(super) fn is_given_postgres(&self) -> bool {
+        !self.is_own() && self.postgres().is_some()
     }
 
     /// The DSN, if it is one of PostgreSQL.

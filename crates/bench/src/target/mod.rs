@@ -15,6 +15,7 @@ pub(crate) mod listening;
 pub(crate) mod nginx;
 pub(crate) mod process;
 mod server;
+mod shown;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use backend::Backend;
 use database::{Database, is_postgres};
 use listening::until_free;
 use server::Server;
+use shown::without_passwords;
 
 pub(crate) use database::is_sqlite;
 pub use error::TargetError;
@@ -164,7 +166,7 @@ impl Target {
             gateway: found.gateway.as_ref().map(endpoint).transpose()?,
         };
         if let Some(dsn) = found.dsn.as_ref().filter(|dsn| !is_postgres(dsn) && !is_sqlite(dsn)) {
-            return Err(TargetError::UnknownDsn(dsn.clone()));
+            return Err(TargetError::UnknownDsn(without_passwords(dsn)));
         }
         let postgres = found.dsn.clone().filter(|dsn| is_postgres(dsn));
         let mut settings = vec![("server".to_owned(), format!("found at {}", found.public))];
@@ -203,6 +205,9 @@ impl Target {
                 server.with_gateway(&backend.routes(folder.path())?)?;
             }
             server.set(&start.set);
+            if database.is_given_postgres() {
+                server.keep_secret();
+            }
             let took = server.start().await?;
             Ok::<_, TargetError>((server, took))
         })

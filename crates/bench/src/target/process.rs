@@ -26,7 +26,9 @@ exit 0
 "#;
 const PATIENCE_SECONDS: &str = "15";
 /// What a process may know of the environment: nothing that configures it.
-const ENVIRONMENT: &[&str] = &["PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR"];
+const ENVIRONMENT: &[&str] = &["PATH", "HOME", "USER", "LANG", "TZ"];
+/// Where it has its temporary files.
+const TEMPORARY: &str = "TMPDIR";
 
 /// A process with its watchdog.
 #[derive(Debug)]
@@ -38,12 +40,14 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a program; what it says is appended to `log`.
+    /// Starts a program; what it says is appended to `log`. Its temporary files are beside that, and go with the folder.
     pub(crate) fn start<S: AsRef<OsStr>>(program: &Path, arguments: &[S], log: &Path) -> io::Result<Self> {
         let kept = ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
         let mut command = Command::new("sh");
         command.args(["-c", WATCHDOG, "sh"]).arg(log).arg(PATIENCE_SECONDS).arg(program).args(arguments);
-        command.env_clear().envs(kept).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let beside = log.parent().filter(|folder| !folder.as_os_str().is_empty());
+        command.env_clear().envs(kept).envs(beside.map(|folder| (TEMPORARY, folder)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         // Ctrl-C is for the harness, which still has something to ask the server.
         let mut watchdog = command.process_group(0).spawn()?;
         let alive = watchdog.stdin.take();
@@ -94,5 +98,25 @@ pub(crate) fn kill_now(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         // It may have ended by itself.
         let _ended_before = kill_process(pid, Signal::KILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn what_a_process_leaves_behind_goes_with_the_folder_of_its_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let process = Process::start(Path::new("sh"), &["-c", "echo \"$TMPDIR\""], &log).unwrap();
+        let began = Instant::now();
+        while process.is_running() && began.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let said = std::fs::read_to_string(&log).unwrap();
+        assert_eq!(Path::new(said.trim_end()), folder.path());
     }
 }

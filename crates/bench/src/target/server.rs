@@ -12,6 +12,7 @@ use tokio::time::sleep;
 use super::TargetError;
 use super::listening::free_endpoint;
 use super::process::Process;
+use super::shown::shown;
 use crate::driver::{Agent, Ask, Endpoints, Origin};
 
 /// The pause between two looks.
@@ -20,6 +21,15 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Of the end of the log, when the server did not start.
 const TAIL: u64 = 2000;
 const TAIL_LINES: usize = 5;
+/// What seals tokens, and keys at rest unless another secret does.
+const SYSTEM_SECRET: &str = "secrets.system";
+/// The same of a PostgreSQL that is there for longer than a run, so that the next opens what this one has sealed. It is in the
+/// documents, and protects nothing.
+const SECRET_OF_BENCHMARKS: &str = "a-secret-of-benchmarks-alone";
+/// In the words of a server that lacks a secret or a pepper.
+const SEALED: &[&str] = &["Put the secret that sealed it back", "is not configured: without it"];
+const SEALED_WITH_ANOTHER: &str =
+    "This database is sealed with another secret: name it by --set secrets.system=";
 
 /// The program, where it listens, and the process once it is started.
 pub(super) struct Server {
@@ -68,6 +78,15 @@ impl Server {
     /// Settings over the defaults.
     pub(super) fn set(&mut self, settings: &[String]) {
         self.set.extend_from_slice(settings);
+    }
+
+    /// With the secret of benchmarks, unless one was set.
+    pub(super) fn keep_secret(&mut self) {
+        let is_named =
+            |setting: &String| setting.split_once('=').is_some_and(|(key, _)| key == SYSTEM_SECRET);
+        if !self.set.iter().any(is_named) {
+            self.option(SYSTEM_SECRET, SECRET_OF_BENCHMARKS);
+        }
     }
 
     fn listen(&mut self, listener: &str, address: SocketAddr) {
@@ -132,7 +151,7 @@ impl Server {
         let (set, logs) = if self.set.is_empty() {
             ("none: the defaults that the server ships with".to_owned(), AS_IT_SHIPS)
         } else {
-            (self.set.join(", "), BUT_FOR)
+            (self.set.iter().map(|setting| shown(setting)).collect::<Vec<_>>().join(", "), BUT_FOR)
         };
         vec![
             ("server".to_owned(), "started here: serve all --dev, for plain http".to_owned()),
@@ -152,8 +171,14 @@ impl Server {
         let said = tail(&self.log).unwrap_or_default();
         let lines: Vec<_> = said.lines().rev().take(TAIL_LINES).collect();
         let lines: Vec<_> = lines.into_iter().rev().collect();
-        if lines.is_empty() { "it said nothing".to_owned() } else { lines.join("\n") }
+        if lines.is_empty() { "it said nothing".to_owned() } else { with_advice(lines.join("\n")) }
     }
+}
+
+/// What a server said, and what helps where it lacks a secret.
+fn with_advice(said: String) -> String {
+    let is_sealed = SEALED.iter().any(|words| said.contains(words));
+    if is_sealed { format!("{said}\n{SEALED_WITH_ANOTHER}") } else { said }
 }
 
 fn tail(path: &Path) -> std::io::Result<String> {
@@ -180,5 +205,28 @@ mod tests {
         server.set(&["log.level=error".to_owned(), "serve.admin.profiling=true".to_owned()]);
         assert_eq!(told(&server, "settings of the server"), "log.level=error, serve.admin.profiling=true");
         assert_eq!(told(&server, "logs"), "as it ships, but for the settings above");
+        server.set(&["secrets.system=a-secret-of-mine".to_owned()]);
+        assert!(told(&server, "settings of the server").ends_with(", secrets.system=…"));
+    }
+
+    #[test]
+    fn a_database_that_is_there_for_longer_has_the_secret_of_benchmarks_unless_another_is_named() {
+        let server = |set: &[String]| {
+            let mut server =
+                Server::of(Path::new("sluice"), Path::new("nowhere"), "postgres://db/x").unwrap();
+            server.set(set);
+            server.keep_secret();
+            server.arguments.iter().any(|argument| argument.starts_with("secrets.system="))
+        };
+        assert!(server(&["secrets.storage=another-of-mine".to_owned()]));
+        assert!(!server(&["secrets.system=a-secret-of-mine".to_owned()]));
+    }
+
+    #[test]
+    fn whoever_lacks_a_secret_is_told_how_to_name_it() {
+        let said =
+            with_advice("passwords need a pepper, which is not configured: without it, nobody".to_owned());
+        assert!(said.ends_with("name it by --set secrets.system="), "{said}");
+        assert_eq!(with_advice("no such file".to_owned()), "no such file");
     }
 }

@@ -1,6 +1,8 @@
 //! `sluice bench growth`: its clones of rows fit the schema.
 
-use super::report;
+use serde_json::Value;
+
+use super::{bench, report};
 
 #[test]
 fn rows_are_cloned_and_the_real_grants_among_them_are_refreshed() {
@@ -20,4 +22,21 @@ fn rows_are_cloned_and_the_real_grants_among_them_are_refreshed() {
     // One row is updated by a refresh, whatever else is there.
     let refresh = at(400).into_iter().find(|point| point["scenario"] == "refresh").expect("a point");
     assert!(refresh["rows_written"].as_f64().is_some_and(|rows| (1.0..1.2).contains(&rows)), "{refresh}");
+}
+
+#[test]
+fn a_size_at_which_nothing_ended_well_is_the_last_and_no_success() {
+    let short = ["--duration", "500ms", "--warm-up", "500ms", "-c", "4", "--runs", "1"];
+    let only_two = ["--set", "identity.limits.registrations_per_network=2"];
+    let here_too = ["--set", "identity.limits.exempt=192.0.2.0/24"];
+    let sizes = ["growth", "--grants", "0,400", "--sample", "80", "--json"];
+    let ended = bench(&[&sizes[..], &short[..], &only_two[..], &here_too[..]].concat());
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("× registration: status 429"), "{}", ended.stderr);
+    let report: Value = serde_json::from_str(&ended.stdout).expect("what was measured");
+    let points = report["points"].as_array().expect("points");
+    assert!(points.iter().all(|point| point["grants"] == 0), "{points:?}");
+    let register = points.iter().find(|point| point["scenario"] == "register").expect("a point");
+    assert_eq!(register["operations"], 0, "{register}");
+    assert_eq!(register["errors_by_kind"]["registration: status 429"], register["errors"], "{register}");
 }

@@ -1,16 +1,18 @@
 //! `sluice bench`: the program measures another process of itself.
 //!
 //! [`scenarios`]: all that can be run. [`crash`], [`endurance`], [`growth`], [`compare`]: what is more than a run. [`profile`]: what is
-//! looked at during one.
+//! looked at during one. [`interrupt`]: what is told to end.
 
 mod compare;
 mod crash;
 mod endurance;
 mod growth;
+mod interrupt;
 mod profile;
 mod scenarios;
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::Value;
 use sluice_testkit::postgres::TemporaryDatabase;
@@ -21,11 +23,17 @@ use tokio_postgres::NoTls;
 use crate::process::Site;
 use crate::program::{Ended, run};
 
-/// The benchmark with these arguments. It starts programs, so that it has to find them.
-fn bench(arguments: &[&str]) -> Ended {
+/// It starts programs, so that it has to find them.
+fn environment() -> [(&'static str, String); 2] {
     let path = std::env::var("PATH").expect("a PATH");
-    let temporary = std::env::temp_dir().display().to_string();
-    run(&[&["bench"], arguments].concat(), &[("PATH", &path), ("TMPDIR", &temporary)])
+    [("PATH", path), ("TMPDIR", std::env::temp_dir().display().to_string())]
+}
+
+/// The benchmark with these arguments.
+fn bench(arguments: &[&str]) -> Ended {
+    let environment = environment();
+    let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    run(&[&["bench"], arguments].concat(), &environment)
 }
 
 /// The JSON object that it prints when all is well.
@@ -129,6 +137,60 @@ async fn nothing_is_installed_in_a_database_of_somebody_else() {
     let rows = client.query("SELECT extname FROM pg_extension", &[]).await.unwrap();
     let extensions: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     assert_eq!(extensions, ["plpgsql"], "what every database has");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_somebody_else_can_be_used_again_by_whoever_has_its_secret() {
+    let database = TemporaryDatabase::of(PrivateCluster::shared().await).await;
+    let there = ["--dsn", database.dsn(), "--no-floor"];
+    for _ in 0..2 {
+        let report = block_in_place(|| report(&[INTROSPECT, &there].concat()));
+        assert_eq!((report["operations"].as_u64(), report["errors"].as_u64()), (Some(500), Some(0)));
+    }
+    let other = ["--set", "secrets.system=another-secret-than-that"];
+    let ended = block_in_place(|| bench(&[INTROSPECT, &there, &other].concat()));
+    assert_eq!(ended.code, Some(1), "{}", ended.stdout);
+    let advice = "sealed with another secret: name it by --set secrets.system=";
+    assert!(ended.stderr.contains(advice), "{}", ended.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_told_in_full_although_the_connection_that_counts_has_ended() {
+    // Of all connections the one of the benchmark is idle for so long only while the run goes on.
+    const END: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() \
+                       AND query LIKE '/* sluice bench */%' AND state = 'idle' \
+                       AND state_change < clock_timestamp() - interval '700 ms'";
+    let database = TemporaryDatabase::of(PrivateCluster::shared().await).await;
+    let (client, connection) = tokio_postgres::connect(database.dsn(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let dsn = database.dsn().to_owned();
+    let run = ["introspect", "--duration", "4s", "-c", "4", "--warm-up", "100ms", "--no-floor"];
+    let running = tokio::task::spawn_blocking(move || report(&[&run[..], &["--dsn", &dsn]].concat()));
+    let mut has_ended = false;
+    while !has_ended && !running.is_finished() {
+        has_ended = !client.query(END, &[]).await.unwrap().is_empty();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let report = running.await.unwrap();
+    assert!(has_ended, "there was a connection to end");
+    for known in ["commits", "rows_written", "wal_bytes"] {
+        assert!(report[known].is_number(), "{known}: {report}");
+    }
+    let machine = report["machine"].as_array().expect("a machine");
+    assert!(machine.iter().any(|pair| pair[0] == "PostgreSQL"), "{machine:?}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_to_is_named_before_anything_is_measured() {
+    let temporary = tempfile::tempdir().unwrap();
+    let file = temporary.path().join("file");
+    fs::write(&file, "").unwrap();
+    let folder = file.join("report").display().to_string();
+    let ended = bench(&[INTROSPECT, &["--dsn", "sqlite:", "--report", &folder]].concat());
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert_eq!(ended.stdout, "");
+    let named = format!("the report cannot be written to {folder}: ");
+    assert!(ended.stderr.starts_with(&named), "{}", ended.stderr);
 }
 
 #[test]
