@@ -11,8 +11,8 @@ use futures_util::future::join_all;
 use http::HeaderMap;
 use ipnet::IpNet;
 use sluice_net::{
-    BindAddress, DetachedListener, Drained, ForwardedCertificatePolicy, Limits, ListenError, Listener,
-    LocalAddress, TlsAcceptorHandle, is_tls_terminated,
+    BindAddress, ConnectionCount, DetachedListener, Drained, ForwardedCertificatePolicy, Limits, ListenError,
+    Listener, LocalAddress, TlsAcceptorHandle, is_tls_terminated,
 };
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
@@ -95,14 +95,15 @@ pub(crate) struct OneCore {
 #[derive(Debug)]
 pub(crate) struct Cores {
     address: LocalAddress,
+    connections: ConnectionCount,
     threads: Vec<oneshot::Receiver<Drained>>,
 }
 
 impl Cores {
-    /// Starts a thread for each core, which serves until `shutdown`.
+    /// Starts a thread for each core, which serves until `shutdown`. Threads and log call it by its `name`.
     pub(crate) async fn start<W, F>(
         config: &ProxyConfig,
-        name: &str,
+        name: &'static str,
         shutdown: &CancellationToken,
         work: W,
     ) -> Result<Self, StartError>
@@ -114,19 +115,28 @@ impl Cores {
         let address = listeners
             .first()
             .map_or_else(|| LocalAddress::Unix("".into()), |listener| listener.local_address().clone());
+        let connections = listeners.first().map(DetachedListener::connections).unwrap_or_default();
         let mut threads = Vec::with_capacity(config.cores.get());
         for (number, listener) in listeners.into_iter().enumerate() {
             let (work, tls, limits, shutdown) =
                 (work.clone(), config.tls.clone(), config.limits.clone(), shutdown.clone());
-            let serve = move |listener| work(OneCore { number, listener, tls, limits, shutdown });
+            let serve = move |listener: Listener| {
+                let listener = listener.named(name);
+                work(OneCore { number, listener, tls, limits, shutdown })
+            };
             threads.push(spawn(format!("{name}-{number}"), listener, serve).map_err(StartError::Thread)?);
         }
-        Ok(Self { address, threads })
+        Ok(Self { address, connections, threads })
     }
 
     /// What it listens on.
     pub(crate) const fn local_address(&self) -> &LocalAddress {
         &self.address
+    }
+
+    /// How many connections all cores together serve.
+    pub(crate) fn connections(&self) -> ConnectionCount {
+        self.connections.clone()
     }
 
     /// Ends when, after the shutdown, the last request has: connections that outlasted [`Limits::drain_grace`] were cut.

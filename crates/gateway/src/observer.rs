@@ -43,6 +43,10 @@ pub struct RequestRecord<'a> {
 pub trait Observer: Send + Sync {
     /// A request was answered, or ended without an answer.
     fn request(&self, record: &RequestRecord<'_>);
+
+    /// An answer that had begun broke off, and its server is to blame: `cut` if it ended before its end, `stalled` if nothing of it came for
+    /// too long. Its request was told of before.
+    fn broken_answer(&self, route: &str, fault: &'static str);
 }
 
 /// Hears nothing.
@@ -51,4 +55,6 @@ pub struct Silent;
 
 impl Observer for Silent {
     fn request(&self, _: &RequestRecord<'_>) {}
+
+    fn broken_answer(&self, _: &str, _: &'static str) {}
 }

@@ -21,6 +21,13 @@ impl DecisionBody {
     pub(super) fn with_trailers(data: Bytes, trailers: HeaderMap) -> Self {
         Self { data: Full::new(data), trailers: Some(trailers) }
     }
+
+    /// Takes away what there is of it; how many bytes that were.
+    pub(super) fn clear(&mut self) -> u64 {
+        let length = self.data.size_hint().exact().unwrap_or_default();
+        *self = Self::default();
+        length
+    }
 }
 
 impl From<Full<Bytes>> for DecisionBody {

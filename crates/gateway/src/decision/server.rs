@@ -5,13 +5,13 @@ use std::sync::Arc;
 use http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use sluice_net::{ConnectionFacts, Drained, LocalAddress, PeerAddress, serve_each};
+use sluice_net::{ConnectionCount, ConnectionFacts, Drained, LocalAddress, PeerAddress, serve_each};
 use tokio_util::sync::CancellationToken;
 
 use super::decide::DecisionConfig;
 use super::judge::Judge;
 use super::malformed::Malformed;
-use super::service::{DecisionFuture, DecisionService};
+use super::service::{DecisionFuture, DecisionService, Extent};
 use crate::cores::{Cores, OneCore, PlainHttp};
 use crate::proxy::{ProxyConfig, StartError};
 
@@ -42,6 +42,11 @@ impl RunningDecisions {
         self.0.local_address()
     }
 
+    /// How many connections it serves.
+    pub fn connections(&self) -> ConnectionCount {
+        self.0.connections()
+    }
+
     /// Ends when, after the shutdown, the last question was answered.
     pub async fn drained(self) -> Drained {
         self.0.drained().await
@@ -57,7 +62,7 @@ async fn serve<J: Judge>(service: DecisionService<J>, plain_http: PlainHttp, cor
             if is_admitted {
                 service.answer(peer.ip(), request)
             } else {
-                DecisionFuture::ready(Malformed::PlainHttp.response())
+                DecisionFuture::ready(Malformed::PlainHttp.response()).limited_to(Extent::of(&request))
             }
         })
     };

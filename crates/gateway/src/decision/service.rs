@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::header::CONTENT_LENGTH;
 use http::request::Parts;
-use http::{Request, Response};
+use http::{Method, Request, Response, Version};
 use http_body::Body;
 use http_body_util::BodyExt;
 use sluice_net::listen::BoxError;
@@ -48,6 +49,15 @@ impl<J: Judge> DecisionService<J> {
 
     /// The answer to what the proxy at `peer` asks.
     pub fn answer<B>(&self, peer: IpAddr, request: Request<B>) -> DecisionFuture
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let extent = Extent::of(&request);
+        self.answer_whole(peer, request).limited_to(extent)
+    }
+
+    fn answer_whole<B>(&self, peer: IpAddr, request: Request<B>) -> DecisionFuture
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
@@ -126,7 +136,27 @@ where
 type Waiting = Pin<Box<dyn Future<Output = Response<DecisionBody>> + Send>>;
 
 /// An answer that is there in most cases, and waited for if an issuer has to be asked.
-pub struct DecisionFuture(State);
+pub struct DecisionFuture {
+    state: State,
+    extent: Extent,
+}
+
+/// How much of an answer is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it. Over HTTP/1.1 the HTTP library leaves a body out that is not wanted.
+    Whole,
+    /// Its head, which says how long its body would be (RFC 9110 §9.3.2): over HTTP/2 a body would be a breach of the protocol.
+    Head,
+}
+
+impl Extent {
+    /// Of the answer to `request`. Calls over gRPC are none of `HEAD`.
+    pub(super) fn of<B>(request: &Request<B>) -> Self {
+        let is_head = request.method() == Method::HEAD && request.version() >= Version::HTTP_2;
+        if is_head { Self::Head } else { Self::Whole }
+    }
+}
 
 #[expect(
     clippy::large_enum_variant,
@@ -139,11 +169,16 @@ enum State {
 
 impl DecisionFuture {
     pub(super) const fn ready(response: Response<DecisionBody>) -> Self {
-        Self(State::Ready(Some(response)))
+        Self { state: State::Ready(Some(response)), extent: Extent::Whole }
     }
 
     fn later(answer: impl Future<Output = Response<DecisionBody>> + Send + 'static) -> Self {
-        Self(State::Waiting(Box::pin(answer)))
+        Self { state: State::Waiting(Box::pin(answer)), extent: Extent::Whole }
+    }
+
+    /// So much of the same.
+    pub(super) fn limited_to(self, extent: Extent) -> Self {
+        Self { extent, ..self }
     }
 }
 
@@ -151,11 +186,19 @@ impl Future for DecisionFuture {
     type Output = Result<Response<DecisionBody>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut self.0 {
-            State::Ready(response) => {
-                response.take().map_or(Poll::Pending, |response| Poll::Ready(Ok(response)))
-            }
-            State::Waiting(answer) => answer.as_mut().poll(context).map(Ok),
-        }
+        let polled = match &mut self.state {
+            State::Ready(response) => response.take().map_or(Poll::Pending, Poll::Ready),
+            State::Waiting(answer) => answer.as_mut().poll(context),
+        };
+        let extent = self.extent;
+        polled.map(|response| Ok(if extent == Extent::Head { without_body(response) } else { response }))
     }
+}
+
+fn without_body(mut response: Response<DecisionBody>) -> Response<DecisionBody> {
+    let length = response.body_mut().clear();
+    if length > 0 {
+        response.headers_mut().insert(CONTENT_LENGTH, length.into());
+    }
+    response
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::stream::{pending, unfold};
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version};
 use http_body::Frame;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use parking_lot::Mutex;
@@ -158,6 +158,8 @@ impl Observer for ByToken {
         let line = format!("{} {}", record.route, record.path);
         self.recorded.lock().push((line, record.status.unwrap().as_u16(), record.verdict));
     }
+
+    fn broken_answer(&self, _: &str, _: &'static str) {}
 }
 
 /// A service, and the judge behind it.
@@ -491,6 +493,29 @@ async fn a_question_of_too_many_header_lines_is_refused_at_once() {
         assert_eq!(response.status(), StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "{path}");
         assert_eq!(header(&response, "content-type"), Some("application/problem+json"));
         assert!(judge.seen.lock().is_empty());
+    }
+}
+
+/// After the answer to such a question a body would be a breach of the protocol; over HTTP/1.1 the HTTP library leaves it out.
+#[tokio::test]
+async fn a_question_by_head_over_http_2_is_answered_without_a_body() {
+    for later in [false, true] {
+        let (service, _) = service(later);
+        for (path, status) in [("/oauth/token_validation", 401), ("/oauth/other", 404)] {
+            let answer = |version| {
+                let mut question = question(LOCAL, path, &[]);
+                *question.method_mut() = Method::HEAD;
+                *question.version_mut() = version;
+                service.clone().call(question)
+            };
+            let whole =
+                answer(Version::HTTP_11).await.unwrap().into_body().collect().await.unwrap().to_bytes();
+            assert!(!whole.is_empty(), "{path}");
+            let head = answer(Version::HTTP_2).await.unwrap();
+            let length = whole.len().to_string();
+            assert_eq!((head.status().as_u16(), header(&head, "content-length")), (status, Some(&*length)));
+            assert!(head.into_body().collect().await.unwrap().to_bytes().is_empty(), "{path}");
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use http_body_util::Full;
 
 use super::GatewayParts;
 use crate::authn::Asked;
-use crate::route::Resource;
+use crate::route::{Resource, RouteTable};
 
 /// What the paths of metadata begin with.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -26,12 +26,23 @@ pub(super) fn find(parts: &GatewayParts, asked: &Asked<'_>) -> Option<Response<F
         return None;
     }
     let table = parts.routes.load();
-    let resources = table.routes().iter().filter_map(|route| route.policy.resource.as_ref());
-    let asked_for = |resource: &&Resource| {
-        resource.metadata_path == asked.path && is_host(authority(&resource.metadata_url), asked.host)
-    };
-    let resource = resources.into_iter().find(asked_for)?;
+    let is_it = |resource: &&Resource| resource.metadata_path == asked.path;
+    let is_nearly_it =
+        |resource: &&Resource| without_slash(&resource.metadata_path) == without_slash(asked.path);
+    // Some clients leave a slash at the end out. Of two identifiers that differ in it each has its own document.
+    let found = resources(&table, asked.host).find(is_it);
+    let resource = found.or_else(|| resources(&table, asked.host).find(is_nearly_it))?;
     Some(document(asked.method, Bytes::copy_from_slice(resource.metadata.as_bytes())))
+}
+
+/// The protected resources of `host`.
+fn resources<'a>(table: &'a RouteTable, host: &'a str) -> impl Iterator<Item = &'a Resource> {
+    let resources = table.routes().iter().filter_map(|route| route.policy.resource.as_ref());
+    resources.filter(move |resource| is_host(authority(&resource.metadata_url), host))
+}
+
+fn without_slash(path: &str) -> &str {
+    path.strip_suffix('/').unwrap_or(path)
 }
 
 /// Open to all, pages of other origins too, whatever headers they ask with.

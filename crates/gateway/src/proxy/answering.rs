@@ -9,7 +9,7 @@ use http_body_util::Full;
 use hyper::upgrade::OnUpgrade;
 use tokio_util::task::TaskTracker;
 
-use super::body::{AnswerBody, Carrier, Patience, ProxyBody, Watch};
+use super::body::{AnswerBody, Carrier, Pace, Patience, ProxyBody, Watch};
 use super::fault::Fault;
 use super::headers::{announce_upgrade, strip_answer};
 use super::tunnel::Tunnel;
@@ -30,6 +30,7 @@ pub(super) async fn take(
     head.version = Version::HTTP_11;
     let is_understood = strip_answer(&mut head.headers, head.status == StatusCode::UPGRADE_REQUIRED);
     if incoming.is_end_stream() {
+        ticket.note_whole_answer();
         let (mut carrier, request) = (Some(carrier), course.progress.as_deref());
         poll_fn(|context| Poll::Ready(carrier.take().map(|carrier| carrier.end(&ticket, request, context))))
             .await;
@@ -47,6 +48,8 @@ pub(super) async fn take(
         deadline: course.deadline,
         waiting: None,
         failed: None,
+        witness: None,
+        pace: Pace::default(),
     };
     let body = match watch {
         Some((watch, patience)) => ProxyBody::Watched(watch.watched(body, patience)),

@@ -8,8 +8,8 @@ use sluice_net::ForwardedCertificatePolicy;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::task::TaskTracker;
 
-use super::body::Watch;
-use super::fault::Fault;
+use super::body::{Hearing, Watch};
+use super::fault::{AnswerFault, Fault};
 use super::traffic::Traffic;
 use super::upstream::{CoreUpstreams, Registry, Upstream, by_weight};
 use crate::cores::PlainHttp;
@@ -27,6 +27,8 @@ pub(super) struct Core<T> {
     pub(super) plain_http: PlainHttp,
     /// Answers that clients may let wait.
     pub(super) watch: Watch,
+    /// Who hears of answers that broke off.
+    pub(super) hearing: Hearing,
     /// Connections that became something else.
     pub(super) tunnels: TaskTracker,
     upstreams: CoreUpstreams,
@@ -44,10 +46,14 @@ impl<T: Traffic> Core<T> {
         let upstreams = CoreUpstreams::new(number, registry);
         let (watch, tunnels) = (Watch::default(), TaskTracker::new());
         let certificates = Arc::new(certificates);
-        Self { traffic, certificates, plain_http, watch, tunnels, upstreams, turn: AtomicU64::new(0) }
+        let (hearing, turn) = (hearing(traffic.clone()), AtomicU64::new(0));
+        Self { traffic, certificates, plain_http, watch, hearing, tunnels, upstreams, turn }
     }
 
     /// The upstream for a request under `route`.
+    ///
+    /// # Errors
+    /// [`Fault::NotForwarded`]: the route has none. One that left the file meanwhile is still there for it.
     pub(super) fn upstream(&self, route: &Route) -> Result<Arc<Upstream>, Fault> {
         self.follow();
         let chosen = match route.upstreams.as_slice() {
@@ -58,7 +64,7 @@ impl<T: Traffic> Core<T> {
                 by_weight(turn, weights).and_then(|place| several.get(place))
             }
         };
-        chosen.map(|chosen| self.upstreams.find(&chosen.config)).ok_or(Fault::NoUpstream)
+        chosen.map(|chosen| self.upstreams.find(&chosen.config)).ok_or(Fault::NotForwarded)
     }
 
     fn follow(&self) {
@@ -77,4 +83,9 @@ impl<T: Traffic> Core<T> {
             self.watch.sweep(now);
         }
     }
+}
+
+/// Tells the observer of `traffic`.
+fn hearing<T: Traffic>(traffic: Arc<T>) -> Hearing {
+    Arc::new(move |route: &str, fault: AnswerFault| traffic.observer().broken_answer(route, fault.label()))
 }

@@ -17,6 +17,9 @@ pub enum Fault {
     /// No route to a server: the upstream is not known.
     #[error("there is no such upstream")]
     NoUpstream,
+    /// The route has no upstream: only other proxies ask about it.
+    #[error("nothing is forwarded under this route")]
+    NotForwarded,
     /// The connection ended before the answer.
     #[error("the upstream ended the connection")]
     Reset,
@@ -51,6 +54,7 @@ impl Fault {
             Self::ConnectTimeout => "connect_timeout",
             Self::Overloaded => "overloaded",
             Self::NoUpstream => "no_upstream",
+            Self::NotForwarded => "not_forwarded",
             Self::Reset => "reset",
             Self::Unprocessed => "unprocessed",
             Self::BadAnswer => "bad_answer",
@@ -67,6 +71,7 @@ impl Fault {
             Self::Connect | Self::Reset | Self::Unprocessed | Self::BadAnswer => StatusCode::BAD_GATEWAY,
             Self::ConnectTimeout | Self::Timeout | Self::OutOfTime => StatusCode::GATEWAY_TIMEOUT,
             Self::Overloaded | Self::NoUpstream => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NotForwarded => StatusCode::NOT_FOUND,
             Self::SlowClient => StatusCode::REQUEST_TIMEOUT,
             Self::ClientBody => StatusCode::BAD_REQUEST,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -79,11 +84,31 @@ impl Fault {
             Self::Connect | Self::ConnectTimeout | Self::Reset | Self::BadAnswer | Self::Timeout => true,
             Self::Overloaded
             | Self::NoUpstream
+            | Self::NotForwarded
             | Self::Unprocessed
             | Self::OutOfTime
             | Self::SlowClient
             | Self::ClientBody
             | Self::TooLarge => false,
+        }
+    }
+}
+
+/// What a server does to an answer whose head the client has already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AnswerFault {
+    /// It ended before its end.
+    Cut,
+    /// Nothing of it came for too long.
+    Stalled,
+}
+
+impl AnswerFault {
+    /// The label of it in metrics.
+    pub(super) const fn label(self) -> &'static str {
+        match self {
+            Self::Cut => "cut",
+            Self::Stalled => "stalled",
         }
     }
 }

@@ -4,8 +4,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::header::CONTENT_LENGTH;
 use http::request::Parts;
-use http::{HeaderValue, Request, Response, StatusCode, Version};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use http_body::Body;
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -14,7 +15,7 @@ use tokio::time::Instant;
 
 use super::account::Account;
 use super::answering;
-use super::body::{Patience, ProxyBody};
+use super::body::{Patience, ProxyBody, Witness};
 use super::core::Core;
 use super::fault::Fault;
 use super::headers::{
@@ -56,11 +57,13 @@ pub(super) async fn answer<T: Traffic>(
     request: Request<Incoming>,
 ) -> Result<Response<ProxyBody>, Infallible> {
     let (mut parts, body) = request.into_parts();
+    // Over HTTP/1.1 the HTTP library leaves the body out.
+    let wants_head = parts.method == Method::HEAD && parts.version >= Version::HTTP_2;
     let account = Account::open(core.traffic.observer(), &parts, visitor.peer);
     let mut passage = Passage { core: &core, visitor: &visitor, account };
     let answered = passage.forward(&mut parts, body).await;
     let account = &mut passage.account;
-    let response = answered.unwrap_or_else(|why| match why {
+    let mut response = answered.unwrap_or_else(|why| match why {
         NoAnswer::Own(response) => (*response).map(ProxyBody::Own),
         NoAnswer::Malformed(why) => {
             account.reason = why.reason();
@@ -76,7 +79,23 @@ pub(super) async fn answer<T: Traffic>(
         }
     });
     account.close(response.status());
+    if let Some(route) = account.admitted.take().and_then(|admitted| admitted.route) {
+        response.body_mut().attest(Witness { route, hearing: core.hearing.clone() });
+    }
+    if wants_head {
+        leave_out_own_body(&mut response);
+    }
     Ok(response)
+}
+
+/// Leaves the head of an answer of the gateway's own, which says how long its body would be (RFC 9110 §9.3.2).
+fn leave_out_own_body(response: &mut Response<ProxyBody>) {
+    let ProxyBody::Own(body) = response.body() else { return };
+    let length = body.size_hint().exact().unwrap_or_default();
+    if length > 0 {
+        *response.body_mut() = ProxyBody::default();
+        response.headers_mut().insert(CONTENT_LENGTH, length.into());
+    }
 }
 
 /// A request on its way.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::service::service_fn;
-use sluice_net::{Drained, LocalAddress, PeerAddress, Unreadable, serve_each};
+use sluice_net::{ConnectionCount, Drained, LocalAddress, PeerAddress, Unreadable, serve_each};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -42,6 +42,11 @@ impl RunningProxy {
     /// What it listens on.
     pub const fn local_address(&self) -> &LocalAddress {
         self.0.local_address()
+    }
+
+    /// How many connections it serves.
+    pub fn connections(&self) -> ConnectionCount {
+        self.0.connections()
     }
 
     /// Ends when, after the shutdown, the last request has: connections that outlasted the grace period were cut.

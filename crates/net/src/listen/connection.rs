@@ -33,6 +33,10 @@ const LEAST_HEADER_BYTES: u32 = 8 * 1024;
 /// How much of a body is taken over HTTP/2 before it is wanted. A connection takes as much for all of its streams together:
 /// one that nobody reads does not hold up the others.
 const STREAM_WINDOW: u32 = 64 * 1024;
+/// It takes no less than this. Half of what it takes is also what h2 grants it for what waits in frames of less than 256 bytes: each
+/// costs what it has less than these until it is read, and h2 ends a connection that costs more, with all of its streams. 128 streams
+/// that are full of frames of 55 bytes cost 29 MiB. Anybody may make it cost as much.
+const LEAST_WINDOW: u32 = 64 << 20;
 /// The most that HTTP/2 knows (RFC 9113 §6.9.1).
 const MOST_WINDOW: u32 = (1 << 31) - 1;
 /// The first byte of a TLS connection: a handshake record (RFC 8446 §5.1). No HTTP request begins with it.
@@ -212,7 +216,7 @@ fn http_builder(limits: &Limits) -> HttpBuilder {
         // Head and body are copied together and sent: that costs less than a system call with two parts.
         .writev(false)
         .max_buf_size(usize::try_from(header_bytes).unwrap_or(usize::MAX));
-    let all_streams = STREAM_WINDOW.saturating_mul(limits.max_concurrent_streams).min(MOST_WINDOW);
+    let all_streams = STREAM_WINDOW.saturating_mul(limits.max_concurrent_streams);
     builder
         .http2()
         .timer(TokioTimer::new())
@@ -221,6 +225,6 @@ fn http_builder(limits: &Limits) -> HttpBuilder {
         .max_header_list_size(header_bytes)
         .max_concurrent_streams(limits.max_concurrent_streams)
         .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(all_streams);
+        .initial_connection_window_size(all_streams.clamp(LEAST_WINDOW, MOST_WINDOW));
     builder
 }

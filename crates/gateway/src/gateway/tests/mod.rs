@@ -288,6 +288,34 @@ async fn the_metadata_of_a_resource_is_served_on_its_host_and_pointed_to() {
 }
 
 #[tokio::test]
+async fn the_metadata_of_a_resource_is_found_with_and_without_a_slash_at_the_end() {
+    let well_known = |path: &str| format!("/.well-known/oauth-protected-resource{path}");
+    let policy = |path: &str| {
+        let identifier = format!("https://api.example.com{path}");
+        let metadata_path = well_known(path);
+        let metadata_url = format!("https://api.example.com{metadata_path}");
+        let resource = Resource { metadata: identifier.clone(), identifier, metadata_url, metadata_path };
+        RoutePolicy { resource: Some(resource), ..RoutePolicy::default() }
+    };
+    let routes =
+        [("/a", policy("/mcp/")), ("/b", policy("/one")), ("/c", policy("/two/")), ("/d", policy("/two"))];
+    let gateway = GivenGateway::with(&routes);
+    for (path, found) in [
+        ("/mcp/", Some("/mcp/")),
+        ("/mcp", Some("/mcp/")),
+        ("/one", Some("/one")),
+        ("/one/", Some("/one")),
+        ("/two", Some("/two")),
+        ("/two/", Some("/two/")),
+        ("/mcp//", None),
+        ("/mc", None),
+    ] {
+        let document = gateway.document(&Ask::to(&well_known(path))).await;
+        assert_eq!(document, found.map(|found| (200, format!("https://api.example.com{found}"))), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn the_keys_of_phantom_tokens_are_served_where_configured() {
     let gateway = GivenGateway::with(&[("/orders", RoutePolicy::default())]);
     let (status, body) = gateway.document(&Ask::to(given::JWKS_PATH)).await.unwrap();

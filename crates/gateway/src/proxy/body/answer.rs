@@ -1,5 +1,6 @@
 //! The body of an answer on its way to the client.
 
+use std::error::Error;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,9 +14,13 @@ use hyper::body::Incoming;
 use tokio::time::Instant;
 
 use super::watched::WatchedBody;
-use super::{BodyError, Mark, Progress, Remainder};
+use super::{BodyError, Mark, Progress, Remainder, Witness};
 use crate::proxy::alarm::Alarm;
-use crate::proxy::upstream::{Link, Ticket};
+use crate::proxy::fault::{AnswerFault, Fault};
+use crate::proxy::upstream::{End, Link, Ticket};
+
+/// A client that takes nothing for longer has a part in what its server does next.
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// The body of an answer.
 pub enum ProxyBody {
@@ -46,6 +51,33 @@ pub struct AnswerBody {
     pub(in crate::proxy) waiting: Option<(Mark, Instant)>,
     /// What is to be said at the next poll.
     pub(in crate::proxy) failed: Option<BodyError>,
+    /// Who hears of it if its server breaks it off.
+    pub(in crate::proxy) witness: Option<Witness>,
+    /// How fast its client takes it.
+    pub(in crate::proxy) pace: Pace,
+}
+
+/// How fast the client of an answer takes it. A server may end an answer that nobody takes, as it is to be expected of it.
+#[derive(Debug, Default)]
+pub(in crate::proxy) struct Pace {
+    /// When the last part was handed over.
+    handed_at: Option<Instant>,
+    /// Whether the next one was ever waited for so long that the server may have lost its patience.
+    has_paused: bool,
+}
+
+impl Pace {
+    /// The client wants more.
+    fn wants(&mut self) {
+        if let Some(at) = self.handed_at.take() {
+            self.has_paused |= at.elapsed() > PAUSE;
+        }
+    }
+
+    /// The client has a part.
+    fn has(&mut self) {
+        self.handed_at = Some(Instant::now());
+    }
 }
 
 /// Where an answer comes from.
@@ -56,6 +88,8 @@ pub(in crate::proxy) enum Carrier {
     Http2 {
         /// For waits on it.
         alarm: Alarm,
+        /// What the connection comes to.
+        end: End,
         /// Counted as long as it is read.
         _slot: StreamSlot,
         /// Of the request, which goes on as long as it is read.
@@ -106,6 +140,7 @@ impl AnswerBody {
         let (Some(carrier), Some(incoming)) = (&mut self.carrier, &mut self.incoming) else {
             return Poll::Ready(self.failed.take().map(Err));
         };
+        self.pace.wants();
         let frame = match carrier {
             Carrier::Http1(link) => link.poll_body(incoming, context),
             Carrier::Http2 { .. } => Pin::new(&mut *incoming).poll_frame(context),
@@ -117,10 +152,19 @@ impl AnswerBody {
                     self.finish(context);
                 } else if self.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                     return self.fail(context, BodyError::TooSlow);
+                } else {
+                    self.pace.has();
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
-            Poll::Ready(Some(Err(error))) => self.fail(context, BodyError::Cut(error)),
+            Poll::Ready(Some(Err(error))) => {
+                let is_client = self.progress.as_ref().is_some_and(|progress| progress.fault().is_some());
+                let error = BodyError::Cut(error);
+                if !is_client {
+                    self.blame(AnswerFault::Cut, &error);
+                }
+                self.fail(context, error)
+            }
             Poll::Ready(None) => {
                 self.finish(context);
                 Poll::Ready(None)
@@ -146,7 +190,46 @@ impl AnswerBody {
         if alarm.poll_until(context, until).is_pending() {
             return Poll::Pending;
         }
+        if since + self.idle <= until && self.is_up_to_server() {
+            self.blame(AnswerFault::Stalled, &BodyError::TooSlow);
+        }
         self.fail(context, BodyError::TooSlow)
+    }
+
+    /// Whether the server is waited for, and not the client whose body it may want first.
+    fn is_up_to_server(&self) -> bool {
+        let is_waited_for =
+            |progress: &Arc<Progress>| progress.fault().is_none() && progress.standstill() == Fault::Timeout;
+        self.progress.as_ref().is_none_or(is_waited_for)
+    }
+
+    /// Whether it speaks against its server. Over HTTP/2 a connection does once, however many answers end with it, and a stream that the
+    /// server calls off does not: its client may have bounded its time. Nor does silence where nobody said that there is more, as in a
+    /// stream of events.
+    fn speaks_against(&self, error: &BodyError) -> bool {
+        if self.pace.has_paused {
+            return false;
+        }
+        match (&self.carrier, error) {
+            (Some(Carrier::Http2 { end, .. }), BodyError::Cut(error)) => match reset_reason(error) {
+                Some(reason) => !matches!(reason, h2::Reason::CANCEL | h2::Reason::NO_ERROR),
+                None => end.is_first(),
+            },
+            (_, BodyError::TooSlow) => self.size_hint().exact().is_some(),
+            _ => true,
+        }
+    }
+
+    /// Tells that its server breaks it off.
+    fn blame(&self, fault: AnswerFault, error: &BodyError) {
+        let Some(ticket) = &self.ticket else { return };
+        if self.speaks_against(error) {
+            ticket.note_broken_answer();
+        }
+        ticket.report_broken_answer(fault, error);
+        if let Some(witness) = &self.witness {
+            witness.tell(fault);
+        }
     }
 
     /// How far the request's body is.
@@ -188,9 +271,27 @@ impl AnswerBody {
     /// Gives the connection back.
     fn finish(&mut self, context: &mut Context<'_>) {
         if let (Some(carrier), Some(ticket)) = (self.carrier.take(), self.ticket.take()) {
+            ticket.note_whole_answer();
             carrier.end(&ticket, self.progress.as_deref(), context);
         }
         self.incoming = None;
+    }
+}
+
+/// With which word a server over HTTP/2 ended this answer alone.
+fn reset_reason(error: &hyper::Error) -> Option<h2::Reason> {
+    let said = error.source().and_then(|source| source.downcast_ref::<h2::Error>());
+    said.filter(|said| said.is_reset()).and_then(h2::Error::reason)
+}
+
+impl ProxyBody {
+    /// Has `witness` hear of it if its server breaks it off.
+    pub(in crate::proxy) fn attest(&mut self, witness: Witness) {
+        match self {
+            Self::Own(_) => {}
+            Self::Upstream(body) => body.witness = Some(witness),
+            Self::Watched(body) => body.attest(witness),
+        }
     }
 }
 

@@ -3,18 +3,20 @@
 //! [`request`]: from the client to the upstream, counted, and held back where the client waits for `100 Continue`. [`upload`]: the same
 //! over HTTP/2, ended with its answer.
 //! [`answer`]: from the upstream to the client; carries the connection that it comes from. [`watched`]: the same, given up
-//! when its client takes nothing for too long.
+//! when its client takes nothing for too long. [`witness`]: who hears that one broke off.
 
 mod answer;
 mod request;
 mod upload;
 mod watched;
+mod witness;
 
 pub use answer::ProxyBody;
-pub(super) use answer::{AnswerBody, Carrier, StreamSlot};
+pub(super) use answer::{AnswerBody, Carrier, Pace, StreamSlot};
 pub(super) use request::{BodyTerms, Mark, Progress, RequestBody, TrailerFilter};
 pub(super) use upload::{Remainder, Uploads};
 pub(super) use watched::{Patience, Watch};
+pub(super) use witness::{Hearing, Witness};
 
 /// Why a body ends before its end: the other side must see that it was cut.
 #[derive(Debug, thiserror::Error)]

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::answer::Polled;
-use super::{AnswerBody, BodyError, Mark};
+use super::{AnswerBody, BodyError, Mark, Witness};
 
 /// With fewer answers it is not worth to look for those that have ended.
 const LEAST: usize = 1024;
@@ -157,6 +157,15 @@ impl Watched {
 
     fn piece(&mut self) -> Frame<Bytes> {
         Frame::data(self.rest.split_to(self.rest.len().min(PIECE)))
+    }
+}
+
+impl WatchedBody {
+    /// Has `witness` hear of it if its server breaks it off.
+    pub(super) fn attest(&self, witness: Witness) {
+        if let Some(body) = &mut self.0.lock().body {
+            body.witness = Some(witness);
+        }
     }
 }
 

@@ -38,6 +38,7 @@ pub(in crate::proxy) struct Origin {
 pub(in crate::proxy) fn tell_origin(headers: &mut HeaderMap, visitor: &Visitor, origin: &Origin) {
     let proto = HeaderValue::from_static(if origin.https { "https" } else { "http" });
     if origin.trusted {
+        drop_lookalikes(headers);
         if !origin.forwards_host {
             drop_hosts(headers);
         }
@@ -58,20 +59,26 @@ fn drop_claims(headers: &mut HeaderMap) {
     let is_replaced = |name: &HeaderName| {
         *name == X_FORWARDED_FOR || *name == X_FORWARDED_HOST || *name == X_FORWARDED_PROTO
     };
-    let is_claim = |name: &&HeaderName| is_about_origin(name.as_str()) && !is_replaced(name);
-    let doomed: SmallVec<[HeaderName; 2]> = headers.keys().filter(is_claim).cloned().collect();
-    for name in doomed {
+    remove(headers, |name| is_about_origin(name.as_str()) && !is_replaced(name));
+}
+
+/// Drops what an upstream may take for a word of a proxy though it is spelled otherwise: proxies write dashes, so it is their client's.
+fn drop_lookalikes(headers: &mut HeaderMap) {
+    let is_other_sign = |byte: u8| !byte.is_ascii_alphanumeric() && byte != b'-';
+    remove(headers, |name| is_about_origin(name.as_str()) && name.as_str().bytes().any(is_other_sign));
+}
+
+/// Removes the headers whose names are `doomed`.
+fn remove(headers: &mut HeaderMap, doomed: impl Fn(&HeaderName) -> bool) {
+    let found: SmallVec<[HeaderName; 2]> = headers.keys().filter(|&name| doomed(name)).cloned().collect();
+    for name in found {
         headers.remove(name);
     }
 }
 
 /// Drops what is said of the host that was asked for, in every spelling that an upstream may take for it.
 fn drop_hosts(headers: &mut HeaderMap) {
-    let is_host = |name: &&HeaderName| is_same(X_FORWARDED_HOST.as_str(), name.as_str());
-    let doomed: SmallVec<[HeaderName; 2]> = headers.keys().filter(is_host).cloned().collect();
-    for name in doomed {
-        headers.remove(name);
-    }
+    remove(headers, |name| is_same(X_FORWARDED_HOST.as_str(), name.as_str()));
     if !headers.contains_key(FORWARDED) {
         return;
     }
@@ -242,6 +249,31 @@ mod tests {
                 "x-forwarded-proto: http",
             ]
         );
+    }
+
+    #[test]
+    fn what_only_looks_like_the_word_of_a_trusted_proxy_is_its_clients() {
+        let said = [
+            ("x-forwarded-for", "203.0.113.9"),
+            ("x-forwarded-prefix", "/shop"),
+            ("x-real-ip", "203.0.113.9"),
+            ("client-cert", ":AA==:"),
+        ];
+        let lies = [
+            ("x_forwarded_for", "127.0.0.1"),
+            ("x-forwarded_for", "127.0.0.1"),
+            ("x.forwarded.proto", "https"),
+            ("x_forwarded_host", "admin"),
+            ("x_real_ip", "127.0.0.1"),
+            ("client_cert", ":AAAA:"),
+            ("client-cert_chain", ":AAAA:"),
+        ];
+        let both = [&said[..], &lies[..]].concat();
+        for forwards_host in [false, true] {
+            let honest = told_by("10.2.2.2:9", &said, forwards_host);
+            assert!(honest.contains(&"x-real-ip: 203.0.113.9".to_owned()), "{honest:?}");
+            assert_eq!(told_by("10.2.2.2:9", &both, forwards_host), honest);
+        }
     }
 
     #[test]

@@ -151,15 +151,15 @@ impl Upstream {
             };
             let end = stream.end();
             let remainder = || course.progress.clone().map(Remainder::of);
-            let answered = stream.exchange(request, waiting()).await;
-            return answered
-                .map(|(response, slot, alarm)| {
-                    (response, Carrier::Http2 { alarm, _slot: slot, _remainder: remainder() })
-                })
-                .map_err(|failure| {
+            return match stream.exchange(request, waiting()).await {
+                Ok((response, slot, alarm)) => {
+                    Ok((response, Carrier::Http2 { alarm, end, _slot: slot, _remainder: remainder() }))
+                }
+                Err(failure) => {
                     let is_first = failure.fault.blames_server() && end.is_first();
-                    Failed { is_first, ..Failed::of(failure, true) }
-                });
+                    Err(Failed { is_first, ..Failed::of(failure, true) })
+                }
+            };
         }
         loop {
             let idle = if on == On::Any { self.take_idle(ticket.server) } else { None };

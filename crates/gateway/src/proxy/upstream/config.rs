@@ -122,7 +122,8 @@ impl Default for Breaker {
     }
 }
 
-/// A server is left alone after failures in a row: connections refused or reset, time-outs, 502 to 504.
+/// A server is left alone after failures in a row: connections refused or reset, time-outs, 502 to 504; or after answers in a row that it
+/// broke off, be it that the connection ended or that nothing came for [`Timeouts::idle`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassiveHealth {
     /// So many in a row. Default: 5.

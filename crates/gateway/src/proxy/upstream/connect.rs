@@ -5,7 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -20,6 +22,15 @@ use super::dial::dial;
 use super::health::Server;
 use super::shared::SharedUpstream;
 use crate::proxy::fault::Fault;
+
+/// How long a server may be silent before the kernel asks whether its machine is there.
+const PROBE_AFTER: Duration = Duration::from_secs(20);
+/// How long after that it asks again, and how often in all.
+const PROBE_EVERY: Duration = Duration::from_secs(5);
+const PROBES: u32 = 3;
+/// How long a server may leave sent bytes unacknowledged.
+#[cfg(target_os = "linux")]
+const UNACKNOWLEDGED_FOR: Duration = Duration::from_secs(30);
 
 /// A connection, encrypted or not.
 #[derive(Debug)]
@@ -77,6 +88,9 @@ pub(super) async fn connect_uncounted(upstream: &SharedUpstream, server: &Server
 async fn reach(upstream: &SharedUpstream, server: &Server) -> io::Result<Wire> {
     let tcp = dial(&server.config.host, server.config.port, upstream.config.timeouts.connect).await?;
     tcp.set_nodelay(true)?;
+    probe(&tcp);
+    #[cfg(target_os = "linux")]
+    bound_silence(&tcp, upstream);
     if !server.config.tls {
         return Ok(Wire::Plain(tcp));
     }
@@ -88,6 +102,24 @@ async fn reach(upstream: &SharedUpstream, server: &Server) -> io::Result<Wire> {
         return Err(io::Error::other("the server does not speak HTTP/2"));
     }
     Ok(Wire::Tls(Box::new(stream)))
+}
+
+/// Has the kernel ask whether the other machine is there. A connection that refuses it is used all the same, here and below.
+fn probe(tcp: &TcpStream) {
+    let probes = TcpKeepalive::new().with_time(PROBE_AFTER).with_interval(PROBE_EVERY).with_retries(PROBES);
+    let _ = SockRef::from(tcp).set_tcp_keepalive(&probes);
+}
+
+/// Has the kernel give up a server that acknowledges nothing: probes are not sent while it is to acknowledge something.
+#[cfg(target_os = "linux")]
+fn bound_silence(tcp: &TcpStream, upstream: &SharedUpstream) {
+    let longest = match upstream.config.protocol {
+        // The kernel counts a server that is there and does not read, too. Here that is an upload that stands still, and the gateway
+        // itself says for how long it may.
+        UpstreamProtocol::Http1 => upstream.config.timeouts.idle.saturating_add(UNACKNOWLEDGED_FOR),
+        UpstreamProtocol::Http2 => UNACKNOWLEDGED_FOR,
+    };
+    let _ = SockRef::from(tcp).set_tcp_user_timeout(Some(longest));
 }
 
 async fn encrypt(
@@ -222,26 +254,57 @@ mod tests {
         port
     }
 
-    /// An upstream at `port` that must show what is in `ca_file`.
-    fn trusting(ca_file: &Path, port: u16) -> SharedUpstream {
-        let files = ClientTls { ca_file: Some(ca_file.to_owned()), ..ClientTls::default() };
-        let server = ServerConfig { host: "127.0.0.1".into(), port, tls: true, weight: NonZeroU32::MIN };
-        let config = UpstreamConfig {
+    /// An upstream at `port`.
+    fn plain(port: u16) -> UpstreamConfig {
+        UpstreamConfig {
             name: "shop".into(),
-            servers: vec![server],
+            servers: vec![ServerConfig {
+                host: "127.0.0.1".into(),
+                port,
+                tls: false,
+                weight: NonZeroU32::MIN,
+            }],
             protocol: UpstreamProtocol::Http1,
-            tls: UpstreamTls {
-                server_name: Some("localhost".into()),
-                client: Some(TlsClient::read(&files).unwrap()),
-            },
+            tls: UpstreamTls::default(),
             timeouts: Timeouts::default(),
             retries: 0,
             idle_connections: NonZeroUsize::MIN,
             breaker: Breaker::default(),
             passive_health: None,
             active_health: None,
-        };
+        }
+    }
+
+    /// The same over TLS: it must show what is in `ca_file`.
+    fn trusting(ca_file: &Path, port: u16) -> SharedUpstream {
+        let files = ClientTls { ca_file: Some(ca_file.to_owned()), ..ClientTls::default() };
+        let mut config = plain(port);
+        config.servers[0].tls = true;
+        let client = Some(TlsClient::read(&files).unwrap());
+        config.tls = UpstreamTls { server_name: Some("localhost".into()), client };
         SharedUpstream::new(Arc::new(config), 1, None)
+    }
+
+    /// With PINGs alone it would take minutes over HTTP/2.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn the_kernel_finds_out_that_the_machine_of_a_server_is_gone() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        for (protocol, longest) in [(UpstreamProtocol::Http2, 30), (UpstreamProtocol::Http1, 90)] {
+            let upstream = Arc::new(UpstreamConfig { protocol, ..plain(port) });
+            let upstream = SharedUpstream::new(upstream, 1, None);
+            let Ok(Wire::Plain(tcp)) = connect(&upstream, &upstream.servers[0]).await else {
+                panic!("no connection");
+            };
+            let socket = SockRef::from(&tcp);
+            assert!(socket.keepalive().unwrap());
+            let every = (socket.tcp_keepalive_time().unwrap(), socket.tcp_keepalive_interval().unwrap());
+            assert_eq!(every, (Duration::from_secs(20), Duration::from_secs(5)));
+            assert_eq!(socket.tcp_keepalive_retries().unwrap(), 3);
+            let longest = Some(Duration::from_secs(longest));
+            assert_eq!(socket.tcp_user_timeout().unwrap(), longest, "{protocol:?}");
+        }
     }
 
     #[tokio::test]

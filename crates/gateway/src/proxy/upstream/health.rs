@@ -10,7 +10,7 @@ use tracing::{info, warn};
 
 use super::config::{PassiveHealth, ServerConfig, UpstreamConfig};
 
-/// How often it is said again that a server cannot be reached.
+/// How often it is said again that a server cannot be reached, or that its answers break off.
 const TOLD_EVERY: Duration = Duration::from_mins(1);
 /// The longest time a server is left alone, as a multiple of the configured time.
 const MOST_DOUBLINGS: u32 = 4;
@@ -28,6 +28,8 @@ pub(in crate::proxy) struct Server {
     pub(super) connecting: AtomicUsize,
     /// Failures of requests in a row.
     failures: AtomicU32,
+    /// Answers in a row that broke off. That their heads were good says nothing of them.
+    breaches: AtomicU32,
     /// How often in a row it was left alone.
     ejections: AtomicU32,
     /// Until when it is left alone: milliseconds after `epoch`; 0: it is not.
@@ -36,6 +38,8 @@ pub(in crate::proxy) struct Server {
     ill: AtomicBool,
     /// When it was last said that it cannot be reached: milliseconds after `epoch`, and one more; 0: never.
     told_at: AtomicU64,
+    /// The same of answers that broke off.
+    breach_told_at: AtomicU64,
     /// Whether that was the last that was said of it.
     is_out: AtomicBool,
     epoch: Instant,
@@ -53,10 +57,12 @@ impl Server {
             config,
             connecting: AtomicUsize::new(0),
             failures: AtomicU32::new(0),
+            breaches: AtomicU32::new(0),
             ejections: AtomicU32::new(0),
             ejected_until: AtomicU64::new(0),
             ill: AtomicBool::new(false),
             told_at: AtomicU64::new(0),
+            breach_told_at: AtomicU64::new(0),
             is_out: AtomicBool::new(false),
             epoch: Instant::now(),
         }
@@ -68,10 +74,12 @@ impl Server {
         let number = |of: &AtomicU32| AtomicU32::new(of.load(Ordering::Relaxed));
         let moment = |of: &AtomicU64| AtomicU64::new(of.load(Ordering::Relaxed));
         let fact = |of: &AtomicBool| AtomicBool::new(of.load(Ordering::Relaxed));
-        let (told_at, is_out) = (moment(&former.told_at), fact(&former.is_out));
-        let mut server = Self { told_at, is_out, epoch: former.epoch, ..self };
+        let (told_at, breach_told_at) = (moment(&former.told_at), moment(&former.breach_told_at));
+        let (is_out, epoch) = (fact(&former.is_out), former.epoch);
+        let mut server = Self { told_at, breach_told_at, is_out, epoch, ..self };
         if upstream.passive_health.is_some() {
             server.failures = number(&former.failures);
+            server.breaches = number(&former.breaches);
             server.ejections = number(&former.ejections);
             server.ejected_until = moment(&former.ejected_until);
         }
@@ -98,8 +106,21 @@ impl Server {
 
     /// A request got an answer that says nothing against the server.
     pub(super) fn succeeded(&self) {
-        if self.failures.load(Ordering::Relaxed) != 0 {
-            self.failures.store(0, Ordering::Relaxed);
+        self.forgive(&self.failures, &self.breaches);
+    }
+
+    /// An answer was there to its end.
+    pub(super) fn completed(&self) {
+        self.forgive(&self.breaches, &self.failures);
+    }
+
+    /// Forgets `those`. With none of the others either it is no longer left alone.
+    fn forgive(&self, those: &AtomicU32, others: &AtomicU32) {
+        if those.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        those.store(0, Ordering::Relaxed);
+        if others.load(Ordering::Relaxed) == 0 {
             self.ejections.store(0, Ordering::Relaxed);
             self.ejected_until.store(0, Ordering::Relaxed);
         }
@@ -107,7 +128,16 @@ impl Server {
 
     /// A request failed there. `alone`: no other server is well, so this one goes on.
     pub(super) fn failed(&self, health: &PassiveHealth, alone: impl FnOnce() -> bool) {
-        let failures = self.failures.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        self.hold_against(&self.failures, health, alone);
+    }
+
+    /// An answer of it broke off. `alone`: as above.
+    pub(super) fn broke_off(&self, health: &PassiveHealth, alone: impl FnOnce() -> bool) {
+        self.hold_against(&self.breaches, health, alone);
+    }
+
+    fn hold_against(&self, those: &AtomicU32, health: &PassiveHealth, alone: impl FnOnce() -> bool) {
+        let failures = those.fetch_add(1, Ordering::Relaxed).saturating_add(1);
         if failures < health.failures.get() || !self.is_well() || alone() {
             return;
         }
@@ -126,15 +156,24 @@ impl Server {
 
     /// A connection to it could not be made; whether that is to be said now, once for a crowd of requests.
     pub(super) fn is_to_be_reported(&self) -> bool {
-        let (last, now) = (self.told_at.load(Ordering::Relaxed), self.now() + 1);
-        let is_due = last == 0 || now.saturating_sub(last) >= millis(TOLD_EVERY);
-        let is_mine =
-            || self.told_at.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        let is_told = is_due && is_mine();
+        let is_told = self.is_due(&self.told_at);
         if is_told {
             self.is_out.store(true, Ordering::Relaxed);
         }
         is_told
+    }
+
+    /// An answer of it broke off; whether that is to be said now, once for a crowd of answers.
+    pub(super) fn is_breach_to_be_reported(&self) -> bool {
+        self.is_due(&self.breach_told_at)
+    }
+
+    /// Whether to say again, and here, what was last said then.
+    fn is_due(&self, told_at: &AtomicU64) -> bool {
+        let (last, now) = (told_at.load(Ordering::Relaxed), self.now() + 1);
+        let is_due = last == 0 || now.saturating_sub(last) >= millis(TOLD_EVERY);
+        let is_mine = || told_at.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        is_due && is_mine()
     }
 
     /// A connection to it was made; whether it is to be said that it can be reached again.
@@ -179,6 +218,39 @@ mod tests {
         }
         server.failed(&health, || true);
         assert!(server.is_well(), "the last one is never left alone");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn good_heads_do_not_make_up_for_answers_that_break_off_nor_good_ends_for_failures() {
+        let health =
+            PassiveHealth { failures: NonZeroU32::new(2).unwrap(), eject_for: Duration::from_secs(5) };
+        let server = server("one.example", 80);
+        for _ in 0..2 {
+            server.succeeded();
+            server.broke_off(&health, || false);
+        }
+        assert!(!server.is_well());
+        server.succeeded();
+        assert!(!server.is_well());
+        server.completed();
+        assert!(server.is_well());
+        for _ in 0..2 {
+            server.completed();
+            server.failed(&health, || false);
+        }
+        server.completed();
+        assert!(!server.is_well());
+        server.succeeded();
+        assert!(server.is_well());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn that_answers_break_off_is_said_once_a_minute() {
+        let server = server("one.example", 80);
+        assert_eq!([server.is_breach_to_be_reported(), server.is_breach_to_be_reported()], [true, false]);
+        assert!(!server.is_back() && server.is_to_be_reported(), "it says nothing of connections");
+        tokio::time::advance(TOLD_EVERY).await;
+        assert!(server.is_breach_to_be_reported());
     }
 
     #[tokio::test(start_paused = true)]

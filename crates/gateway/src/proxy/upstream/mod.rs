@@ -30,5 +30,6 @@ pub use tls_client::TlsClient;
 
 pub(super) use attempt::{Answered, Course};
 pub(super) use link::Link;
+pub(super) use multiplexed::End;
 pub(super) use pool::{Ticket, Upstream, by_weight};
 pub(super) use registry::{CoreUpstreams, Registry};

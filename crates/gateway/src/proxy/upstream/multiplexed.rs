@@ -22,14 +22,19 @@ use crate::proxy::alarm::Alarm;
 use crate::proxy::body::{RequestBody, StreamSlot, Uploads};
 use crate::proxy::fault::Fault;
 
-/// A connection with streams and without news for so long is asked whether it lives.
-const PING_AFTER: Duration = Duration::from_secs(20);
+/// A connection with streams and without news for so long is asked whether it lives. Servers of gRPC end one that asks more often than
+/// every five minutes (`too_many_pings`). That a machine is gone, TCP finds out sooner (`connect`).
+const PING_AFTER: Duration = Duration::from_mins(6);
 /// How long it may take to say so.
 const PONG_WITHIN: Duration = Duration::from_secs(10);
 /// Received and not yet handed on, for one stream.
 const STREAM_WINDOW: u32 = 256 << 10;
-/// The same for a connection: as much as all of its streams together, or some whose clients do not read would hold up the others.
-const CONNECTION_WINDOW: u32 = STREAM_WINDOW * 100;
+/// The same for a connection: more than all of its streams together, or some whose clients do not read would hold up the others.
+///
+/// Half of it is also what h2 grants a connection for what waits in frames of less than 256 bytes: each costs what it has less than these
+/// until it is read, and h2 ends a connection that costs more, with all of its streams. A hundred streams that are full of frames of thirteen
+/// bytes cost just that.
+const CONNECTION_WINDOW: u32 = 1 << 30;
 
 /// A connection to a server.
 pub(super) struct Multiplexed {
@@ -48,11 +53,11 @@ pub(super) struct Multiplexed {
 
 /// Whether a stream of a connection has failed in a way that speaks against its server.
 #[derive(Clone, Default)]
-pub(super) struct End(Arc<AtomicBool>);
+pub(in crate::proxy) struct End(Arc<AtomicBool>);
 
 impl End {
     /// Notes that a stream has failed; whether it is the first.
-    pub(super) fn is_first(&self) -> bool {
+    pub(in crate::proxy) fn is_first(&self) -> bool {
         !self.0.swap(true, Ordering::Relaxed)
     }
 }

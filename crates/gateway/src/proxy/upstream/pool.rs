@@ -18,7 +18,8 @@ use super::multiplexed::{Multiplexed, Stream};
 use super::shared::SharedUpstream;
 use super::spare::Spares;
 use super::stream_limit::StreamLimit;
-use crate::proxy::fault::Fault;
+use crate::proxy::body::BodyError;
+use crate::proxy::fault::{AnswerFault, Fault};
 
 /// An upstream, with the connections of one core.
 pub(in crate::proxy) struct Upstream {
@@ -269,6 +270,27 @@ impl Ticket {
     pub(super) fn enter(upstream: &Arc<Upstream>) -> Result<Self, Fault> {
         upstream.shared.enter(upstream.core)?;
         Ok(Self { upstream: upstream.clone(), server: 0 })
+    }
+
+    /// Notes that the answer broke off, and that its server is to blame.
+    pub(in crate::proxy) fn note_broken_answer(&self) {
+        if let Some(server) = self.upstream.server(self.server) {
+            self.upstream.shared.note_broken_answer(server);
+        }
+    }
+
+    /// Notes that the answer was there to its end.
+    pub(in crate::proxy) fn note_whole_answer(&self) {
+        if let Some(server) = self.upstream.server(self.server) {
+            server.completed();
+        }
+    }
+
+    /// Says that the answer broke off, if that is to be said.
+    pub(in crate::proxy) fn report_broken_answer(&self, fault: AnswerFault, error: &BodyError) {
+        if let Some(server) = self.upstream.server(self.server) {
+            self.upstream.shared.report_broken_answer(server, fault, error);
+        }
     }
 
     /// Puts a connection whose answer was read to its end back into the pool, if it is still good and not too old.

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use sluice_commit::chain;
 use sluice_net::{ClientTls, client_config};
 use tokio_rustls::rustls::ClientConfig;
 use tokio_util::sync::CancellationToken;
-use tracing::error;
+use tracing::{error, warn};
 
 use super::config::{ServerConfig, UpstreamConfig};
 use super::health::Server;
-use crate::proxy::fault::Fault;
+use crate::proxy::body::BodyError;
+use crate::proxy::fault::{AnswerFault, Fault};
 
 /// An upstream: its servers and how busy it is.
 #[derive(Debug)]
@@ -73,9 +75,29 @@ impl SharedUpstream {
     /// Notes that a request to a server failed.
     pub(super) fn note_failure(&self, server: &Server) {
         if let Some(health) = &self.config.passive_health {
-            let is_other = |other: &Arc<Server>| !std::ptr::eq::<Server>(&raw const **other, server);
-            server.failed(health, || !self.servers.iter().any(|other| is_other(other) && other.is_well()));
+            server.failed(health, || self.is_alone(server));
         }
+    }
+
+    /// Notes that an answer of a server broke off.
+    pub(super) fn note_broken_answer(&self, server: &Server) {
+        if let Some(health) = &self.config.passive_health {
+            server.broke_off(health, || self.is_alone(server));
+        }
+    }
+
+    /// Says that an answer of a server broke off, once for a crowd of them: the access log told of its head alone.
+    pub(super) fn report_broken_answer(&self, server: &Server, fault: AnswerFault, error: &BodyError) {
+        if server.is_breach_to_be_reported() {
+            let (upstream, server) = (&self.config.name, &server.label);
+            warn!(%upstream, %server, fault = fault.label(), error = %chain(error), "an answer of a server broke off");
+        }
+    }
+
+    /// Whether no other server is well.
+    fn is_alone(&self, server: &Server) -> bool {
+        let is_other = |other: &Arc<Server>| !std::ptr::eq::<Server>(&raw const **other, server);
+        !self.servers.iter().any(|other| is_other(other) && other.is_well())
     }
 }
 

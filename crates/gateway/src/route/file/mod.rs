@@ -142,6 +142,9 @@ fn warnings(table: &RouteTable) -> Vec<Mistake> {
         if unreachable.contains(&route.name) {
             let why = "no request comes to it: routes before it are for the same hosts, path and methods";
             warnings.push(Mistake::new(format!("routes[{index}]"), why));
+        } else if route.upstreams.is_empty() && !table.upstreams().is_empty() {
+            let why = "requests at the gateway get 404: it is for other proxies' questions only";
+            warnings.push(Mistake::new(format!("routes[{index}]"), why));
         }
         let place = format!("routes[{index}].audience");
         warnings.extend(for_anybody(route).map(|why| Mistake::new(place.as_str(), why)));

@@ -38,9 +38,15 @@ pub(super) fn read(mut section: Section<'_>, sources: &TokenSources) -> Option<R
     if let Some(url) = documentation {
         tell("resource_documentation", url.as_str().into());
     }
-    let metadata_path = format!("{WELL_KNOWN}{}", url.path().trim_end_matches('/'));
+    let metadata_path = metadata_path(&url);
     let metadata_url = format!("{}{metadata_path}", url.origin().ascii_serialization());
     Some(Resource { identifier, metadata_url, metadata_path, metadata: Value::Object(document).to_string() })
+}
+
+/// Where the metadata of the resource at `url` is: without the slash after the host, and with any other (RFC 9728 §3.1).
+fn metadata_path(url: &Url) -> String {
+    let path = if url.path() == "/" { "" } else { url.path() };
+    format!("{WELL_KNOWN}{path}")
 }
 
 /// The identifier of an issuer (RFC 8414 §2), as it is written: clients compare it as a text.

@@ -130,6 +130,8 @@ fn the_metadata_of_a_resource_is_where_the_standard_says() {
     assert_eq!((identifier.as_str(), url.as_str()), ("https://api.example.com/", well_known));
     assert_eq!(document, r#"{"bearer_methods_supported":["header"],"resource":"https://api.example.com/"}"#);
     assert_eq!(metadata("https://api.example.com/orders").1, format!("{well_known}/orders"));
+    assert_eq!(metadata("https://api.example.com").1, well_known);
+    assert_eq!(metadata("https://api.example.com/mcp/").1, format!("{well_known}/mcp/"));
     assert_eq!(
         metadata("https://api.example.com:8443/a/b").1,
         "https://api.example.com:8443/.well-known/oauth-protected-resource/a/b"
@@ -184,21 +186,24 @@ routes:
 fn what_is_odd_is_warned_of() {
     let text = "
 issuers: {other: {issuer: https://o}}
-upstreams: {idle: {servers: http://h}}
+upstreams: {idle: {servers: http://h}, used: {servers: http://h}}
 routes:
-  - {name: a, match: {prefix: /a}}
+  - {name: a, match: {prefix: /a}, upstream: used}
   - {name: b, match: {pattern: '/a/{rest*}'}}
-  - {name: c, match: {prefix: /a, methods: [GET]}}
-  - {name: d, match: {prefix: /a, methods: [GET, HEAD]}}
+  - {name: c, match: {prefix: /a, methods: [GET]}, upstream: used}
+  - {name: d, match: {prefix: /a, methods: [GET, HEAD]}, upstream: used}
   - {name: e, match: {prefix: /a, methods: [GET, PUT]}}";
     let expected = [
         "routes[1]: no request comes to it: routes before it are for the same hosts, path and methods",
         "routes[3]: no request comes to it: routes before it are for the same hosts, path and methods",
+        "routes[4]: requests at the gateway get 404: it is for other proxies' questions only",
         "upstreams.idle: no route uses it",
         "issuers.other: no route uses it",
     ];
     assert_eq!(warnings(&text.replace("servers: http://h", "servers: [http://h]")), expected);
     assert_eq!(warnings("routes: []"), ["routes: there are none: every request is answered with 404"]);
+    let for_others = "routes: [{name: a, match: {prefix: /a}}]";
+    assert_eq!(warnings(for_others), [] as [&str; 0], "no route of the file is for the gateway");
 }
 
 #[test]

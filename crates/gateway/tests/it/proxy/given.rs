@@ -25,6 +25,8 @@ use tokio_util::sync::CancellationToken;
 /// Longer than anything here may take: a test that waits so long has failed.
 pub(crate) const AT_MOST: Duration = Duration::from_secs(30);
 pub(crate) const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+/// Less of an answer than it says.
+pub(crate) const HALF: &str = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf";
 pub(crate) const GET: &str = "GET / HTTP/1.1\r\nhost: api.example\r\n\r\n";
 
 pub(crate) async fn in_time<T>(future: impl Future<Output = T>) -> T {
@@ -52,6 +54,7 @@ pub(crate) struct OneRoute {
     judged_after: Duration,
     trusts: bool,
     told: mpsc::UnboundedSender<Told>,
+    broken: mpsc::UnboundedSender<(String, &'static str)>,
 }
 
 impl Observer for OneRoute {
@@ -66,6 +69,10 @@ impl Observer for OneRoute {
             retries: record.retries,
             fault: record.fault,
         });
+    }
+
+    fn broken_answer(&self, route: &str, fault: &'static str) {
+        let _ = self.broken.send((route.to_owned(), fault));
     }
 }
 
@@ -188,6 +195,7 @@ impl Setup {
 
     pub(crate) async fn start(self) -> World {
         let (told, records) = mpsc::unbounded_channel();
+        let (told_broken, broken) = mpsc::unbounded_channel();
         let route = Route { upstreams: leading_to(self.upstream), ..self.route };
         let traffic = Arc::new(OneRoute {
             route: Mutex::new((1, Arc::new(route))),
@@ -195,6 +203,7 @@ impl Setup {
             judged_after: self.judged_after,
             trusts: self.trusts,
             told,
+            broken: told_broken,
         });
         let shutdown = CancellationToken::new();
         let config = ProxyConfig {
@@ -207,7 +216,7 @@ impl Setup {
         };
         let running = RunningProxy::start(config, traffic.clone(), shutdown.clone()).await.unwrap();
         let LocalAddress::Tcp(address) = *running.local_address() else { panic!("not TCP") };
-        World { address, running, shutdown, traffic, records }
+        World { address, running, shutdown, traffic, records, broken }
     }
 }
 
@@ -218,6 +227,8 @@ pub(crate) struct World {
     pub(crate) shutdown: CancellationToken,
     pub(crate) traffic: Arc<OneRoute>,
     records: mpsc::UnboundedReceiver<Told>,
+    /// Of answers that broke off, their routes, and what went wrong.
+    pub(crate) broken: mpsc::UnboundedReceiver<(String, &'static str)>,
 }
 
 impl World {

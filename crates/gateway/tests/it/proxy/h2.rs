@@ -11,13 +11,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
-use http::{HeaderMap, HeaderName, Request, Response, Version};
+use http::{HeaderMap, HeaderName, Method, Request, Response, Version};
 use http_body::Frame;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use sluice_gateway::Refusal;
 use sluice_gateway::proxy::upstream::{PassiveHealth, TlsClient, UpstreamProtocol};
 use sluice_net::{
     CertificateHeader, ClientTls, ForwardedCertificatePolicy, MAX_HEADER_LINES, SelfSigned, client_config,
@@ -79,7 +80,7 @@ async fn say_what_came(request: Request<Incoming>) -> Result<Response<Chunks>, I
     Ok(response)
 }
 
-async fn http2_client_with_room_for<B>(bytes: u32, stream: TcpStream) -> http2::SendRequest<B>
+pub(super) async fn http2_client_with_room_for<B>(bytes: u32, stream: TcpStream) -> http2::SendRequest<B>
 where
     B: http_body::Body<Data = Bytes, Error = Infallible> + Unpin + Send + 'static,
 {
@@ -159,9 +160,7 @@ async fn a_request_over_http_2_reaches_an_upstream_over_http_1() {
     let known = Request::post("http://api.example/known?x=1")
         .header("content-length", "4")
         .body(chunks(&["fo", "ur"], &[]));
-    let unknown = Request::post("http://api.example/unknown")
-        .header("expect", "100-continue")
-        .body(chunks(&["fo", "ur"], &[]));
+    let unknown = Request::post("http://api.example/unknown").body(chunks(&["fo", "ur"], &[]));
     for request in [known, unknown] {
         let response = in_time(client.send_request(request.unwrap())).await.unwrap();
         assert_eq!(in_time(response.into_body().collect()).await.unwrap().to_bytes(), "ok");
@@ -172,7 +171,7 @@ async fn a_request_over_http_2_reaches_an_upstream_over_http_1() {
     assert_eq!((known.all("content-length"), known.all("transfer-encoding")), (vec!["4"], vec![]));
     let unknown = requests.recv().await.unwrap();
     assert_eq!((unknown.all("content-length"), unknown.all("transfer-encoding")), (vec![], vec!["chunked"]));
-    assert_eq!((unknown.text(), unknown.header("expect")), ("2\r\nfo\r\n2\r\nur\r\n0\r\n\r\n", None));
+    assert_eq!(unknown.text(), "2\r\nfo\r\n2\r\nur\r\n0\r\n\r\n");
     let mut client = http2_client(world.connect().await).await;
     let none = Request::get("http://api.example/none").body(Empty::new()).unwrap();
     assert_eq!(in_time(client.send_request(none)).await.unwrap().status(), 200);
@@ -215,6 +214,30 @@ async fn a_head_of_too_many_lines_is_refused_before_its_body_came() {
     assert_eq!(answer.headers()["content-type"], "application/problem+json");
     let told = world.told().await;
     assert_eq!((told.verdict, told.path.as_str()), ("too_many_header_lines", "/orders"));
+}
+
+/// Clients would take it for a breach of the protocol.
+#[tokio::test]
+async fn what_the_gateway_itself_answers_to_head_over_http_2_has_no_body() {
+    for (refusal, path, status) in
+        [(Some(Refusal::InsufficientScope), "/", 401), (None, "/document", 200), (None, "/", 502)]
+    {
+        let mut setup = Setup::to(&[nowhere().await]);
+        setup.refusal = refusal;
+        let world = setup.start().await;
+        let mut client = http2_client(world.connect().await).await;
+        let mut ask = async |method: Method| {
+            let request = Request::builder().method(method).uri(format!("http://api.example{path}"));
+            let request = request.body(Empty::<Bytes>::new()).unwrap();
+            let (head, body) = in_time(client.send_request(request)).await.unwrap().into_parts();
+            let body = in_time(body.collect()).await.unwrap().to_bytes();
+            let length = head.headers["content-length"].to_str().unwrap().to_owned();
+            (head.status.as_u16(), length, body.len())
+        };
+        let (answered, length, bytes) = ask(Method::GET).await;
+        assert_eq!((answered, &length), (status, &bytes.to_string()), "{path}");
+        assert_eq!(ask(Method::HEAD).await, (status, length, 0), "{path}");
+    }
 }
 
 #[tokio::test]

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::future::join_all;
+use http::Request;
+use http_body_util::Empty;
 use sluice_gateway::proxy::upstream::PassiveHealth;
 use tokio::sync::mpsc;
 
 use super::given::*;
-use super::h2::{http2_server, spoken_over_http2};
+use super::h2::{http2_client_with_room_for, http2_server, spoken_over_http2};
 
 /// Types and flags of frames (RFC 9113 §6).
 const DATA: u8 = 0;
@@ -144,6 +147,47 @@ async fn a_connection_gets_no_more_streams_at_once_than_its_server_permits() {
     }
 }
 
+/// Answers that nobody takes, and the frames of five bytes in each.
+const UNTAKEN: u8 = 40;
+const SMALL_FRAMES: usize = 2_000;
+
+/// h2 ends a connection on which too many small frames wait, and hyper cannot be told how many may.
+#[tokio::test]
+async fn small_frames_of_answers_that_nobody_takes_end_no_other_answer() {
+    let last = 2 * UNTAKEN + 1;
+    let address = Backend::bind().await.serve(move |mut peer, _| async move {
+        greet(&mut peer, &[]).await;
+        while let Some((kind, _, stream)) = next_frame(&mut peer).await {
+            if kind != HEADERS {
+                continue;
+            }
+            peer.say(head(0, stream)).await;
+            if stream == 1 {
+                peer.say(frame(DATA, 0, stream, b"it goes")).await;
+            } else {
+                peer.say(frame(DATA, 0, stream, b"small").repeat(SMALL_FRAMES)).await;
+            }
+            if stream == last {
+                peer.say(frame(DATA, END_STREAM, 1, b" on")).await;
+            }
+        }
+    });
+    let world = spoken_over_http2(Setup::to(&[address])).start().await;
+    let mut reading = Peer::new(world.connect().await);
+    reading.say(GET).await;
+    let head = reading.head().await.unwrap();
+    let mut client = http2_client_with_room_for(0, world.connect().await).await;
+    let mut untaken = Vec::new();
+    for _ in 0..UNTAKEN {
+        let request = Request::get("http://api.example/").body(Empty::<Bytes>::new()).unwrap();
+        let answer = in_time(client.send_request(request)).await.unwrap();
+        assert_eq!(answer.status(), 200);
+        untaken.push(answer);
+    }
+    let answer = reading.body_of(head).await.expect("it was cut");
+    assert_eq!(answer.text(), "7\r\nit goes\r\n3\r\n on\r\n0\r\n\r\n");
+}
+
 #[tokio::test]
 async fn a_server_that_says_nothing_of_itself_gets_requests_at_once_all_the_same() {
     let address = Backend::bind().await.serve(|mut peer, _| async move {
@@ -260,6 +304,52 @@ async fn a_server_is_not_left_alone_for_what_it_has_not_processed() {
             "{asked:?}"
         );
     }
+}
+
+/// A server over HTTP/2 whose first connection ends when so many answers have begun on it.
+async fn breaking_off(answers: usize) -> SocketAddr {
+    Backend::bind().await.serve(move |mut peer, connection| async move {
+        greet(&mut peer, &[]).await;
+        let mut begun = 0;
+        while let Some((kind, _, stream)) = next_frame(&mut peer).await {
+            if kind != HEADERS {
+                continue;
+            }
+            begun += 1;
+            peer.say(head(if connection == 0 { 0 } else { END_STREAM }, stream)).await;
+            if connection == 0 && begun == answers {
+                return;
+            }
+        }
+    })
+}
+
+#[tokio::test]
+async fn answers_that_end_with_their_connection_speak_against_its_server_once() {
+    let (sound, _) = http2_server().await;
+    let breaking_off = breaking_off(3).await;
+    let is_there = |told: &Told| told.upstream == Some(breaking_off.to_string());
+    let mut setup = spoken_over_http2(Setup::to(&[breaking_off, sound]));
+    let failures = NonZeroU32::new(2).unwrap();
+    setup.upstream.passive_health = Some(PassiveHealth { failures, eject_for: Duration::from_hours(1) });
+    let mut world = setup.start().await;
+    let (mut clients, mut begun) = (Vec::new(), 0);
+    while begun < 3 {
+        let mut client = Peer::new(world.connect().await);
+        client.say(GET).await;
+        client.head().await.unwrap();
+        begun += usize::from(is_there(&world.told().await));
+        clients.push(client);
+    }
+    for _ in 0..3 {
+        assert_eq!(in_time(world.broken.recv()).await, Some(("all".to_owned(), "cut")));
+    }
+    let mut was_asked = false;
+    for _ in 0..8 {
+        assert_eq!(world.ask(GET).await.status(), 200);
+        was_asked |= is_there(&world.told().await);
+    }
+    assert!(was_asked, "it is not left alone");
 }
 
 /// Also where it has said before that it will take no more.

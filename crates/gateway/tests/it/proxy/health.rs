@@ -44,6 +44,33 @@ async fn a_server_that_fails_again_and_again_is_left_alone() {
     assert_eq!(retries, 3, "then it was not asked any more");
 }
 
+/// That their heads are good says nothing of the rest.
+#[tokio::test]
+async fn a_server_whose_answers_break_off_again_and_again_is_left_alone() {
+    for hangs in [false, true] {
+        let breaking_off = Backend::bind().await.serve(move |mut peer, _| async move {
+            peer.request().await;
+            peer.say(HALF).await;
+            if hangs {
+                peer.rest().await;
+            }
+        });
+        let (sound, _requests) = Backend::bind().await.recording();
+        let mut setup = Setup::to(&[breaking_off, sound]);
+        let failures = NonZeroU32::new(3).unwrap();
+        setup.upstream.passive_health = Some(PassiveHealth { failures, eject_for: Duration::from_mins(10) });
+        setup.upstream.timeouts.idle = SOON * 2;
+        let world = setup.start().await;
+        let mut broken_off = 0;
+        for _ in 0..40 {
+            let mut client = Peer::new(world.connect().await);
+            client.say(GET).await;
+            broken_off += usize::from(client.answer().await.is_none());
+        }
+        assert_eq!(broken_off, 3, "then it was not asked any more: {hangs}");
+    }
+}
+
 #[tokio::test]
 async fn the_last_server_is_never_left_alone() {
     let mut setup = Setup::to(&[nowhere().await]);

@@ -28,6 +28,54 @@ async fn a_request_is_told_of_when_its_answer_begins() {
     assert_eq!(world.told().await, expected);
 }
 
+/// Its head was told of as good; nothing else would tell of the rest.
+#[tokio::test]
+async fn an_answer_that_its_server_breaks_off_is_told_of() {
+    for (hangs, fault) in [(false, "cut"), (true, "stalled")] {
+        let address = Backend::bind().await.serve(move |mut peer, _| async move {
+            peer.request().await;
+            peer.say(HALF).await;
+            if hangs {
+                peer.rest().await;
+            }
+        });
+        let mut setup = Setup::to(&[address]);
+        setup.upstream.timeouts.idle = SOON;
+        let mut world = setup.start().await;
+        let mut client = Peer::new(world.connect().await);
+        client.say(GET).await;
+        assert_eq!(client.answer().await, None);
+        let told = world.told().await;
+        assert_eq!((told.status, told.fault), (Some(http::StatusCode::OK), None));
+        assert_eq!(in_time(world.broken.recv()).await, Some(("all".to_owned(), fault)));
+        assert!(world.broken.try_recv().is_err(), "once");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_ends_by_its_client_speaks_against_no_server() {
+    let post = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhel";
+    for (request, leaves) in [(GET, true), (post, false)] {
+        let backend = Backend::bind().await;
+        let mut setup = Setup::to(&[backend.address]);
+        setup.upstream.timeouts.idle = if leaves { AT_MOST } else { SOON * 4 };
+        let mut world = setup.start().await;
+        let mut client = Peer::new(world.connect().await);
+        client.say(request).await;
+        let mut upstream = backend.accept().await;
+        upstream.head().await.unwrap();
+        upstream.say(HALF).await;
+        let head = client.head().await.unwrap();
+        if leaves {
+            drop(client);
+        } else {
+            assert_eq!(client.body_of(head).await, None, "the rest of its body is waited for");
+        }
+        upstream.rest().await;
+        assert!(world.broken.try_recv().is_err(), "{request}");
+    }
+}
+
 #[tokio::test]
 async fn requests_that_go_nowhere_are_told_of_too() {
     let mut setup = Setup::to(&[nowhere().await]);

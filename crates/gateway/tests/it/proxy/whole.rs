@@ -315,6 +315,35 @@ async fn a_request_that_waits_while_the_routes_change_goes_where_the_old_ones_le
     shutdown.cancel();
 }
 
+/// It is there for other proxies' questions, beside routes that the gateway itself serves.
+#[tokio::test]
+async fn a_route_without_an_upstream_is_not_found_at_the_gateway() {
+    let (backend, _requests) = Backend::bind().await.recording();
+    let text = format!(
+        "upstreams:\n  backend: {{servers: [http://{backend}]}}\nroutes:\n  \
+         - {{name: open, match: {{prefix: /open}}, upstream: backend, auth: none}}\n  \
+         - {{name: asked, match: {{prefix: /asked}}, auth: none}}\n"
+    );
+    let gateway = Arc::new(gateway(Arc::new(LiveRoutes::new(routes(&text)))));
+    let shutdown = CancellationToken::new();
+    let running = RunningProxy::start(config(), gateway.clone(), shutdown.clone()).await.unwrap();
+    assert_eq!(ask(&running, "GET /open HTTP/1.1\r\nhost: a\r\n\r\n").await.status(), 200);
+    let answer = ask(&running, "GET /asked/1 HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert_eq!((answer.status(), answer.header("retry-after")), (404, None), "nothing will come of waiting");
+    let problem: serde_json::Value = serde_json::from_str(answer.text()).unwrap();
+    assert_eq!(problem["status"], 404);
+    assert_eq!(problem["code"], "not_forwarded");
+    shutdown.cancel();
+    let question = Request::get("/oauth/auth_request")
+        .header("host", "a")
+        .header("x-original-method", "GET")
+        .header("x-original-uri", "/asked/1");
+    let question = question.body(Empty::<Bytes>::new()).unwrap();
+    let decisions = DecisionService::new(gateway, DecisionConfig::default());
+    let answer = decisions.answer(Ipv4Addr::LOCALHOST.into(), question).await.unwrap();
+    assert_eq!(answer.status(), 200);
+}
+
 const READ_ONLY: &str = "routes:\n  - {name: read, match: {prefix: /read, methods: [GET]}, auth: none}\n";
 
 #[tokio::test]
