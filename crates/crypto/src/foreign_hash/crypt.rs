@@ -1,7 +1,7 @@
 //! Hashes of crypt(3): SHA-crypt and MD5-crypt.
 
 use md5::{Digest as _, Md5};
-use sha_crypt::{Params, PasswordVerifier};
+use sha_crypt::{Params, sha256_crypt, sha512_crypt};
 use sluice_primitives::secret::same_bytes;
 
 use super::ForeignHashError;
@@ -19,45 +19,71 @@ const DIGITS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 /// Which bytes of MD5 each four digits stand for.
 const MD5_ORDER: [[usize; 3]; 5] = [[0, 6, 12], [1, 7, 13], [2, 8, 14], [3, 9, 15], [4, 10, 5]];
 
-/// `$5$…` or `$6$…`, as the library reads it.
+/// `$5$…` or `$6$…`, by Ulrich Drepper. The salt may be empty.
 #[derive(Clone)]
-pub(super) struct ShaCrypt(String);
+pub(super) struct ShaCrypt {
+    digest: ShaDigest,
+    params: Params,
+    salt: String,
+    hash: String,
+}
+
+#[derive(Clone, Copy)]
+enum ShaDigest {
+    Sha256,
+    Sha512,
+}
 
 impl ShaCrypt {
     /// What follows `$5$`.
     pub(super) fn parse_sha256(rest: &str) -> Result<Self, ForeignHashError> {
-        Self::parse('5', rest, 43)
+        Self::parse(ShaDigest::Sha256, rest)
     }
 
     /// What follows `$6$`.
     pub(super) fn parse_sha512(rest: &str) -> Result<Self, ForeignHashError> {
-        Self::parse('6', rest, 86)
+        Self::parse(ShaDigest::Sha512, rest)
     }
 
-    fn parse(id: char, rest: &str, digits: usize) -> Result<Self, ForeignHashError> {
+    fn parse(digest: ShaDigest, rest: &str) -> Result<Self, ForeignHashError> {
         let malformed = ForeignHashError::Malformed("SHA-crypt");
-        let salt_and_hash = match rest.strip_prefix("rounds=") {
+        let (params, salt_and_hash) = match rest.strip_prefix("rounds=") {
             Some(rest) => {
                 let (rounds, rest) = rest.split_once('$').ok_or(malformed)?;
                 let rounds = decimal(rounds).ok_or(malformed)?;
-                if !SHA_ROUNDS.contains(&rounds) {
-                    return Err(ForeignHashError::OutOfBounds("SHA-crypt"));
-                }
-                rest
+                let params = Params::new(rounds).ok().filter(|_| SHA_ROUNDS.contains(&rounds));
+                (params.ok_or(ForeignHashError::OutOfBounds("SHA-crypt"))?, rest)
             }
-            None => rest,
+            None => (Params::RECOMMENDED, rest),
         };
         let (salt, hash) = salt_and_hash.split_once('$').ok_or(malformed)?;
-        if salt.len() > SHA_SALT || !is_encoded(salt) || hash.len() != digits || !is_encoded(hash) {
+        if salt.len() > SHA_SALT || !is_encoded(salt) || hash.len() != digest.digits() || !is_encoded(hash) {
             return Err(malformed);
         }
-        Ok(Self(format!("${id}${rest}")))
+        Ok(Self { digest, params, salt: salt.to_owned(), hash: hash.to_owned() })
     }
 
     pub(super) fn matches(&self, password: &[u8]) -> bool {
-        let Self(text) = self;
+        let Self { digest, params, salt, hash } = self;
         password.len() <= MAX_PASSWORD
-            && sha_crypt::ShaCrypt::default().verify_password(password, text.as_str()).is_ok()
+            && same_bytes(digest.crypt(password, salt.as_bytes(), *params).as_bytes(), hash.as_bytes())
+    }
+}
+
+impl ShaDigest {
+    /// How long the hash is in digits.
+    const fn digits(self) -> usize {
+        match self {
+            Self::Sha256 => 43,
+            Self::Sha512 => 86,
+        }
+    }
+
+    fn crypt(self, password: &[u8], salt: &[u8], params: Params) -> String {
+        match self {
+            Self::Sha256 => encode_sha256(&sha256_crypt(password, salt, params)),
+            Self::Sha512 => encode_sha512(&sha512_crypt(password, salt, params)),
+        }
     }
 }
 
@@ -128,13 +154,43 @@ fn md5_begin(password: &[u8], salt: &[u8]) -> [u8; 16] {
 }
 
 fn encode_md5(state: &[u8; 16]) -> String {
-    let byte = |place: usize| u32::from(state.get(place).copied().unwrap_or(0));
     let mut text = String::with_capacity(22);
-    for [high, middle, low] in MD5_ORDER {
-        encode((byte(high) << 16) | (byte(middle) << 8) | byte(low), 4, &mut text);
+    for places in MD5_ORDER {
+        encode(joined(state, places), 4, &mut text);
     }
-    encode(byte(11), 2, &mut text);
+    encode(byte(state, 11), 2, &mut text);
     text
+}
+
+fn encode_sha256(digest: &[u8; 32]) -> String {
+    let (mut text, mut places) = (String::with_capacity(43), [0, 10, 20]);
+    for _ in 0..10 {
+        encode(joined(digest, places), 4, &mut text);
+        let [high, middle, low] = places;
+        places = [low + 1, high + 1, middle + 1];
+    }
+    encode((byte(digest, 31) << 8) | byte(digest, 30), 3, &mut text);
+    text
+}
+
+fn encode_sha512(digest: &[u8; 64]) -> String {
+    let (mut text, mut places) = (String::with_capacity(86), [0, 21, 42]);
+    for _ in 0..21 {
+        encode(joined(digest, places), 4, &mut text);
+        let [high, middle, low] = places;
+        places = [middle + 1, low + 1, high + 1];
+    }
+    encode(byte(digest, 63), 2, &mut text);
+    text
+}
+
+/// The bytes at these places, the first one highest.
+fn joined(digest: &[u8], [high, middle, low]: [usize; 3]) -> u32 {
+    (byte(digest, high) << 16) | (byte(digest, middle) << 8) | byte(digest, low)
+}
+
+fn byte(digest: &[u8], place: usize) -> u32 {
+    u32::from(digest.get(place).copied().unwrap_or(0))
 }
 
 /// The lowest six bits first.

@@ -36,6 +36,11 @@ use scrypt::{FirebaseScrypt, Scrypt};
 const MAX_STRING: usize = 1024;
 /// How hard a bcrypt hash may be: 2¹⁶ rounds are about four seconds.
 const BCRYPT_COST: std::ops::RangeInclusive<u32> = 4..=16;
+/// The characters of the base64 of bcrypt, in the order of their values.
+const BCRYPT_DIGITS: &[u8; 64] = b"./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+/// Where the last digit of the salt is, after `$2b$05$`, and the last of all.
+const BCRYPT_END_OF_SALT: usize = 28;
+const BCRYPT_END: usize = 59;
 
 /// What is wrong with an imported hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -66,8 +71,8 @@ pub struct ForeignHash {
 
 #[derive(Clone)]
 enum Scheme {
-    /// Counts the first 72 bytes of a password only, as bcrypt does.
-    Bcrypt,
+    /// Counts the first 72 bytes of a password only, as bcrypt does. As the library reads it.
+    Bcrypt(String),
     Argon2(Box<StoredArgon2>),
     Pbkdf2(Pbkdf2),
     Scrypt(Scrypt),
@@ -98,7 +103,7 @@ impl ForeignHash {
     /// The name of what made it, for counting.
     pub fn scheme(&self) -> &'static str {
         match &self.scheme {
-            Scheme::Bcrypt => "bcrypt",
+            Scheme::Bcrypt(_) => "bcrypt",
             Scheme::Argon2(stored) if stored.is_argon2i() => "argon2i",
             Scheme::Argon2(_) => "argon2id",
             Scheme::Pbkdf2(_) => "pbkdf2",
@@ -117,7 +122,7 @@ impl ForeignHash {
             Scheme::Argon2(stored) => stored.params().memory_kib(),
             Scheme::Scrypt(stored) => stored.memory_kib(),
             Scheme::Firebase(stored) => stored.memory_kib(),
-            Scheme::Bcrypt
+            Scheme::Bcrypt(_)
             | Scheme::Pbkdf2(_)
             | Scheme::ShaCrypt(_)
             | Scheme::Md5Crypt(_)
@@ -140,7 +145,7 @@ impl ForeignHash {
     /// [`ForeignHashError`] if `memory` is too little or the computation fails.
     pub fn verify(&self, password: &[u8], memory: &mut HashMemory) -> Result<bool, ForeignHashError> {
         match &self.scheme {
-            Scheme::Bcrypt => bcrypt::verify(password, &self.text).map_err(|_| ForeignHashError::Failed),
+            Scheme::Bcrypt(stored) => bcrypt::verify(password, stored).map_err(|_| ForeignHashError::Failed),
             Scheme::Argon2(stored) => stored.matches(password, memory).map_err(Into::into),
             Scheme::Pbkdf2(stored) => Ok(stored.matches(password)),
             Scheme::Scrypt(stored) => stored.matches(password, memory),
@@ -170,7 +175,7 @@ impl Scheme {
             None => return Self::parse_django(raw),
         };
         match form {
-            "2a" | "2b" | "2x" | "2y" => check_bcrypt(raw).map(|()| Self::Bcrypt),
+            "2a" | "2b" | "2x" | "2y" => parse_bcrypt(raw).map(Self::Bcrypt),
             "argon2i" | "argon2id" => parse_argon2(raw),
             "pbkdf2" | "pbkdf2-sha1" | "pbkdf2-sha256" | "pbkdf2-sha512" => {
                 Pbkdf2::parse(form, rest).map(Self::Pbkdf2)
@@ -196,10 +201,29 @@ impl Scheme {
     }
 }
 
-fn check_bcrypt(raw: &str) -> Result<(), ForeignHashError> {
-    let parts: bcrypt::HashParts = raw.parse().map_err(|_| ForeignHashError::Malformed("bcrypt"))?;
+fn parse_bcrypt(raw: &str) -> Result<String, ForeignHashError> {
+    let text = without_padding_bits(raw);
+    let parts: bcrypt::HashParts = text.parse().map_err(|_| ForeignHashError::Malformed("bcrypt"))?;
     let fits = BCRYPT_COST.contains(&parts.get_cost());
-    if fits { Ok(()) } else { Err(ForeignHashError::OutOfBounds("bcrypt")) }
+    if fits { Ok(text) } else { Err(ForeignHashError::OutOfBounds("bcrypt")) }
+}
+
+/// A bcrypt hash without the bits that stand for nothing: the last digit of the salt has four of them, that of the checksum
+/// two. bcrypt passes over them and old releases of passlib set them, but the library takes no digit that has any.
+fn without_padding_bits(raw: &str) -> String {
+    let cleared = raw.char_indices().map(|(place, digit)| match place {
+        BCRYPT_END_OF_SALT => with_bits(digit, 0b11_0000),
+        BCRYPT_END => with_bits(digit, 0b11_1100),
+        _ => digit,
+    });
+    cleared.collect()
+}
+
+/// The digit that has of the bits of this one only these.
+fn with_bits(digit: char, bits: usize) -> char {
+    let value = BCRYPT_DIGITS.iter().position(|known| char::from(*known) == digit);
+    let kept = value.and_then(|value| BCRYPT_DIGITS.get(value & bits));
+    kept.map_or(digit, |digit| char::from(*digit))
 }
 
 fn parse_argon2(phc: &str) -> Result<Scheme, ForeignHashError> {

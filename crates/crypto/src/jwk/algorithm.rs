@@ -132,7 +132,7 @@ impl MacAlgorithm {
     }
 
     /// The length of a key that is as strong as the hash, in bytes: also the least that RFC 7518 §3.2 allows.
-    pub(crate) const fn key_length(self) -> usize {
+    pub const fn key_length(self) -> usize {
         match self {
             Self::HS256 => 32,
             Self::HS384 => 48,

@@ -29,6 +29,8 @@ use crate::digest::sha256;
 const RSA_MODULUS: std::ops::RangeInclusive<usize> = 256..=1024;
 /// The public exponent of an RSA key is no longer, in bytes: a long one makes verifying as dear as signing.
 const MAX_RSA_EXPONENT: usize = 8;
+/// An RSA key that is quick to use has a modulus of no more bytes, 4096 bits, and no larger public exponent.
+const QUICK_RSA: (usize, &[u8]) = (512, &[1, 0, 1]);
 /// A key of somebody else has no more `key_ops`, and no more certificates in `x5c`: an entry takes many times the memory of the
 /// three bytes that it can be written with.
 const MAX_ENTRIES: usize = 16;
@@ -155,6 +157,28 @@ impl Jwk {
     /// Whether `key_ops` and `x5c` are as short as those of keys are: whoever writes them chooses how much is kept for it.
     pub fn has_short_lists(&self) -> bool {
         [&self.key_ops, &self.x5c].into_iter().flatten().all(|list| list.len() <= MAX_ENTRIES)
+    }
+
+    /// Whether it is quick to check what the key signed, and to encrypt for it: an RSA key has a modulus of 4096 bits and an exponent
+    /// of 65537 at most. Whoever brings a key chooses how much work it is. One that cannot be read is none.
+    pub fn is_quick(&self) -> bool {
+        let (modulus, exponent) = QUICK_RSA;
+        let integer = |name, value| member::decode_integer(name, value).unwrap_or_default();
+        let (n, e) = (integer("n", self.n.as_ref()), integer("e", self.e.as_ref()));
+        // Of two numbers without leading zeros the longer one is the larger.
+        self.kty != "RSA" || (n.len() <= modulus && (e.len(), e.as_slice()) <= (exponent.len(), exponent))
+    }
+
+    /// About how much memory the key takes, in bytes.
+    pub fn memory(&self) -> usize {
+        let texts = [&self.key_use, &self.kid, &self.crv, &self.alg, &self.x, &self.y, &self.n, &self.e];
+        let about_certificates = [&self.x5u, &self.x5t, &self.x5t_s256];
+        let private = [&self.k, &self.d, &self.p, &self.q, &self.dp, &self.dq, &self.qi];
+        let lists = [&self.key_ops, &self.x5c].into_iter().flatten().flatten();
+        let of_texts = texts.into_iter().chain(about_certificates).flatten().map(String::len);
+        let of_private = private.into_iter().flatten().map(|member| member.expose().len());
+        let of_lists = lists.map(|entry| size_of::<String>() + entry.len());
+        size_of::<Self>() + self.kty.len() + of_texts.chain(of_private).chain(of_lists).sum::<usize>()
     }
 
     /// The key without its private members.

@@ -16,6 +16,11 @@ use crate::jwk::{Jwk, JwkError, JwkSet, MacAlgorithm, SigningAlgorithm};
 /// So many keys are tried for one token at most.
 pub const MAX_CANDIDATES: usize = 8;
 
+/// What a key that is ready for an algorithm takes beside its numbers, in bytes.
+const PARSED: usize = 512;
+/// How often the numbers of such a key are there: as they were written, as numbers, and twice for quick multiplication.
+const NUMBERS: usize = 4;
+
 /// A public key, ready to verify.
 pub struct VerifyingKey {
     kid: Option<String>,
@@ -45,6 +50,13 @@ impl VerifyingKey {
         self.kid.as_deref()
     }
 
+    /// About how much memory the key takes, in bytes, once it has verified something.
+    pub fn memory(&self) -> usize {
+        let kid = self.kid.as_ref().map_or(0, String::len);
+        let numbers = self.parsed.iter().map(|(_, key)| AsRef::<[u8]>::as_ref(key).len());
+        size_of::<Self>() + kid + numbers.map(|length| PARSED + NUMBERS * length).sum::<usize>()
+    }
+
     pub(super) fn for_algorithm(&self, algorithm: SigningAlgorithm) -> Option<&ParsedPublicKey> {
         self.parsed.iter().find(|(known, _)| *known == algorithm).map(|(_, key)| key)
     }
@@ -67,6 +79,19 @@ pub fn verify(
     keys: &[VerifyingKey],
     allowed: &[SigningAlgorithm],
 ) -> Result<VerifiedJws, VerifyError> {
+    verify_trying(MAX_CANDIDATES, token, keys, allowed)
+}
+
+/// As [`verify`], but no more than `most` of the keys are tried: for those of somebody who chooses how many there are.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_trying(
+    most: usize,
+    token: &str,
+    keys: &[VerifyingKey],
+    allowed: &[SigningAlgorithm],
+) -> Result<VerifiedJws, VerifyError> {
     let parts = Parts::of(token)?;
     let algorithm = parts.header.alg.parse().map_err(|_| VerifyError::AlgorithmNotAllowed)?;
     if !allowed.contains(&algorithm) {
@@ -75,7 +100,7 @@ pub fn verify(
     let named = |key: &&VerifyingKey| parts.header.kid.is_none() || parts.header.kid == key.kid;
     let candidates = keys.iter().filter(named).filter_map(|key| key.for_algorithm(algorithm));
     let mut answer = VerifyError::UnknownKey;
-    for key in candidates.take(MAX_CANDIDATES) {
+    for key in candidates.take(most) {
         if key.verify_sig(parts.signed.as_bytes(), &parts.signature).is_ok() {
             return parts.verified();
         }

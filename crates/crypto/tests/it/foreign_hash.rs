@@ -37,6 +37,25 @@ fn the_names_that_kratos_gives_to_crypt_are_read_too() {
 }
 
 #[test]
+fn padding_bits_of_a_bcrypt_hash_stand_for_nothing_and_all_others_count() {
+    let hash = |salt: char, last: char| {
+        format!("$2b$05$abcdefghijklmnopqrstu{salt}FiPhXf1sVd3pCCRO.uVh34H/qI/Zsu{last}")
+    };
+    for (salt, last) in [('u', 'S'), ('v', 'S'), ('9', 'S'), ('u', 'T'), ('u', 'V'), ('9', 'V')] {
+        let hash = hash(salt, last);
+        assert!(verify(&hash, PASSWORD.as_bytes()), "{hash}");
+        assert_eq!(ForeignHash::parse(&hash).unwrap().as_str(), hash, "it is kept as it was imported");
+    }
+    for (salt, last) in [('t', 'S'), ('u', 'R'), ('u', 'W')] {
+        assert!(!verify(&hash(salt, last), PASSWORD.as_bytes()), "{salt} {last}");
+    }
+    for (salt, last) in [('-', 'S'), ('u', '=')] {
+        let refused = ForeignHash::parse(&hash(salt, last)).unwrap_err();
+        assert_eq!(refused, ForeignHashError::Malformed("bcrypt"), "{salt} {last}");
+    }
+}
+
+#[test]
 fn a_hash_that_differs_in_one_digit_does_not_verify() {
     for (_, password, hash) in VECTORS.iter().filter(|(scheme, ..)| *scheme != "firescrypt") {
         let place = hash.trim_end_matches('=').len() - 4;

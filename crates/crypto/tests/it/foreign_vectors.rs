@@ -10,6 +10,7 @@ pub(crate) const VECTORS: &[(&str, &str, &str)] = &[
     ("bcrypt", PASSWORD, "$2b$05$f5Wln.c9p1tJ/BOosudp1uoOWFqgwCkFgK8NE3cdQZzAWfgiyskVe"),
     ("bcrypt", PASSWORD, "$2y$05$Yx4WrczmX9JK4wph7DHSYOYKxdfBf4/un/5XifLXPW3VxCppsCF7G"),
     ("bcrypt", ACCENTS, "$2b$04$Dd.6tKKlUc7E1WG1D5sieuawuHvUnyb3ngn.SkzOqUk9cFZLHKW6G"),
+    ("bcrypt", PASSWORD, "$2b$05$abcdefghijklmnopqrstuvFiPhXf1sVd3pCCRO.uVh34H/qI/ZsuT"),
     (
         "argon2i",
         PASSWORD,
@@ -125,6 +126,18 @@ pub(crate) const VECTORS: &[(&str, &str, &str)] = &[
         "sha-crypt",
         ACCENTS,
         "$6$rounds=1000$WthG.pxAQ3HV44Kh$BjtoC3nUKCsj6ushvP1VOFoGVUxYYR/EffhyqVwfNDq9DqRH0MYBxk73DIEGV.FGMRXLXKq0Z.o7hcywxGIs6/",
+    ),
+    ("sha-crypt", PASSWORD, "$5$$MsjYqtu7Jd.lrX851v15jpXReIh2FIIBaCMQ11ozcQ9"),
+    ("sha-crypt", PASSWORD, "$5$rounds=1000$$mAwhFY7O7ZrOdMqLHnXfo0MEchkMOxIjJUTi3.3mBs5"),
+    (
+        "sha-crypt",
+        PASSWORD,
+        "$6$$.5S2N2yDfTC5WfZdQodycKNPME7cgos0yUKlyzH60S5NZ2OAK2pFE9vo8gnsaPEmNHhRqSHDKycbuQ8oP0E650",
+    ),
+    (
+        "sha-crypt",
+        PASSWORD,
+        "$6$rounds=1000$$sPCgk4G5cMS0mYr4zMF8O2oJxPfk1DJFQkICJ4hs2bFSo3sqFYuxZ2U1YyxXhyURm3HklFVSQTV1fLZlR1igF.",
     ),
     ("md5-crypt", PASSWORD, "$1$2JTxqUDL$Mi7TQz5E1tCp2s1OUM47K0"),
     ("md5-crypt", "", "$1$lnPrwcUW$DHbUNKi5lPsEJr1oUbdV3/"),

@@ -1,5 +1,7 @@
 //! Keys: their form, their names, where they come from.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sluice_crypto::jwk::{Jwk, JwkError, JwkSet, MacAlgorithm, RsaSize, SigningAlgorithm};
 use sluice_crypto::jws::{SigningKey, VerifyingKey, verify};
 use sluice_primitives::SeededRng;
@@ -41,6 +43,39 @@ fn the_public_part_holds_nothing_private() {
         }
         assert!(!key.public().is_private());
     }
+}
+
+#[test]
+fn a_key_is_quick_to_use_unless_it_is_a_large_rsa_key() {
+    let rsa = |bytes: usize, e: &str| {
+        let n = Some(URL_SAFE_NO_PAD.encode(vec![0xff_u8; bytes]));
+        Jwk { kty: "RSA".to_owned(), n, e: Some(e.to_owned()), ..Jwk::default() }
+    };
+    // 65537, three, and 65537 with a leading zero.
+    for (bytes, e) in [(256, "AQAB"), (512, "AQAB"), (512, "Aw"), (512, "AAEAAQ")] {
+        assert!(rsa(bytes, e).is_quick(), "{bytes} {e}");
+    }
+    // 65539, and a longer one.
+    for (bytes, e) in [(513, "AQAB"), (1024, "Aw"), (256, "AQAD"), (256, "AQAAAQ")] {
+        assert!(!rsa(bytes, e).is_quick(), "{bytes} {e}");
+    }
+    assert!(keys::generated().iter().all(Jwk::is_quick));
+}
+
+#[test]
+fn a_key_takes_as_much_memory_as_is_in_it() {
+    let rsa = |bytes: usize| {
+        let n = Some(URL_SAFE_NO_PAD.encode(vec![0xff_u8; bytes]));
+        Jwk { kty: "RSA".to_owned(), n, e: Some("AQAB".to_owned()), ..Jwk::default() }
+    };
+    let (small, large) = (rsa(256), rsa(1024));
+    assert!(large.memory() - small.memory() > 1000);
+    let listed = Jwk { x5c: Some(vec!["x".to_owned(); 16]), ..small.clone() };
+    assert!(listed.memory() - small.memory() > 16 * 16);
+    let ready = |key: &Jwk| VerifyingKey::from_jwk(key).unwrap().memory();
+    let bound = Jwk { alg: Some("RS256".to_owned()), ..small.clone() };
+    assert!(ready(&small) > 5 * ready(&bound), "it is ready for six algorithms");
+    assert!(ready(&large) > 2 * ready(&small));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use serde_json::json;
 use sluice_crypto::jwk::{Jwk, MacAlgorithm, RsaSize, SigningAlgorithm};
 use sluice_crypto::jws::{
     MAX_CANDIDATES, MAX_TOKEN, SigningKey, VerifyError, VerifyingKey, unverified_parts, verify, verify_hmac,
+    verify_trying,
 };
 
 use crate::keys;
@@ -163,6 +164,9 @@ fn without_a_name_so_many_keys_are_tried_and_no_more() {
         .collect();
     keys.push(VerifyingKey::from_jwk(&right).unwrap());
     assert!(verify(&signed, &keys, &SigningAlgorithm::ALL).is_ok());
+    let trying = |most: usize| verify_trying(most, &signed, &keys, &SigningAlgorithm::ALL);
+    assert!(trying(MAX_CANDIDATES).is_ok());
+    assert_eq!(trying(MAX_CANDIDATES - 1).unwrap_err(), VerifyError::WrongSignature);
     keys.rotate_right(1);
     let last = keys.remove(0);
     keys.push(verifying_other());

@@ -88,26 +88,27 @@ pub(super) fn nobody(account: &LoginNameHash) -> IdentityId {
 }
 
 impl AccountService {
-    /// Whether the `token` of a link would be taken now, for this purpose and from this person, or from anybody. Nothing is spent by
-    /// looking, and nobody is told anything by it: a token cannot be guessed.
+    /// Whose the `token` of a link is, if it would be taken now, for this purpose and from this person, or from anybody. Nothing is
+    /// spent by looking, and nobody is told anything by it: a token cannot be guessed.
     ///
     /// # Errors
     /// [`IdentityError`] if the store cannot do it now.
-    pub async fn is_link_good(
+    pub async fn owner_of_link(
         &self,
         token: &Secret<String>,
         (purpose, owner): (CodePurpose, Option<IdentityId>),
-    ) -> Result<bool, IdentityError> {
+    ) -> Result<Option<Identity>, IdentityError> {
         let link = self.open_link(token, purpose);
         let Some(link) = link.filter(|link| owner.is_none_or(|owner| owner == link.identity)) else {
-            return Ok(false);
+            return Ok(None);
         };
         let found = self.identities.find(link.identity).await?;
         let Some(identity) = found.filter(|identity| identity.status == IdentityStatus::Active) else {
-            return Ok(false);
+            return Ok(None);
         };
         let hashes = self.code_key.hashes((identity.id, identity.revision), purpose, &link.code);
-        Ok(self.codes.is_right(identity.id, purpose, &hashes, self.clock.now()).await?)
+        let is_right = self.codes.is_right(identity.id, purpose, &hashes, self.clock.now()).await?;
+        Ok(is_right.then_some(identity))
     }
 
     /// What a link says, if it is one for this purpose that has not expired.

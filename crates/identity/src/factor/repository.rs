@@ -114,6 +114,7 @@ pub trait FactorRepository: Send + Sync {
     /// Puts something else in the place of what is sealed of a factor, if it is still what it was; whether it was.
     async fn reseal_factor(&self, factor: &Factor, sealed: &str) -> Result<bool, StoreError>;
 
-    /// How many recovery codes are left of all people together.
+    /// How many recovery codes are left of all people together. They may be any number, so that a store may look at them one slice after the
+    /// other: of those that are made or spent meanwhile, some count.
     async fn all_recovery_codes_left(&self) -> Result<RecoveryCodeCounts, StoreError>;
 }

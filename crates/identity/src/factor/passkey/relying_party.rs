@@ -18,8 +18,8 @@ use crate::identity::Identity;
 /// Why passkeys cannot be offered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidRelyingParty {
-    /// There is no origin.
-    #[error("passkeys need at least one origin")]
+    /// There is no origin of pages.
+    #[error("passkeys need at least one origin of pages")]
     NoOrigin,
     /// Browsers would refuse.
     #[error("the origin {origin} is not of the domain {rp_id}, or its host is no domain")]
@@ -43,8 +43,10 @@ impl RelyingParty {
     /// # Errors
     /// [`InvalidRelyingParty`] if browsers would refuse. An address instead of a domain is such a case.
     pub fn new(config: &PasskeyConfig) -> Result<Self, InvalidRelyingParty> {
+        let (applications, pages): (Vec<&Url>, Vec<&Url>) =
+            config.origins.iter().partition(|origin| is_of_application(origin));
         let mut built = None;
-        for origin in &config.origins {
+        for origin in pages {
             let refused =
                 |_| InvalidRelyingParty::Origin { origin: origin.clone(), rp_id: config.rp_id.clone() };
             let alone = WebauthnBuilder::new(&config.rp_id, origin).map_err(refused)?;
@@ -54,6 +56,7 @@ impl RelyingParty {
             });
         }
         let builder = built.ok_or(InvalidRelyingParty::NoOrigin)?;
+        let builder = applications.into_iter().fold(builder, WebauthnBuilder::append_allowed_origin);
         let builder = builder.rp_name(&config.rp_name).timeout(LIFETIME.as_duration());
         let webauthn = builder.build().map_err(|_| InvalidRelyingParty::NoOrigin)?;
         Ok(Self { webauthn })
@@ -109,6 +112,12 @@ impl RelyingParty {
     }
 }
 
+/// Whether it is the origin of an Android application, which is of no domain: Android asks the domain whether the application may
+/// act for it. It has no host, and so has to be the same to the last character.
+fn is_of_application(origin: &Url) -> bool {
+    origin.scheme() == "android"
+}
+
 fn allowed(passkey: &StoredPasskey) -> AllowCredentials {
     AllowCredentials {
         type_: "public-key".to_owned(),
@@ -136,6 +145,7 @@ mod tests {
         let fine = [
             config("example.com", &["https://example.com", "https://login.example.com:8443"]),
             config("localhost", &["http://localhost:4444"]),
+            config("example.com", &["android:apk-key-hash:c2lnbmVy", "https://example.com"]),
         ];
         for config in fine {
             assert!(RelyingParty::new(&config).is_ok(), "{config:?}");
@@ -144,12 +154,16 @@ mod tests {
             config("example.com", &["https://badexample.com"]),
             config("example.com", &["https://example.com", "https://example.org"]),
             config("127.0.0.1", &["http://127.0.0.1:4444"]),
+            config("example.com", &["https://example.com", "ios:bundle-id:com.example"]),
         ];
         for config in refused {
             let error = RelyingParty::new(&config).unwrap_err();
             assert!(matches!(error, InvalidRelyingParty::Origin { .. }), "{config:?}: {error}");
         }
-        let none = RelyingParty::new(&config("example.com", &[]));
-        assert_eq!(none.unwrap_err(), InvalidRelyingParty::NoOrigin);
+        let without_pages: [&[&str]; 2] = [&[], &["android:apk-key-hash:c2lnbmVy"]];
+        for none in without_pages {
+            let refused = RelyingParty::new(&config("example.com", none)).unwrap_err();
+            assert_eq!(refused, InvalidRelyingParty::NoOrigin, "{none:?}");
+        }
     }
 }

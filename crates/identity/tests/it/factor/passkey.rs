@@ -15,7 +15,7 @@ use sluice_primitives::{Clock, IdentityId, Lifetime};
 use sluice_store_contract::{Interrupted, Interruption, MemoryStore, given};
 use sluice_testkit::Authenticator;
 
-use super::world::{CONTEXT, ORIGIN, World, network};
+use super::world::{APPLICATION, CONTEXT, ORIGIN, World, network};
 
 impl World {
     async fn begin_enrolment(&self) -> PasskeyChallenge {
@@ -62,6 +62,22 @@ async fn a_passkey_alone_logs_its_person_in() {
         assert_eq!(*identity, world.alice);
         assert_eq!(amr, [method, "user", "mfa"]);
         assert_eq!(acr, Aal::Aal2);
+    }
+}
+
+#[tokio::test]
+async fn an_android_application_of_the_site_makes_and_shows_passkeys_and_no_other_one_does() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_software(1, APPLICATION);
+    world.passkey(&mut key).await;
+    let asked = world.ask(None).await;
+    let outcome = world.log_in(&asked, &key.get(&asked.options)).await;
+    assert!(matches!(outcome, FactorOutcome::Done { .. }), "{outcome:?}");
+    for other in ["android:apk-key-hash:AAAA", &APPLICATION.to_lowercase(), &format!("{APPLICATION}A")] {
+        other.clone_into(&mut key.origin);
+        let asked = world.ask(None).await;
+        let outcome = world.log_in(&asked, &key.get(&asked.options)).await;
+        assert!(matches!(outcome, FactorOutcome::Wrong), "{other}: {outcome:?}");
     }
 }
 

@@ -15,6 +15,8 @@ use sluice_primitives::{Clock, Lifetime, ManualClock, NetworkId, OsRng, Secret, 
 use sluice_store_contract::{MemoryStore, given};
 
 pub(crate) const ORIGIN: &str = "https://id.example.com";
+/// Where an Android application is that acts for the site.
+pub(crate) const APPLICATION: &str = "android:apk-key-hash:-sYXRdwJA3hvue3mKpYrOZ9zSPC7b4mbgzJmdZEDO5w";
 pub(crate) const CONTEXT: &[u8] = b"the challenge of a flow";
 
 pub(crate) struct World {
@@ -117,7 +119,7 @@ fn parts(store: &Arc<MemoryStore>, clock: &Arc<ManualClock>) -> FactorParts {
     let site = PasskeyConfig {
         rp_id: "id.example.com".to_owned(),
         rp_name: "Example".to_owned(),
-        origins: vec![ORIGIN.parse().unwrap()],
+        origins: vec![ORIGIN.parse().unwrap(), APPLICATION.parse().unwrap()],
     };
     let clock: Arc<dyn Clock> = clock.clone();
     let mails = MailQueue {
