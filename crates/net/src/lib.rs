@@ -24,12 +24,14 @@ pub use client_certificate::{
     CertificateHeader, CertificateHeaderFormat, ClientCertificate, ClientCertificateSource,
     ForwardedCertificatePolicy, UnreadableCertificate, client_certificate,
 };
-pub use fetch::{FetchError, FetchLimits, FetchPolicy, Fetched, Fetcher, UrlPattern};
+pub use fetch::{
+    FetchError, FetchLimits, FetchPlace, FetchPlaces, FetchPolicy, Fetched, Fetcher, UrlPattern, host_of,
+};
 pub use header_lines::{MAX_HEADER_LINES, has_too_many_lines};
 pub use limit_clock::{LimitClock, LimitMoment};
 pub use listen::{
-    BindAddress, ConnectionFacts, DetachedListener, Drained, Limits, Linger, ListenError, Listener,
-    LocalAddress, PeerAddress, PeerCertificates, Transport, Unreadable, serve, serve_each,
+    BindAddress, ConnectionCount, ConnectionFacts, DetachedListener, Drained, Limits, Linger, ListenError,
+    Listener, LocalAddress, PeerAddress, PeerCertificates, Transport, Unreadable, serve, serve_each,
 };
 pub use smtp::{
     InvalidMailbox, InvalidSmtpUrl, Mailbox, OutgoingMail, SmtpConfig, SmtpError, SmtpReply, SmtpTransport,

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use super::resolver::NoPublicAddress;
+use super::resolver::{NoPublicAddress, TooManyLookups};
 
 /// What went wrong with an outbound request. None of these sentences repeats what the other side sent.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +41,9 @@ pub enum FetchError {
     /// Not done within the policy's time.
     #[error("the answer took too long")]
     TimedOut,
+    /// Too many names are being looked up, or too many of the host's domain: it may be asked later.
+    #[error("too many names are being looked up")]
+    Busy,
     /// Name resolution, connection, TLS or HTTP failed.
     #[error("the request failed")]
     Transport(#[source] reqwest::Error),
@@ -61,12 +64,15 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    /// Finds out whether it was the resolver here that refused.
+    /// Finds out whether it was the resolver here that refused, and why.
     pub(super) fn of(error: reqwest::Error) -> Self {
         let mut cause = error.source();
         while let Some(inner) = cause {
             if inner.is::<NoPublicAddress>() {
                 return Self::PrivateAddress;
+            }
+            if inner.is::<TooManyLookups>() {
+                return Self::Busy;
             }
             cause = inner.source();
         }

@@ -2,7 +2,7 @@
 //!
 //! [`Fetcher`]: fetches. [`FetchPolicy`]: where to and how much. [`FetchLimits`]: how much for one call.
 //! [`UrlPattern`]: exceptions. `public_address`: which
-//! addresses are public. `resolver`: connects to these only. `cache_control`: how long an answer may be kept.
+//! addresses are public. `resolver`: connects to these only. [`FetchPlaces`]: how much at once, and of whom. `cache_control`: how long an answer may be kept.
 //! `roots`: whom TLS trusts. [`FetchError`]: what went wrong.
 //!
 //! Whom to call is often a client's choice, so that each call may be an attempt to reach what only this server can.
@@ -13,6 +13,7 @@ mod body;
 mod cache_control;
 mod error;
 mod limits;
+mod places;
 mod policy;
 mod public_address;
 mod resolver;
@@ -29,19 +30,19 @@ use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use reqwest::{Client, RequestBuilder, Response, redirect};
 use rustls::ClientConfig;
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use url::{Host, Url};
 
 pub use error::FetchError;
 pub use limits::FetchLimits;
+pub use places::{FetchPlace, FetchPlaces, host_of};
 pub use policy::FetchPolicy;
 pub use public_address::is_public;
 pub use url_pattern::UrlPattern;
 
 pub(crate) use roots::certificates_in;
 
-use resolver::{LOOKUPS_AT_ONCE, Lookup, Reach, Resolver, SystemLookup};
+use resolver::{LOOKUPS_AT_ONCE, Lookup, Lookups, Reach, Resolver, SystemLookup};
 
 const USER_AGENT: &str = concat!("Sluice/", env!("CARGO_PKG_VERSION"));
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
@@ -84,8 +85,8 @@ impl Fetcher {
 
     fn with_lookup(policy: FetchPolicy, lookup: &Arc<dyn Lookup>) -> Result<Self, FetchError> {
         let tls = roots::client_config(policy.extra_ca_file.as_deref())?;
-        let places = Arc::new(Semaphore::new(LOOKUPS_AT_ONCE));
-        let resolver = |reach| Resolver { reach, lookup: lookup.clone(), places: places.clone() };
+        let lookups = Lookups::new(lookup.clone(), LOOKUPS_AT_ONCE);
+        let resolver = |reach| Resolver { reach, lookups: lookups.clone() };
         let guarded = client(resolver(Reach::PublicOnly), tls.clone(), &policy)?;
         Ok(Self { guarded, open: client(resolver(Reach::Anything), tls, &policy)?, policy })
     }

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use super::resolver::NoPublicAddress;
+use super::resolver::{NoPublicAddress, TooManyLookups};
 use super::*;
 
 /// Gives each answer once, in order.
@@ -43,7 +43,12 @@ fn fetcher(policy: FetchPolicy, names: &Arc<Scripted>) -> Fetcher {
 
 /// A resolver that looks up one name at a time.
 fn resolver(reach: Reach, lookup: Arc<dyn Lookup>) -> Resolver {
-    Resolver { reach, lookup, places: Arc::new(Semaphore::new(1)) }
+    resolver_of(1, reach, lookup)
+}
+
+/// A resolver that looks up so many names at a time.
+fn resolver_of(most: usize, reach: Reach, lookup: Arc<dyn Lookup>) -> Resolver {
+    Resolver { reach, lookups: Lookups::new(lookup, most) }
 }
 
 /// Answers one request with `body`, at 127.0.0.1.
@@ -127,12 +132,81 @@ async fn a_lookup_that_nobody_waits_for_keeps_its_place_until_it_ends() {
     let resolve = |name: &str| resolver.resolve(name.parse().unwrap());
     assert!(resolve("first.test").now_or_never().is_none());
     assert_eq!(names.recv().await.as_deref(), Some("first.test"));
-    let mut second = resolve("second.test");
-    assert!((&mut second).now_or_never().is_none());
-    assert!(names.is_empty() && resolver.places.available_permits() == 0);
+    let refused = resolve("second.test").await.err().unwrap();
+    assert!(refused.is::<TooManyLookups>() && names.is_empty(), "nobody waits for a place");
     answer.send(()).unwrap();
     answer.send(()).unwrap();
-    assert_eq!(second.await.unwrap().count(), 1);
+    let second = loop {
+        match resolve("second.test").await {
+            Ok(addresses) => break addresses,
+            Err(refused) => assert!(refused.is::<TooManyLookups>()),
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(second.count(), 1);
     assert_eq!(names.recv().await.as_deref(), Some("second.test"));
-    assert_eq!(resolver.places.available_permits(), 1);
+}
+
+#[tokio::test]
+async fn those_who_want_a_name_at_once_share_its_lookup() {
+    let (asked, mut names) = unbounded_channel();
+    let (answer, answers) = channel();
+    let resolver = resolver(Reach::PublicOnly, Arc::new(Slow { asked, answers: Mutex::new(answers) }));
+    let mut waiting: Vec<_> = (0..20).map(|_| resolver.resolve("app.test".parse().unwrap())).collect();
+    assert!(waiting.iter_mut().all(|one| one.now_or_never().is_none()));
+    // Who goes away takes the answer of the others not along.
+    drop(waiting.remove(0));
+    answer.send(()).unwrap();
+    for one in waiting {
+        assert_eq!(one.await.unwrap().count(), 1);
+    }
+    assert_eq!(names.recv().await.as_deref(), Some("app.test"));
+    assert!(names.is_empty(), "it was asked for once");
+}
+
+#[tokio::test]
+async fn names_of_a_domain_whose_servers_do_not_answer_leave_half_of_the_lookups_to_others() {
+    let (asked, _names) = unbounded_channel();
+    let (answer, answers) = channel();
+    let slow = Arc::new(Slow { asked, answers: Mutex::new(answers) });
+    let resolver = resolver_of(16, Reach::PublicOnly, slow);
+    let waiting_for = |domain: &str| -> Vec<_> {
+        let begun = (0..20).map(|host| resolver.resolve(format!("a.{host}.{domain}").parse().unwrap()));
+        begun.filter_map(|mut one| (&mut one).now_or_never().is_none().then_some(one)).collect()
+    };
+    let of_domains = ["silent.test", "other.test", "third.test."].map(waiting_for);
+    assert_eq!(of_domains.each_ref().map(Vec::len), [8, 4, 2]);
+    let busy = resolver.resolve("silent.test".parse().unwrap()).await.err().unwrap();
+    assert!(busy.is::<TooManyLookups>());
+    let app = resolver.resolve("app.example".parse().unwrap());
+    for _ in 0..15 {
+        answer.send(()).unwrap();
+    }
+    assert_eq!(app.await.unwrap().count(), 1);
+    for one in of_domains.into_iter().flatten() {
+        assert_eq!(one.await.unwrap().count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_host_whose_name_is_not_looked_up_now_may_be_asked_later() {
+    let (asked, mut names) = unbounded_channel();
+    let (answer, answers) = channel();
+    let lookup: Arc<dyn Lookup> = Arc::new(Slow { asked, answers: Mutex::new(answers) });
+    let fetcher = Fetcher::with_lookup(FetchPolicy::default(), &lookup).unwrap();
+    let url = |host: &str| Url::parse(&format!("http://{host}/")).unwrap();
+    let fetch = |host: usize| {
+        let (fetcher, url) = (fetcher.clone(), url(&format!("{host}.silent.test")));
+        tokio::spawn(async move { fetcher.get(&url, "*/*").await })
+    };
+    let fetches: Vec<_> = (0..LOOKUPS_AT_ONCE / 2).map(fetch).collect();
+    for _ in &fetches {
+        names.recv().await.unwrap();
+    }
+    let refused = fetcher.get(&url("one-more.silent.test"), "*/*").await;
+    assert!(matches!(refused, Err(FetchError::Busy)), "{refused:?}");
+    for one in fetches {
+        one.abort();
+        answer.send(()).unwrap();
+    }
 }

@@ -11,7 +11,7 @@ use http_body::Body;
 use hyper::body::Incoming;
 use hyper::service::Service;
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -19,6 +19,7 @@ use tracing::warn;
 
 use super::BoxError;
 use super::connection::Connections;
+use super::places::Places;
 use super::request_facts::{ConnectionFacts, PeerAddress};
 use super::socket::{self, Socket};
 
@@ -27,7 +28,7 @@ const BACK_OFF: (Duration, Duration) = (Duration::from_millis(5), Duration::from
 
 /// One accept loop.
 pub(super) struct Acceptor {
-    pub(super) permits: Arc<Semaphore>,
+    pub(super) places: Arc<Places>,
     pub(super) tasks: TaskTracker,
     pub(super) shutdown: CancellationToken,
 }
@@ -49,24 +50,24 @@ impl Acceptor {
         B::Error: Into<BoxError>,
     {
         let shutdown = self.shutdown.clone();
-        while let Some(Some((accepted, permit))) = shutdown.run_until_cancelled(self.next(&socket)).await {
+        while let Some(Some((accepted, place))) = shutdown.run_until_cancelled(self.next(&socket)).await {
             let connections = connections.clone();
             self.tasks.spawn(async move {
                 match accepted {
                     Accepted::Tcp(stream, peer) => connections.serve_tcp(stream, PeerAddress(peer)).await,
                     Accepted::Unix(stream) => connections.serve_unix(stream).await,
                 }
-                drop(permit);
+                drop(place);
             });
         }
     }
 
-    /// The next connection, when it is permitted: only then, so that no loop holds a permit for a client that has yet to come.
-    /// `None`: never, the semaphore was closed.
+    /// The next connection, when there is a place for it: only then, so that no loop holds one for a client that has yet to come.
+    /// `None`: never, the places were closed.
     async fn next(&self, socket: &Socket) -> Option<(Accepted, OwnedSemaphorePermit)> {
         let accepted = self.accept(socket).await;
-        let permit = self.permits.clone().acquire_owned().await.ok()?;
-        Some((accepted, permit))
+        let place = self.places.take().await?;
+        Some((accepted, place))
     }
 
     async fn accept(&self, socket: &Socket) -> Accepted {

@@ -1,7 +1,7 @@
 //! Listening: from a socket to requests, until the last one is answered.
 //!
 //! [`serve`]: the whole of it. `socket`, `unix_socket`: what is listened on. `limits`: what clients are granted.
-//! `accept`: taking connections. `connection`: one connection, TLS and HTTP. `client_io`: its bytes, and its end, which
+//! `accept`: taking connections; `places`: how many at once. `connection`: one connection, TLS and HTTP. `client_io`: its bytes, and its end, which
 //! `lingering` draws out where answers would be lost. `record`: what is known of it; `counted`: its requests and their answers. `supervision`: who
 //! has been idle or slow too long, and the drain. `request_facts`: what a request is told about its connection.
 //!
@@ -14,6 +14,7 @@ mod connection;
 mod counted;
 mod limits;
 mod lingering;
+mod places;
 mod record;
 mod request_facts;
 mod socket;
@@ -27,7 +28,6 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::Body;
 use hyper::body::Incoming;
-use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -35,11 +35,13 @@ use tower::Service;
 use tracing::{info, warn};
 
 pub use limits::{Limits, Linger};
+pub use places::ConnectionCount;
 pub use request_facts::{ConnectionFacts, PeerAddress, PeerCertificates, Transport};
 pub use socket::{BindAddress, DetachedListener, ListenError, Listener, LocalAddress};
 
 use accept::Acceptor;
 use connection::Connections;
+use places::Places;
 use request_facts::Stamped;
 use supervision::Supervision;
 
@@ -102,47 +104,41 @@ where
     B::Error: Into<BoxError>,
 {
     let connections = Arc::new(Connections::new(tls, (make, unreadable), &limits, shutdown.clone()));
-    let permits = listener.permits(limits.max_connections);
+    let places = listener.places(limits.max_connections);
     let (tasks, accepting) = (TaskTracker::new(), TaskTracker::new());
     let (sockets, socket_file) = listener.into_parts();
     for socket in sockets {
-        let acceptor =
-            Acceptor { permits: permits.clone(), tasks: tasks.clone(), shutdown: shutdown.clone() };
+        let acceptor = Acceptor { places: places.clone(), tasks: tasks.clone(), shutdown: shutdown.clone() };
         accepting.spawn(acceptor.run(socket, connections.clone()));
     }
     accepting.close();
-    shutdown.run_until_cancelled(sweep(connections.supervision(), &permits, &limits)).await;
+    shutdown.run_until_cancelled(sweep(connections.supervision(), &places, &limits)).await;
     accepting.wait().await;
     drop(socket_file);
-    drain(connections.supervision(), &permits, &tasks, &limits).await
+    drain(connections.supervision(), &places, &tasks, &limits).await
 }
 
-/// Ends who is slow or idle too long, for ever; sooner where there are no more `permits`.
-async fn sweep(supervision: &Supervision, permits: &Semaphore, limits: &Limits) -> Infallible {
+/// Ends who is slow or idle too long, for ever; sooner where there are no more `places`.
+async fn sweep(supervision: &Supervision, places: &Places, limits: &Limits) -> Infallible {
     let mut ticks = interval(Supervision::sweep_interval(limits));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let now = ticks.tick().await;
         supervision.sweep(now);
-        if permits.available_permits() == 0 {
+        if places.is_full() {
             supervision.make_room(now);
         }
     }
 }
 
-async fn drain(
-    supervision: &Supervision,
-    permits: &Semaphore,
-    tasks: &TaskTracker,
-    limits: &Limits,
-) -> Drained {
+async fn drain(supervision: &Supervision, places: &Places, tasks: &TaskTracker, limits: &Limits) -> Drained {
     tasks.close();
     supervision.drain_all();
     // A head that has begun is waited for, so it is still late at its time.
     let ending = async {
         tokio::select! {
             () = tasks.wait() => {}
-            never = sweep(supervision, permits, limits) => match never {},
+            never = sweep(supervision, places, limits) => match never {},
         }
     };
     if timeout(limits.drain_grace, ending).await.is_ok() {

@@ -4,13 +4,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use socket2::{Domain, Protocol, SockRef, TcpKeepalive, Type};
 use tokio::net::{TcpListener, UnixListener, lookup_host};
-use tokio::sync::Semaphore;
 
+use super::places::{ConnectionCount, Places, SharedPlaces};
 use super::unix_socket::{self, SocketFile};
 
 /// Connections that the kernel holds for us.
@@ -82,16 +82,15 @@ pub enum ListenError {
     },
 }
 
-/// How many more connections the listeners of an address may serve; made when the first of them is served.
-type SharedPermits = Arc<OnceLock<Arc<Semaphore>>>;
-
 /// A bound listener: connections may already queue.
 #[derive(Debug)]
 pub struct Listener {
     sockets: Vec<Socket>,
     address: LocalAddress,
     file: Option<SocketFile>,
-    permits: SharedPermits,
+    places: SharedPlaces,
+    /// What the log calls it. `None`: by its address.
+    name: Option<&'static str>,
 }
 
 /// A bound socket that is not yet any runtime's: each core of a server attaches its own.
@@ -100,7 +99,7 @@ pub struct DetachedListener {
     socket: DetachedSocket,
     address: LocalAddress,
     file: Option<SocketFile>,
-    permits: SharedPermits,
+    places: SharedPlaces,
 }
 
 #[derive(Debug)]
@@ -120,11 +119,17 @@ impl DetachedListener {
     /// # Errors
     /// The runtime cannot watch the socket.
     pub fn attach(self) -> io::Result<Listener> {
-        let socket = match self.socket {
+        let Self { socket, address, file, places } = self;
+        let socket = match socket {
             DetachedSocket::Tcp(socket) => Socket::Tcp(TcpListener::from_std(socket)?),
             DetachedSocket::Unix(socket) => Socket::Unix(UnixListener::from_std(socket)?),
         };
-        Ok(Listener { sockets: vec![socket], address: self.address, file: self.file, permits: self.permits })
+        Ok(Listener { sockets: vec![socket], address, file, places, name: None })
+    }
+
+    /// How many connections it serves, with the others of its address.
+    pub fn connections(&self) -> ConnectionCount {
+        ConnectionCount::of(&self.places)
     }
 }
 
@@ -150,8 +155,8 @@ impl Listener {
                 let (socket, file) = unix_socket::bind(path, &permissions)
                     .map_err(|source| ListenError::Bind { address: path.display().to_string(), source })?;
                 let address = LocalAddress::Unix(path.clone());
-                let permits = SharedPermits::default();
-                Ok(Self { sockets: vec![Socket::Unix(socket)], address, file: Some(file), permits })
+                let (sockets, places) = (vec![Socket::Unix(socket)], SharedPlaces::default());
+                Ok(Self { sockets, address, file: Some(file), places, name: None })
             }
         }
     }
@@ -173,19 +178,30 @@ impl Listener {
             detached.extend(detach(socket, cores.get() / count.get()).map_err(failed)?);
         }
         let mut file = bound.file;
-        let (address, permits) = (bound.address, bound.permits);
+        let (address, places) = (bound.address, bound.places);
         let listener = |socket| DetachedListener {
             socket,
             address: address.clone(),
             file: file.take(),
-            permits: permits.clone(),
+            places: places.clone(),
         };
         Ok(detached.into_iter().map(listener).collect())
+    }
+
+    /// The same, which the log calls so.
+    #[must_use]
+    pub fn named(self, name: &'static str) -> Self {
+        Self { name: Some(name), ..self }
     }
 
     /// What it is bound to.
     pub fn local_address(&self) -> &LocalAddress {
         &self.address
+    }
+
+    /// How many connections it serves, with the others of its address.
+    pub fn connections(&self) -> ConnectionCount {
+        ConnectionCount::of(&self.places)
     }
 
     fn bind_tcp(address: SocketAddr, accept_loops: NonZeroUsize) -> Result<Self, ListenError> {
@@ -197,13 +213,21 @@ impl Listener {
         for _ in 1..accept_loops.get() {
             sockets.push(Socket::Tcp(tcp_socket(bound, shared).map_err(failed)?));
         }
-        let permits = SharedPermits::default();
-        Ok(Self { sockets, address: LocalAddress::Tcp(bound), file: None, permits })
+        let (address, places) = (LocalAddress::Tcp(bound), SharedPlaces::default());
+        Ok(Self { sockets, address, file: None, places, name: None })
     }
 
-    /// How many more connections may be served, of `most` in all.
-    pub(super) fn permits(&self, most: usize) -> Arc<Semaphore> {
-        self.permits.get_or_init(|| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))).clone()
+    /// The places for connections, `most` in all.
+    pub(super) fn places(&self, most: usize) -> Arc<Places> {
+        self.places.get_or_init(|| Arc::new(Places::new(self.known_as(), most))).clone()
+    }
+
+    fn known_as(&self) -> String {
+        match (self.name, &self.address) {
+            (Some(name), _) => name.to_owned(),
+            (None, LocalAddress::Tcp(address)) => address.to_string(),
+            (None, LocalAddress::Unix(path)) => path.display().to_string(),
+        }
     }
 
     /// The sockets, and the file to remove when they are closed.

@@ -24,7 +24,8 @@ pub struct SmtpConfig {
     pub pool_size: NonZeroUsize,
     /// A PEM file of certificates to trust besides those of the system. Default: none.
     pub extra_ca_file: Option<PathBuf>,
-    /// How this machine introduces itself (RFC 5321 §4.1.1.1). Default: the name the system gives it.
+    /// How this machine introduces itself (RFC 5321 §4.1.1.1). Default: the name the system gives it, or else, if that has no
+    /// domain, the domain that mail is from.
     pub hello_name: Option<String>,
     /// Whether the password may be sent over a connection that is not encrypted. Default: no.
     pub allow_plain_password: bool,

@@ -77,7 +77,7 @@ pub struct SmtpReply {
 }
 
 impl SmtpError {
-    /// Whether another attempt later may succeed. All that is about the connection or the login is temporary, so that
+    /// Whether another attempt later may succeed. All that is about the connection, the login or the dialogue is temporary, so that
     /// a server misconfigured for an hour loses no mail; a 5xx to the mail itself is not (RFC 5321 §4.2.1).
     pub fn is_temporary(&self) -> bool {
         match self {
@@ -121,7 +121,7 @@ impl SmtpError {
     pub(super) fn sending(error: smtp::Error) -> Self {
         match SmtpReply::of(&error) {
             Some(reply) if ABOUT_LOGIN.contains(&reply.code) => Self::LoginRefused(reply),
-            Some(reply) if error.is_permanent() => Self::Refused(reply),
+            Some(reply) if error.is_permanent() && !reply.is_about_dialogue() => Self::Refused(reply),
             Some(reply) => Self::Deferred(reply),
             // The library looks at the addresses before it says anything.
             None if error.is_client() => Self::NeedsSmtpUtf8,
@@ -139,6 +139,13 @@ impl SmtpReply {
     /// The code: 4xx or 5xx (RFC 5321 §4.2.1).
     pub const fn code(self) -> u16 {
         self.code
+    }
+
+    /// Whether it is about how this machine speaks, or as whom, and not about the mail (RFC 5321 §4.2.3): the status code, if there is
+    /// one, says so, too (RFC 3463 §3.6). Postfix says `504 5.5.2` to a name that it does not take; 501 may be about an address.
+    fn is_about_dialogue(self) -> bool {
+        let is_of_dialogue = self.status.is_none_or(|[_, subject, _]| subject == 5);
+        is_of_dialogue && matches!(self.code, 500 | 502 | 503 | 504)
     }
 
     fn of(error: &smtp::Error) -> Option<Self> {
@@ -173,5 +180,15 @@ mod tests {
         assert_eq!(reply("5.1.1 <alice@example.org>: unknown"), "550 5.1.1");
         assert_eq!(reply("no such user alice@example.org"), "550");
         assert_eq!(reply(""), "550");
+    }
+
+    #[test]
+    fn a_reply_about_how_this_machine_speaks_is_not_about_the_mail() {
+        let is_about = |code, text| SmtpReply { code, status: status_code(text) }.is_about_dialogue();
+        assert!(is_about(504, "5.5.2 <vm>: Helo command rejected: need fully-qualified hostname"));
+        assert!(is_about(503, "bad sequence of commands") && is_about(500, "what?"));
+        assert!(!is_about(550, "5.5.0 mailbox unavailable") && !is_about(501, "5.5.4 invalid arguments"));
+        assert!(!is_about(501, "5.1.3 Bad recipient address syntax") && !is_about(550, "5.7.1 spam"));
+        assert!(!is_about(550, "no such user"));
     }
 }

@@ -72,7 +72,7 @@ impl Pool {
             return Err(SmtpError::PlainPasswordConfigured);
         }
         let tls = tls(&url.host, config.extra_ca_file.as_deref())?;
-        let hello = hello(config.hello_name.as_deref())?;
+        let hello = hello(config)?;
         Ok(Self {
             server: Server { url, tls, hello, allow_plain_password },
             connections: Semaphore::new(config.pool_size.get()),
@@ -172,11 +172,16 @@ fn tls(host: &str, extra_ca_file: Option<&Path>) -> Result<Tls, SmtpError> {
     tls.build_rustls().map(Tls).map_err(SmtpError::SetupTls)
 }
 
-fn hello(name: Option<&str>) -> Result<ClientId, SmtpError> {
+/// How this machine introduces itself: as it is told to, or as the system calls it. Servers refuse a name without a domain (RFC 5321
+/// §2.3.5), as containers have: instead of one, the domain that mail is from.
+fn hello(config: &SmtpConfig) -> Result<ClientId, SmtpError> {
     let is_part_of_name =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '[' | ']' | ':');
-    match name {
-        None => Ok(ClientId::default()),
+    match config.hello_name.as_deref() {
+        None => Ok(match ClientId::default() {
+            ClientId::Domain(name) if name.contains('.') => ClientId::Domain(name),
+            _ => ClientId::Domain(config.from.0.email.domain().to_owned()),
+        }),
         Some(name) if !name.is_empty() && name.chars().all(is_part_of_name) => {
             Ok(ClientId::Domain(name.to_owned()))
         }

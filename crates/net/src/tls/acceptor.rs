@@ -105,8 +105,14 @@ impl TlsAcceptorHandle {
         Ok(Reload::Replaced)
     }
 
-    /// Looks at the files `every` so often until `shutdown`. Returns at once if there are none.
-    pub async fn reload_when_changed(self, every: Duration, shutdown: CancellationToken) {
+    /// Looks at the files `every` so often until `shutdown`, and tells of what came of it by the name of the `listener`.
+    /// Returns at once if there are none.
+    pub async fn reload_when_changed(
+        self,
+        listener: &'static str,
+        every: Duration,
+        shutdown: CancellationToken,
+    ) {
         if !self.shared.chain.may_change() && !self.shared.private_key.may_change() {
             return;
         }
@@ -116,14 +122,20 @@ impl TlsAcceptorHandle {
         while shutdown.run_until_cancelled(ticks.tick()).await.is_some() {
             let handle = self.clone();
             let Ok(outcome) = tokio::task::spawn_blocking(move || handle.reload()).await else { continue };
-            let was_unreadable = std::mem::replace(&mut unreadable, outcome.is_err());
+            let is_unreadable = matches!(outcome, Err(TlsError::Unreadable { .. }));
+            let was_unreadable = std::mem::replace(&mut unreadable, is_unreadable);
             match outcome {
                 Ok(Reload::Unchanged) => {}
-                Ok(Reload::Replaced) => info!("the TLS certificate was replaced"),
+                Ok(Reload::Replaced) => info!(listener, "the TLS certificate was replaced"),
                 Err(TlsError::Unreadable { .. }) if was_unreadable => {}
                 Err(error) => {
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
-                    warn!(%error, cause, "the new TLS certificate is no good, the old one stays in force");
+                    warn!(
+                        listener,
+                        %error,
+                        cause,
+                        "the new TLS certificate is no good, the old one stays in force"
+                    );
                 }
             }
         }

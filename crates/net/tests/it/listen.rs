@@ -20,6 +20,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use crate::captured::Captured;
 use crate::given::*;
 
 const SOON: Duration = Duration::from_millis(250);
@@ -187,6 +188,32 @@ async fn a_connection_beyond_the_limit_waits_until_another_ends() {
     assert_eq!(seen.load(Ordering::SeqCst), 1);
     drop(first);
     assert!(answer_until(&mut second, "\r\n\r\n1").await.ends_with("\r\n\r\n1"));
+}
+
+#[tokio::test]
+async fn that_every_place_is_taken_is_said_once_by_the_name_of_the_listener_and_shown() {
+    const FULL: &str = "all connections that a listener may have are taken";
+    let (log, _guard) = Captured::begin();
+    let listener = listener(1).await.named("public");
+    let connections = listener.connections();
+    let limits = Limits { max_connections: 1, ..Limits::default() };
+    let server = running_with(listener, None, hello(), limits);
+    assert_eq!(connections.served(), 0);
+    let mut stream = server.connect().await;
+    say(&mut stream, GET).await;
+    assert!(answer_until(&mut stream, "hello").await.ends_with("hello"));
+    assert_eq!((connections.served(), log.lines(FULL).len()), (1, 0), "nobody waits");
+
+    for _ in 0..2 {
+        let mut next = server.connect().await;
+        say(&mut next, GET).await;
+        let said = log.until(FULL, 1).await;
+        assert!(said[0].contains("listener=\"public\"") && said[0].contains("limit=1"), "{said:?}");
+        drop(std::mem::replace(&mut stream, next));
+        assert!(answer_until(&mut stream, "hello").await.ends_with("hello"));
+        assert_eq!(connections.served(), 1);
+    }
+    assert_eq!(log.lines(FULL).len(), 1, "once a minute");
 }
 
 #[tokio::test]

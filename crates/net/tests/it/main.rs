@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests may unwrap")]
 
+mod captured;
 mod client_address;
 mod client_certificate;
 mod fetch;
@@ -11,6 +12,7 @@ mod given;
 mod listen;
 mod listen_drain;
 mod listen_ends;
+mod listen_small_frames;
 mod listen_unix;
 mod listen_untaken;
 mod smtp;

@@ -21,6 +21,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::sync::CancellationToken;
 
+use crate::captured::Captured;
 use crate::given::*;
 
 pub(crate) fn certificate() -> SelfSigned {
@@ -161,9 +162,40 @@ async fn the_files_are_watched_until_shutdown() {
     let tls = load(folder.path());
     let server = running_tls(tls.clone(), router(), Limits::default()).await;
     let shutdown = CancellationToken::new();
-    let watching = tokio::spawn(tls.reload_when_changed(Duration::from_millis(5), shutdown.clone()));
+    let watching =
+        tokio::spawn(tls.reload_when_changed("public", Duration::from_millis(5), shutdown.clone()));
     write(folder.path(), &new);
     in_time(async { while handshake(&server, &new, &[]).await.is_err() {} }).await;
+    shutdown.cancel();
+    in_time(watching).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_missing_file_is_reported_after_a_bad_one_and_each_once_with_the_listener() {
+    const NO_GOOD: &str = "the new TLS certificate is no good, the old one stays in force";
+    let (log, _guard) = Captured::begin();
+    let folder = tempfile::tempdir().unwrap();
+    let certificate = certificate();
+    write(folder.path(), &certificate);
+    let (file, aside) = (folder.path().join("cert.pem"), folder.path().join("aside.pem"));
+    let shutdown = CancellationToken::new();
+    let watched = load(folder.path());
+    let watching =
+        tokio::spawn(watched.reload_when_changed("public", Duration::from_millis(5), shutdown.clone()));
+
+    fs::write(&file, "").unwrap();
+    let bad = log.until(NO_GOOD, 1).await;
+    assert!(bad[0].contains("holds no certificate") && bad[0].contains("listener=\"public\""), "{bad:?}");
+    fs::remove_file(&file).unwrap();
+    let missing = log.until(NO_GOOD, 2).await;
+    assert!(missing[1].contains("cannot be read") && missing[1].contains("cert.pem"), "{missing:?}");
+    assert!(missing[1].contains("listener=\"public\""), "{missing:?}");
+
+    fs::write(&aside, &certificate.certificate).unwrap();
+    fs::rename(&aside, &file).unwrap();
+    let replaced = log.until("the TLS certificate was replaced", 1).await;
+    assert!(replaced[0].contains("listener=\"public\""), "{replaced:?}");
+    assert_eq!(log.lines(NO_GOOD).len(), 2, "each once");
     shutdown.cancel();
     in_time(watching).await.unwrap();
 }
