@@ -377,3 +377,19 @@ pub async fn all_recovery_codes_are_counted_by_their_keys(fixture: &impl Fixture
     let counted = fixture.second_node().await.all_recovery_codes_left().await.unwrap();
     assert_eq!(counted, BTreeMap::from([(Some(0), 2), (Some(8), 3), (Some(255), 4)]));
 }
+
+/// However many there are, and whoever has most of them.
+pub async fn more_recovery_codes_than_are_looked_at_at_once_are_counted(fixture: &impl Fixture) {
+    let store = fixture.store();
+    for (name, key) in [("alice", 0), ("bob", 8), ("carol", 8)] {
+        let person = somebody(&*store, name).await;
+        let hashes: Vec<[u8; 32]> = (0..4_000).map(|_| given::random_hash()).collect();
+        let codes = HashedRecoveryCodes { key, hashes: &hashes };
+        assert!(store.replace_recovery_codes(person, 1, codes).await.unwrap());
+        for hash in &hashes[..3] {
+            assert!(store.spend_recovery_code(person, hash).await.unwrap());
+        }
+    }
+    let counted = store.all_recovery_codes_left().await.unwrap();
+    assert_eq!(counted, BTreeMap::from([(Some(0), 3_997), (Some(8), 2 * 3_997)]));
+}

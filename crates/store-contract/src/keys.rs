@@ -93,6 +93,24 @@ pub async fn an_added_key_replaces_one_with_the_same_kid(fixture: &impl Fixture)
     assert_eq!(store.set(SET).await.unwrap(), [replaced, key("b", "RS256", 0)]);
 }
 
+/// Of ten that add a key under one kid at once one succeeds. Its key stays, and it alone is told of.
+pub async fn a_new_key_is_added_only_where_its_kid_is_free(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    nodes[0].add(vec![key("beside", "RS256", 0)]).await.unwrap();
+    let position = nodes[1].read(&FeedPosition::default()).await.unwrap().position;
+    let made = |by: usize| StoredKey { sealed: format!("sealed by {by}"), ..key("a", "RS256", 5) };
+    let additions = (0..10).map(|by| nodes[by % 2].add_new(made(by)));
+    let added: Vec<bool> = join_all(additions).await.into_iter().map(Result::unwrap).collect();
+    assert_eq!(added.iter().filter(|is_added| **is_added).count(), 1);
+    let first = added.iter().position(|is_added| *is_added).unwrap();
+    assert_eq!(nodes[1].set(SET).await.unwrap(), [made(first), key("beside", "RS256", 0)]);
+    let batch = nodes[1].read(&position).await.unwrap();
+    assert_eq!(batch.changes, [Change::Keys(SET.to_owned())]);
+    assert!(!nodes[0].add_new(key("a", "ES256", 9)).await.unwrap(), "whatever else is new about it");
+    assert_eq!(nodes[1].read(&batch.position).await.unwrap().changes, []);
+    assert!(nodes[0].add_new(StoredKey { set: "other".into(), ..made(first) }).await.unwrap());
+}
+
 /// Nothing of the old set is left.
 pub async fn a_replaced_set_holds_the_new_keys_only(fixture: &impl Fixture) {
     let store = fixture.store();
@@ -191,14 +209,15 @@ pub async fn the_names_of_all_sets_are_listed(fixture: &impl Fixture) {
 pub async fn every_write_of_a_key_is_in_the_feed(fixture: &impl Fixture) {
     let (store, reader) = (fixture.store(), fixture.second_node().await);
     let mut position = FeedPosition::default();
-    for step in 0..7 {
+    for step in 0..8 {
         match step {
             0 => store.create_missing(vec![key("a", "RS256", 0)]).await.unwrap(),
             1 => store.add(vec![key("b", "RS256", 0)]).await.unwrap(),
             2 => store.replace_set(SET, vec![key("c", "RS256", 0), key("d", "RS256", 0)]).await.unwrap(),
             3 => assert!(store.add_successor(key("e", "RS256", 1), "c").await.unwrap()),
             4 => assert!(store.replace(&key("d", "RS256", 0), retiring(key("d", "RS256", 0))).await.unwrap()),
-            5 => assert!(KeyRepository::delete(&*store, SET, "c").await.unwrap()),
+            5 => assert!(store.add_new(key("f", "RS256", 2)).await.unwrap()),
+            6 => assert!(KeyRepository::delete(&*store, SET, "c").await.unwrap()),
             _ => assert!(store.delete_set(SET).await.unwrap()),
         }
         let batch = reader.read(&position).await.unwrap();
@@ -212,6 +231,8 @@ pub async fn every_write_of_a_key_is_in_the_feed(fixture: &impl Fixture) {
 pub async fn a_key_with_text_that_cannot_be_stored_is_refused(fixture: &impl Fixture) {
     let store = fixture.store();
     let refused = store.add(vec![key("good", "RS256", 0), key("with \0 inside", "RS256", 0)]).await;
+    assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+    let refused = store.add_new(key("with \0 inside", "RS256", 0)).await;
     assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
     assert_eq!(kids(&*store).await, Vec::<String>::new());
 }

@@ -78,6 +78,7 @@ macro_rules! store_contract {
                 all_factors_are_listed_by_person_in_pages,
                 a_factor_is_sealed_again_if_it_is_unchanged,
                 all_recovery_codes_are_counted_by_their_keys,
+                more_recovery_codes_than_are_looked_at_at_once_are_counted,
             }
             feed {
                 a_marker_is_read_as_it_was_appended,
@@ -216,6 +217,7 @@ macro_rules! store_contract {
                 a_set_is_read_newest_first,
                 a_set_with_a_name_that_cannot_be_stored_is_empty,
                 an_added_key_replaces_one_with_the_same_kid,
+                a_new_key_is_added_only_where_its_kid_is_free,
                 a_replaced_set_holds_the_new_keys_only,
                 keys_and_sets_are_deleted_once,
                 ten_nodes_that_rotate_at_once_end_with_one_successor,
@@ -341,6 +343,7 @@ macro_rules! store_contract {
                 a_thing_is_spent_exactly_once_of_64,
                 things_are_told_apart_by_kind_and_hash,
                 a_thing_may_be_spent_again_when_its_spending_expired,
+                what_is_spent_is_known_to_be_until_its_spending_expires,
                 things_that_are_spent_together_expire_each_at_its_own_time,
                 expired_things_are_purged_in_bounded_steps,
             }

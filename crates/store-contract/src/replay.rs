@@ -41,6 +41,21 @@ pub async fn a_thing_may_be_spent_again_when_its_spending_expired(fixture: &impl
     assert!(!store.spend(KIND, hash, given::at(61), given::at(180)).await.unwrap());
 }
 
+/// By whichever node; and to ask spends nothing.
+pub async fn what_is_spent_is_known_to_be_until_its_spending_expires(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let hash = given::random_hash();
+    let is_spent = async |kind, hash, now| other.is_spent(kind, hash, given::at(now)).await.unwrap();
+    for _ in 0..2 {
+        assert!(!is_spent(KIND, hash, 0).await);
+    }
+    assert!(store.spend(KIND, hash, given::at(0), given::at(60)).await.unwrap());
+    assert!(is_spent(KIND, hash, 0).await && is_spent(KIND, hash, 59).await);
+    assert!(!is_spent(KIND, hash, 60).await);
+    assert!(!is_spent(ReplayKind::LogoutVerifier, hash, 0).await, "of another kind it is another thing");
+    assert!(!is_spent(KIND, given::random_hash(), 0).await);
+}
+
 /// What others are asked for at the same time makes no difference.
 pub async fn things_that_are_spent_together_expire_each_at_its_own_time(fixture: &impl Fixture) {
     let store = fixture.store();

@@ -142,6 +142,11 @@ impl Failure {
         matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
     }
 
+    /// Whether the server said that this user has not the right.
+    pub(crate) fn is_lack_of_rights(&self) -> bool {
+        matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE))
+    }
+
     /// Whether the server said that there is no such table.
     pub(crate) fn is_unknown_table(&self) -> bool {
         matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE))

@@ -3,9 +3,9 @@
 //! [`PostgresStore`] implements every repository trait of `oauth` and `identity`, and the feed. One folder per aggregate:
 //! `mod.rs` and a `.sql` file per statement. [`migrate`]: the schema.
 //!
-//! Three kinds of connections. `connection`: readers, pipelined by all who read, and lanes, pipelined by the group-commit
-//! queues and by writes of a single statement; both hold nothing but single statements. `serial`: one that runs
-//! transactions of several statements, in one go each. `feed/listener`: one of the feed, which hears of other nodes' appends.
+//! Four kinds of connections. `connection`: readers, pipelined by all who read, and lanes, pipelined by the group-commit
+//! queues and by writes of a single statement; both hold nothing but single statements, and so does one for upkeep, which nobody asked
+//! for. `serial`: one that runs transactions of several statements, in one go each. `feed/listener`: one of the feed, which hears of other nodes' appends.
 //!
 //! `queues` says which lanes a kind of hot write goes over, `error` what a failure means, `retry` who tries again until when, `silence`
 //! what becomes of connections on which nothing is answered, and `caller` of statements whose callers leave. `rounds` goes through large tables in slices.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use sluice_commit::StoreError;
 use sluice_primitives::{NetworkId, Timestamp};
+use thiserror::Error;
 use tokio::time::sleep;
 use tokio_postgres::Client;
 
@@ -25,6 +26,8 @@ const MIGRATIONS: &[Migration] = &[
     optional(6, "consents_by_flow", include_str!("migrations/0006_consents_by_flow.sql")),
     optional(7, "consents_by_expiry", include_str!("migrations/0007_consents_by_expiry.sql")),
     required(8, "recovery_code_keys", include_str!("migrations/0008_recovery_code_keys.sql")),
+    optional(9, "markers_by_time", include_str!("migrations/0009_markers_by_time.sql")),
+    optional(10, "former_markers", include_str!("migrations/0010_former_markers.sql")),
 ];
 /// Behind one who waits for a lock on a table, whoever wants to read it waits as well: so a migration gives up soon, and lets them go first
 /// before it asks again. A backup may hold such a lock for hours.
@@ -39,6 +42,11 @@ const CLAIM: &str = "INSERT INTO schema_migration (version, name, applied_at) VA
 const APPLIED: &str = "SELECT version, applied_at FROM schema_migration";
 const CREATE_NETWORK: &str =
     "INSERT INTO network (one, network_id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING";
+
+/// A migration that this user may not apply.
+#[derive(Debug, Error)]
+#[error("{0}: migrations need the owner of the tables, with CREATE on their schema")]
+struct NotTheOwner(Failure);
 
 /// A step of the schema.
 struct Migration {
@@ -77,6 +85,9 @@ pub(crate) async fn up(dialer: &Dialer, now: Timestamp, network: NetworkId) -> R
     loop {
         match apply_all(dialer, now, network).await {
             Ok(()) => return Ok(()),
+            Err(failure) if failure.is_lack_of_rights() => {
+                return Err(StoreError::refused(NotTheOwner(failure)));
+            }
             Err(failure) => {
                 let others_go_first = failure.is_lock_timeout();
                 tries.again(failure).await?;

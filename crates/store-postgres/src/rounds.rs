@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::error::{Unreadable, column};
 
-/// Rows looked at by one statement: a few milliseconds, for which others on the same connection wait.
+/// Rows looked at by one statement: a few milliseconds, for which others on the same connection wait, where it has others.
 const ROWS: i64 = 1_000;
 /// Slices that one call looks at, at most: a second or so.
 pub(crate) const SLICES: u32 = 256;

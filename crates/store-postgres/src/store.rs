@@ -47,6 +47,8 @@ const BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(499);
 const SMALL_BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(99);
 /// The connection of the feed, and the one for writes that are not hot.
 const BESIDE_LANES_AND_READERS: usize = 2;
+/// Beside these, two lanes and two readers: with no more connections, upkeep has none of its own.
+const FEW: usize = BESIDE_LANES_AND_READERS + 4;
 /// So many listings of grants may wait for the one that is under way: more would hardly have their turn in time.
 const LISTINGS: usize = 128;
 
@@ -63,6 +65,8 @@ pub struct StoreOptions {
     pub lanes: NonZeroUsize,
     /// Connections for reads; default 2.
     pub readers: NonZeroUsize,
+    /// Whether upkeep has a connection of its own, behind whose statements nobody waits; default yes. Else it goes over the lanes.
+    pub has_upkeep_connection: bool,
     /// How often the feed is polled at least; default 500 ms.
     pub feed_poll: Duration,
     /// Who tells the time.
@@ -80,6 +84,7 @@ impl StoreOptions {
             depth: NonZeroUsize::MIN.saturating_add(8191),
             lanes: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             readers: NonZeroUsize::MIN.saturating_add(1),
+            has_upkeep_connection: true,
             feed_poll: Duration::from_millis(500),
             clock,
             rng,
@@ -87,15 +92,19 @@ impl StoreOptions {
     }
 
     /// The same options with at most `most` connections, but never fewer than four: two are for the feed and for writes
-    /// that are not hot; of the others half are lanes, as far as there are so many now, and the rest readers, two for
-    /// each lane at most. Each is opened when it is needed: who neither reads the feed nor makes such writes has two fewer.
+    /// that are not hot, and from seven on one is for upkeep; of the others half are lanes, as far as there are so many now, and the
+    /// rest readers, two for each lane at most. Each is opened when it is needed: who neither reads the feed nor makes such writes has
+    /// two fewer.
     #[must_use]
     pub fn with_connections(self, most: u32) -> Self {
-        let shared = usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(BESIDE_LANES_AND_READERS);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let has_upkeep_connection = most > FEW;
+        let beside = BESIDE_LANES_AND_READERS + usize::from(has_upkeep_connection);
+        let shared = most.saturating_sub(beside);
         let lanes = (shared / 2).clamp(1, self.lanes.get());
         let readers = shared.saturating_sub(lanes).min(self.lanes.get() * READERS_PER_LANE);
         let or_one = |number| NonZeroUsize::new(number).unwrap_or(NonZeroUsize::MIN);
-        Self { lanes: or_one(lanes), readers: or_one(readers), ..self }
+        Self { lanes: or_one(lanes), readers: or_one(readers), has_upkeep_connection, ..self }
     }
 }
 
@@ -127,6 +136,7 @@ pub struct PostgresStore {
     patience: Duration,
     readers: Vec<Arc<Link>>,
     lanes: Vec<Arc<Hot>>,
+    upkeep_link: Option<Arc<Link>>,
     turn: AtomicUsize,
     counters: Arc<Counters>,
     metrics: Arc<CommitMetrics>,
@@ -191,6 +201,7 @@ impl PostgresStore {
             patience,
             readers,
             lanes,
+            upkeep_link: options.has_upkeep_connection.then(|| Arc::new(Link::new(dialer.clone()))),
             turn: AtomicUsize::new(0),
             counters,
             metrics,
@@ -272,7 +283,7 @@ impl PostgresStore {
         self.serial.shutdown().await;
         self.listener.stop();
         self.lanes.iter().for_each(|lane| lane.link.close());
-        self.readers.iter().for_each(|reader| reader.close());
+        self.readers.iter().chain(&self.upkeep_link).for_each(|link| link.close());
     }
 
     /// What was written since the start.
@@ -334,9 +345,11 @@ impl PostgresStore {
         Ok(rows)
     }
 
-    /// The same for a statement that nobody asked for: it looks for what there is to do.
+    /// The same for a statement that nobody asked for: it looks for what there is to do. Whatever it finds, no login waits behind it, unless
+    /// there are too few connections for that.
     pub(crate) async fn upkeep(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        let written = self.persist(self.next_lane().map(Arc::as_ref), sql, params).await;
+        let link = self.upkeep_link.as_ref().or_else(|| self.next_lane());
+        let written = self.persist(link.map(Arc::as_ref), sql, params).await;
         let rows = self.refusals.writes.noted(written)?;
         self.counters.count(Kind::Upkeep, 1, rows.len());
         Ok(rows)

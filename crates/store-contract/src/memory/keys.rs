@@ -81,6 +81,20 @@ impl KeyRepository for MemoryStore {
         Ok(sets.into_iter().collect())
     }
 
+    async fn add_new(&self, key: StoredKey) -> Result<bool, StoreError> {
+        check_keys(std::slice::from_ref(&key))?;
+        self.write(|data| {
+            let place = (key.set.clone(), key.kid.clone());
+            if data.keys.contains_key(&place) {
+                return false;
+            }
+            data.change(self.node, Change::Keys(key.set.clone()));
+            data.keys.insert(place, key);
+            true
+        })
+        .await
+    }
+
     async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {
         check_keys(&keys)?;
         self.write(|data| {

@@ -27,6 +27,15 @@ impl ReplayRepository for MemoryStore {
         .await
     }
 
+    async fn is_spent(
+        &self,
+        kind: ReplayKind,
+        id_hash: [u8; 32],
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        Ok(self.read(|data| data.replay.get(&(kind as i16, id_hash)).is_some_and(|until| *until > now)))
+    }
+
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
         self.write(|data| count(&purge(&mut data.replay, limit, |until| *until < now))).await
     }

@@ -4,7 +4,7 @@ SELECT c.client_id, c.scope, c.audience, c.claims, c.decided_at, c.expires_at
 FROM consent AS c
 WHERE c.subject = $1
   AND ($2::uuid IS NULL OR c.claims LIKE '{"made_in":{"session":"' || $2::uuid::text || '"%')
-  AND ($3::text IS NULL OR c.client_id > $3)
+  AND c.client_id > COALESCE($3::text, '')
   AND c.expires_at + 0 > $4
   AND NOT COALESCE((SELECT TRUE FROM revocation AS m
       WHERE m.kind = 4 AND m.key = c.client_id || E'\n' || c.subject AND m.at >= c.decided_at LIMIT 1), FALSE)

@@ -177,8 +177,20 @@ impl FactorRepository for PostgresStore {
     }
 
     async fn all_recovery_codes_left(&self) -> Result<RecoveryCodeCounts, StoreError> {
-        let rows = self.read(ALL_CODES_LEFT, &[]).await?;
-        Ok(rows.iter().map(counted).collect::<Result<_, _>>()?)
+        let mut counts = RecoveryCodeCounts::new();
+        let (mut person, mut hash) = (Uuid::nil(), Vec::<u8>::new());
+        loop {
+            let rows = self.read(ALL_CODES_LEFT, &[&person, &hash]).await?;
+            let Some(row) = rows.first() else { return Ok(counts) };
+            person = column(row, 2)?;
+            hash = column(row, 3)?;
+            for row in &rows {
+                let (key, left) = counted(row)?;
+                if left > 0 {
+                    *counts.entry(key).or_default() += left;
+                }
+            }
+        }
     }
 }
 
@@ -187,7 +199,7 @@ fn columns(codes: HashedRecoveryCodes<'_>) -> (Vec<&[u8]>, i16) {
     (codes.hashes.iter().map(<[u8; 32]>::as_slice).collect(), i16::from(codes.key))
 }
 
-/// How many recovery codes a key made.
+/// How many recovery codes of a key are left in a slice.
 fn counted(row: &Row) -> Result<(Option<u8>, u64), Unreadable> {
     let key = column::<Option<i16>>(row, 0)?.map(u8::try_from).transpose();
     let key = key.map_err(|cause| Unreadable::new("recovery code", &cause))?;

@@ -170,10 +170,18 @@ impl LoginSessionRepository for PostgresStore {
     }
 
     async fn left_over(&self, after: Option<&Subject>) -> Result<Option<(Subject, Timestamp)>, StoreError> {
-        let rows = self.upkeep(LEFT_OVER, &[&after.map_or("", Subject::as_str)]).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let subject = column::<&str>(row, 0)?.parse().map_err(|cause| unreadable(&cause))?;
-        Ok(Some((subject, Timestamp::from_millis(column(row, 1)?))))
+        // Behind all markers of that subject.
+        let (mut subject, mut until) = (after.map_or_else(String::new, Subject::to_string), i64::MAX);
+        loop {
+            let rows = self.upkeep(LEFT_OVER, &[&subject, &until]).await?;
+            let Some(row) = rows.first() else { return Ok(None) };
+            subject = column(row, 0)?;
+            until = column(row, 1)?;
+            if column::<bool>(row, 2)? {
+                let subject: Subject = subject.parse().map_err(|cause| unreadable(&cause))?;
+                return Ok(Some((subject, Timestamp::from_millis(until))));
+            }
+        }
     }
 
     async fn purge_expired(&self, now: Timestamp, kept: Lifetime, limit: u32) -> Result<u64, StoreError> {

@@ -22,6 +22,7 @@ const ADD_SUCCESSOR: &str = include_str!("add_successor.sql");
 const REPLACE: &str = include_str!("replace.sql");
 const WRITTEN: &str = include_str!("written.sql");
 const SETS: &str = include_str!("sets.sql");
+const ADD_NEW: &str = include_str!("add_new.sql");
 const ADD: &str = include_str!("add.sql");
 const DELETE: &str = include_str!("delete.sql");
 const DELETE_SET: &str = include_str!("delete_set.sql");
@@ -71,6 +72,15 @@ impl KeyRepository for PostgresStore {
     async fn sets(&self) -> Result<Vec<String>, StoreError> {
         let rows = self.read(SETS, &[]).await?;
         Ok(rows.iter().map(|row| column(row, 0)).collect::<Result<_, _>>()?)
+    }
+
+    async fn add_new(&self, key: StoredKey) -> Result<bool, StoreError> {
+        check(&key)?;
+        let StoredKey { set, kid, algorithm, sealed, state, created_at } = &key;
+        let (attempt, state, created_at) = (self.attempt(), state.as_str(), created_at.as_millis());
+        let transaction = Transaction::new()
+            .then(ADD_NEW, vec![set, kid, algorithm, sealed, &state, &created_at, &attempt]);
+        self.commit_if_written(transaction, (set, kid), attempt).await
     }
 
     async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {

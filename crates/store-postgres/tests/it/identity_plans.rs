@@ -38,6 +38,14 @@ async fn pages_of_identities_are_ranges_of_their_key() {
 }
 
 #[tokio::test]
+async fn recovery_codes_are_counted_by_ranges_of_their_key() {
+    let (_fixture, client) = planner().await;
+    let count = plan(&client, include_str!("../../src/factor/all_codes_left.sql"), "NULL,''").await;
+    assert!(count.contains("recovery_code_pkey"), "{count}");
+    assert!(count.contains("Index Cond: (ROW(identity_id, code_hash) > ROW($1, $2))"), "{count}");
+}
+
+#[tokio::test]
 async fn what_waits_to_be_hardened_is_found_by_its_own_index() {
     let (_fixture, client) = planner().await;
     let lease = plan(&client, include_str!("../../src/hardening/lease.sql"), "0,0,10").await;

@@ -68,8 +68,10 @@ async fn what_logins_write_is_found_by_its_keys() {
 #[tokio::test]
 async fn sessions_that_have_ended_are_found_and_deleted_by_their_keys() {
     let (_fixture, client) = planner().await;
-    let left = plan(&client, include_str!("../../src/login_session/left_over.sql"), "''").await;
-    assert!(left.contains("revocation_unswept") && left.contains("login_session_subject"), "{left}");
+    let left = plan(&client, include_str!("../../src/login_session/left_over.sql"), "'',0").await;
+    assert_eq!(left.matches("Index Only Scan using revocation_left_over").count(), 2, "{left}");
+    assert_eq!(left.matches("Index Cond: (ROW(key, at) > ROW($1, $2))").count(), 2, "{left}");
+    assert!(left.contains("login_session_subject"), "{left}");
     assert!(!left.contains("revocation_target"), "not by all markers of subjects: {left}");
     let told =
         plan(&client, include_str!("../../src/login_session/participants_of_subject.sql"), "'a',0").await;

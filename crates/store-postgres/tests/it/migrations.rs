@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_identity::factor::FactorRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::grant::{Grant, GrantRepository, Rotation};
@@ -120,6 +120,25 @@ async fn no_statement_needs_a_migration_that_is_not_required() {
         let prepared = client.prepare(&sql).await;
         assert!(prepared.is_ok(), "{file}: {:?}", prepared.err());
     }
+}
+
+/// Nodes may have a role of their own, which cannot migrate.
+#[tokio::test]
+async fn who_may_not_migrate_is_told_who_may() {
+    let database = database().await;
+    let client = connection(database.dsn()).await;
+    let role = format!("reader_of_{}", database.name());
+    client.batch_execute(&format!("CREATE ROLE {role}")).await.unwrap();
+    make_first_version(&client).await;
+    let grant = format!("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}");
+    client.batch_execute(&grant).await.unwrap();
+    let reader = node(&format!("{}&options=-c%20role%3D{role}", database.dsn())).await;
+    let Err(refused) = reader.migrate_up().await else { panic!("it is not the owner") };
+    let told = chain(&refused);
+    assert!(told.contains("(42501): migrations need the owner of the tables"), "{told}");
+    drop(reader);
+    node(database.dsn()).await.migrate_up().await.unwrap();
+    client.batch_execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).await.unwrap();
 }
 
 /// It is not taken for what another node has done.

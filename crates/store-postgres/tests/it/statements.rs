@@ -17,6 +17,7 @@ use sluice_store_postgres::{StoreStatistics, WriteCount};
 use sluice_token::{Change, Feed, FeedPosition, Target};
 
 use crate::fixture::{PostgresFixture, connection};
+use crate::identity_plans::{plan, planner};
 
 const ONE: WriteCount = WriteCount { statements: 1, commits: 1, rows: 1 };
 const NONE: WriteCount = WriteCount { statements: 0, commits: 0, rows: 0 };
@@ -323,6 +324,44 @@ async fn what_is_new_in_the_feed_is_found_by_origin_and_counter() {
         assert!(plan.contains(&format!("{table}_pkey")) && !plan.contains("Seq Scan"), "{plan}");
         let new = "Index Cond: ((origin = n.node_id) AND (counter > COALESCE(p.counter, '0'::bigint)))";
         assert!(plan.contains(new), "{plan}");
+    }
+}
+
+/// A node that starts reads all clients. Page after page is a range of the key, however many rows come before it, and whatever else is asked
+/// of them.
+#[tokio::test]
+async fn pages_of_clients_trusted_issuers_and_decisions_are_ranges_of_their_keys() {
+    let (_fixture, client) = planner().await;
+    let clients = plan(&client, include_str!("../../src/client/list.sql"), "NULL,NULL,NULL,10").await;
+    assert!(clients.contains("Index Scan using client_pkey"), "{clients}");
+    assert!(clients.contains("Index Cond: (client_id > COALESCE($1, ''::text))"), "{clients}");
+    let issuers = plan(&client, include_str!("../../src/trust/list.sql"), "NULL,NULL,10").await;
+    assert!(issuers.contains("Index Scan using trusted_issuer_id"), "{issuers}");
+    assert!(issuers.contains("Index Cond: (id > COALESCE($2, "), "{issuers}");
+    let decisions = plan(&client, include_str!("../../src/consent/list.sql"), "'',NULL,NULL,0,10").await;
+    let range = "Index Cond: ((subject = $1) AND (client_id > COALESCE($3, ''::text)))";
+    assert!(decisions.contains(range), "{decisions}");
+    for plan in [clients, issuers, decisions] {
+        assert!(!plan.contains("Sort"), "{plan}");
+    }
+}
+
+/// However many there are of it: those that are too early are passed over.
+#[tokio::test]
+async fn a_marker_is_found_by_its_target_and_its_time() {
+    let (_fixture, client) = planner().await;
+    let ten = ["'{}'"; 10].join(",");
+    let statements = [
+        (include_str!("../../src/grant/redeem_code.sql"), "'{}','{}','{}','{}'", 5),
+        (include_str!("../../src/grant/rotate_refresh.sql"), "'{}','{}','{}','{}','{}','{}',0", 5),
+        (include_str!("../../src/grant/list.sql"), "'',NULL,NULL,0,10,FALSE", 5),
+        (include_str!("../../src/login_session/insert.sql"), ten.as_str(), 2),
+        (include_str!("../../src/login_session/find.sql"), "NULL,0", 2),
+        (include_str!("../../src/consent/find.sql"), "'{}','{}','{}'", 3),
+    ];
+    for (sql, values, times) in statements {
+        let plan = plan(&client, sql, values).await;
+        assert_eq!(plan.matches(" AND (at >= ").count(), times, "in the conditions of the index: {plan}");
     }
 }
 

@@ -1,5 +1,7 @@
 //! Upkeep: what it costs however much there is, and that it neither stops half-way nor leaves anybody out.
 
+use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_identity::mail::MailRepository;
@@ -7,7 +9,7 @@ use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget, RememberedConsent};
 use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::grant::{Grant, GrantRepository};
-use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
+use sluice_oauth::login_session::{EndSessions, LoginSession, LoginSessionRepository};
 use sluice_oauth::replay::{ReplayKind, ReplayRepository};
 use sluice_primitives::{NodeId, OsRng, Timestamp};
 use sluice_store_contract::{Fixture, given};
@@ -16,6 +18,7 @@ use tokio_postgres::Client;
 
 use crate::fixture::{PostgresFixture, connection, options};
 use crate::identity_plans::{plan, planner};
+use crate::late_commit::somebody_waits;
 
 /// When the markers of these tests have expired.
 const EXPIRED: i64 = 9001;
@@ -75,7 +78,7 @@ async fn the_last_of_the_wide_markers_is_found_by_time_and_each_of_them_by_its_k
     for (sql, values, kinds) in statements {
         let plan = plan(&client, sql, values).await;
         assert_eq!(plan.matches("Backward using revocation_wide ").count(), 1, "{plan}");
-        assert_eq!(plan.matches("using revocation_target ").count(), kinds, "{plan}");
+        assert_eq!(plan.matches("using revocation_target_time ").count(), kinds, "{plan}");
     }
 }
 
@@ -225,6 +228,59 @@ async fn sessions_that_ended_and_were_left_go_a_thousand_at_a_time_and_before_th
     assert_eq!(count(&client, "SELECT count(*) FROM login_session").await, 1, "of a later login");
     assert_eq!(count(&client, "SELECT max(logins) FROM noted").await, 1000);
     assert_eq!(count(&client, "SELECT min(markers) FROM noted WHERE logins > 0").await, 1);
+}
+
+/// Markers of `bob`, of another node: one for each of 1,200 milliseconds after $2.
+const ENDS: &str = "INSERT INTO revocation
+    SELECT $1::uuid, c, $2::bigint + c, $3::bigint, 3, FALSE, 'bob' FROM generate_series(1, 1200) AS c";
+
+/// They may be any number, and a statement may end between two of one subject.
+#[tokio::test]
+async fn what_is_left_of_sessions_is_looked_for_by_a_thousand_markers_at_a_time() {
+    let fixture = PostgresFixture::start().await;
+    let (store, client) = (fixture.store(), connection(fixture.dsn()).await);
+    let (bob, start) = (given::subject("bob"), given::at(20).as_millis());
+    let until = Timestamp::from_millis(start + 1150);
+    let session = LoginSession { subject: bob.clone(), authenticated_at: until, ..given::session() };
+    assert!(LoginSessionRepository::insert(&*store, session).await.unwrap());
+    let origin = NodeId::generate(Timestamp::default(), &OsRng).as_uuid();
+    client.execute(ENDS, &[&origin, &start, &given::at(9000).as_millis()]).await.unwrap();
+    let before = store.statistics().upkeep.statements;
+    let statements = || store.statistics().upkeep.statements - before;
+    assert_eq!(store.left_over(None).await.unwrap(), Some((bob.clone(), until)));
+    assert_eq!(statements(), 2);
+    assert_eq!(store.left_over(Some(&bob)).await.unwrap(), None);
+    assert_eq!(statements(), 3);
+}
+
+/// Behind it on the same connection they would wait as long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_logins_write_waits_for_no_upkeep() {
+    let fixture = PostgresFixture::start().await;
+    let options = StoreOptions { lanes: NonZeroUsize::MIN, ..options() };
+    let store = Arc::new(PostgresStore::connect(fixture.dsn(), options).await.unwrap());
+    let (stall, watching) = (connection(fixture.dsn()).await, connection(fixture.dsn()).await);
+    stall.batch_execute("BEGIN; LOCK TABLE replay IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let purging = tokio::spawn({
+        let store = store.clone();
+        async move { ReplayRepository::purge_expired(&*store, given::at(EXPIRED), 10).await }
+    });
+    somebody_waits(&watching).await;
+    given::redeemed(&*store, given::grant()).await;
+    assert!(!purging.is_finished());
+    stall.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(purging.await.unwrap().unwrap(), 0);
+}
+
+#[test]
+fn there_are_no_more_connections_than_there_may_be() {
+    for most in 4..=40 {
+        let limited = options().with_connections(most);
+        assert_eq!(limited.has_upkeep_connection, most > 6);
+        let of_upkeep = usize::from(limited.has_upkeep_connection);
+        let all = limited.lanes.get() + limited.readers.get() + of_upkeep + 2;
+        assert!(all <= usize::try_from(most).unwrap(), "{most}: {all}");
+    }
 }
 
 #[tokio::test]

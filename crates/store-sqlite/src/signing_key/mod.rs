@@ -18,6 +18,7 @@ const CREATE_MISSING: &str = include_str!("create_missing.sql");
 const ADD_SUCCESSOR: &str = include_str!("add_successor.sql");
 const REPLACE: &str = include_str!("replace.sql");
 const SETS: &str = include_str!("sets.sql");
+const ADD_NEW: &str = include_str!("add_new.sql");
 const ADD: &str = include_str!("add.sql");
 const DELETE: &str = include_str!("delete.sql");
 const DELETE_SET: &str = include_str!("delete_set.sql");
@@ -116,6 +117,18 @@ impl KeyRepository for SqliteStore {
 
     async fn sets(&self) -> Result<Vec<String>, StoreError> {
         self.read(|read| read.rows(SETS, [], |row| Ok(row.get(0)?))).await
+    }
+
+    async fn add_new(&self, key: StoredKey) -> Result<bool, StoreError> {
+        let keys = [key];
+        check(&keys)?;
+        self.write(move |write| {
+            let changed = insert(write, ADD_NEW, &keys)?;
+            let is_added = !changed.is_empty();
+            tell(write, changed)?;
+            Ok(is_added)
+        })
+        .await
     }
 
     async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {

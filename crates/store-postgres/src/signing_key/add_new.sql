@@ -1,0 +1,3 @@
+INSERT INTO signing_key (set_name, kid, algorithm, sealed, state, created_at, attempt)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (set_name, kid) DO NOTHING
