@@ -129,6 +129,19 @@ describe('a passkey', () => {
     assert.equal((await signIn.tokens()).claims().acr, 'aal2')
   })
 
+  test('is not asked for by the Enter key in the field of the recovery code, which sends that', async () => {
+    const person = await givenPersonWithPasskey()
+    const signIn = await beginLogin()
+    await typePassword(page, person)
+    await arrives(page, 'Confirm that it is you')
+    await page.getByText('Use a recovery code').click()
+    await page.getByLabel('Recovery code').fill(person.recoveryCodes[0])
+    await page.getByLabel('Recovery code').press('Enter')
+    const claims = (await signIn.tokens()).claims()
+    assert.deepEqual([claims.sub, claims.acr], [person.id, 'aal2'])
+    assert.deepEqual([...claims.amr].sort(), ['mfa', 'pwd'])
+  })
+
   test('satisfies an application that wants more than a password', async () => {
     const person = await givenPersonWithPasskey()
     const signIn = await beginLogin({ acr_values: 'aal2' })

@@ -92,6 +92,15 @@ describe('registration', () => {
     }
   })
 
+  test('an address may have letters of any language before the @', async () => {
+    const email = `zoë.${newEmail()}`
+    const signIn = await openRegistration()
+    await typePassword(page, { email })
+    const { sub } = (await signIn.tokens()).claims()
+    const person = await (await fetch(`${service.adminUrl}/admin/identities/${sub}`)).json()
+    assert.equal(person.email, email)
+  })
+
   test('the link of the mail verifies the address, by a button and once', async () => {
     const email = newEmail()
     const signIn = await openRegistration()

@@ -38,6 +38,7 @@ NEVER_REFUSED = {
     "GET /version",
 }
 
+FORM = "application/x-www-form-urlencoded"
 TOO_LARGE = '{"a":"' + "a" * (1024 * 1024) + '"}'
 
 
@@ -65,6 +66,12 @@ def used(kind):
     return {"params": {f"{kind}_challenge": {"login": login, "consent": consent}[kind]}}
 
 
+def of_taken_kid():
+    """A key under a kid that its set has already."""
+    name, kid = key_set()
+    return {"set": name, "json": {"alg": "ES256", "use": "sig", "kid": kid}}
+
+
 def of_registered(**options):
     """A client that has registered itself, and a token that is not its own."""
     return {"id": registered()["client_id"], **bearer("nonsense"), **options}
@@ -87,6 +94,7 @@ REFUSALS = [
     ("POST /admin/clients/{id}/secrets/rotate", 404, "an unknown client", lambda: {"id": nobody()}),
     ("DELETE /admin/clients/{id}/secrets/rotate", 404, "an unknown client", lambda: {"id": nobody()}),
     ("POST /admin/keys/{set}", 400, "an unknown algorithm", lambda: {"set": unique("set"), "json": {"alg": "X", "use": "sig", "kid": "a"}}),
+    ("POST /admin/keys/{set}", 409, "a kid that is taken", of_taken_kid),
     ("GET /admin/keys/{set}", 404, "an unknown set", lambda: {"set": nobody()}),
     ("PUT /admin/keys/{set}", 400, "a key without a kind", lambda: {"set": unique("set"), "json": {"keys": [{"kid": "a"}]}}),
     ("GET /admin/keys/{set}/{kid}", 404, "an unknown key", lambda: {"set": key_set()[0], "kid": nobody()}),
@@ -109,8 +117,9 @@ REFUSALS = [
     (f"GET {SESSIONS}/consent", 400, "no subject", dict),
     (f"DELETE {SESSIONS}/consent", 400, "no subject", dict),
     (f"DELETE {SESSIONS}/consent", 400, "neither a client nor all", lambda: {"params": {"subject": nobody()}}),
+    (f"DELETE {SESSIONS}/consent", 400, "a client and all", lambda: {"params": {"subject": nobody(), "client": nobody(), "all": "true"}}),
     (f"DELETE {SESSIONS}/login", 400, "neither a subject nor a session", dict),
-    ("POST /admin/oauth2/introspect", 400, "no token", lambda: {"data": {"scope": "openid"}}),
+    ("POST /admin/oauth2/introspect", 400, "an empty form", lambda: {"data": "", "headers": {"content-type": FORM}}),
     ("DELETE /admin/oauth2/tokens", 400, "no client", dict),
     (f"GET {ISSUERS}/{{id}}", 404, "an unknown issuer", lambda: {"id": nobody()}),
     (f"DELETE {ISSUERS}/{{id}}", 404, "an unknown issuer", lambda: {"id": nobody()}),

@@ -61,14 +61,11 @@ impl CookiePolicy {
     /// What the browser presents.
     pub fn browser(&self, headers: &HeaderMap) -> Browser {
         let mut browser = Browser { framed: is_framed(headers), ..Browser::default() };
-        for header in headers.get_all(COOKIE) {
-            let Ok(text) = header.to_str() else { continue };
-            for cookie in Cookie::split_parse(text).flatten() {
-                if cookie.name() == self.binding_name() && browser.keys.0.is_empty() {
-                    browser.keys = read_keys(cookie.value());
-                } else if self.is_session(cookie.name()) && browser.session.is_none() {
-                    browser.session = Some(cookie.value().to_owned());
-                }
+        for cookie in presented(headers) {
+            if cookie.name() == self.binding_name() && browser.keys.0.is_empty() {
+                browser.keys = read_keys(cookie.value());
+            } else if self.is_session(cookie.name()) && browser.session.is_none() {
+                browser.session = Some(cookie.value().to_owned());
             }
         }
         browser
@@ -115,6 +112,14 @@ impl CookiePolicy {
     }
 }
 
+/// The cookies of a request, each by itself. Browsers send what pages of neighbouring hosts have set as the bytes that it is (RFC 6265bis
+/// §5.7): a cookie that is no text hides no other.
+pub(crate) fn presented(headers: &HeaderMap) -> impl Iterator<Item = Cookie<'_>> {
+    let lines = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes);
+    let pairs = lines.flat_map(|line| line.split(|byte| *byte == b';'));
+    pairs.filter_map(|pair| Cookie::parse(str::from_utf8(pair).ok()?).ok())
+}
+
 fn append(headers: &mut HeaderMap, cookie: &Cookie<'_>) {
     if let Ok(value) = HeaderValue::from_str(&cookie.to_string()) {
         headers.append(SET_COOKIE, value);
@@ -134,4 +139,34 @@ fn read_keys(value: &str) -> BindingKeys {
 
 fn write_keys(keys: &BindingKeys) -> String {
     keys.0.iter().map(|key| URL_SAFE_NO_PAD.encode(key.expose())).collect::<Vec<_>>().join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_primitives::OsRng;
+
+    use super::*;
+
+    #[test]
+    fn a_cookie_of_a_neighbouring_host_that_is_no_text_hides_none_of_ours() {
+        let policy = CookiePolicy {
+            secure: false,
+            same_site: SameSite::Lax,
+            session_name: "session".to_owned(),
+            domain: None,
+            session_path: "/".to_owned(),
+        };
+        let key = BindingKey::generate(&OsRng);
+        let ours = format!("; sluice_binding={}; session=of-alice", URL_SAFE_NO_PAD.encode(key.expose()));
+        for foreign in [&b"city=Z\xfcrich"[..], "city=Zürich".as_bytes(), b"", b"city"] {
+            let line = [foreign, ours.as_bytes()].concat();
+            let headers = HeaderMap::from_iter([(COOKIE, HeaderValue::from_bytes(&line).unwrap())]);
+            let browser = policy.browser(&headers);
+            assert_eq!(
+                (browser.keys.0.len(), browser.session.as_deref()),
+                (1, Some("of-alice")),
+                "{foreign:?}"
+            );
+        }
+    }
 }

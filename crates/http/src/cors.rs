@@ -8,7 +8,8 @@ use axum::extract::{Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE,
-    ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_TYPE, HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_TYPE, HeaderName,
+    HeaderValue, ORIGIN, VARY,
 };
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
@@ -24,6 +25,11 @@ use crate::extract::{MAX_FORM, access_token, whole};
 /// again (RFC 9110 §10.2.3).
 const SENT: &[&str] = &["DPoP"];
 const READ: &[&str] = &["DPoP-Nonce", "Retry-After", "WWW-Authenticate"];
+/// What answers have besides what every page may read. With credentials `*` stands for none of it (Fetch §3.3.5).
+const ALL_READ: &[&str] =
+    &["DPoP-Nonce", "Link", "Location", "Retry-After", "WWW-Authenticate", "X-Request-Id"];
+/// A longer list of headers that a page would send is not looked at, in bytes.
+const LONGEST_LIST: usize = 2048;
 
 /// What is allowed across origins (Hydra's `serve.public.cors`).
 #[derive(Debug, Clone)]
@@ -59,11 +65,10 @@ pub(crate) async fn layer(State(cors): State<Cors>, request: Request, next: Next
         },
         None => (request, None),
     };
-    let preflight =
-        request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+    let preflight = Preflight::of(&request);
     // A preflight does not say which client will speak: the origin of any client may ask, the answer is checked again.
-    let allowed = cors.allows(&origin, client.as_ref(), preflight).await;
-    let mut response = varying(if preflight {
+    let allowed = cors.allows(&origin, client.as_ref(), preflight.is_some()).await;
+    let mut response = varying(if preflight.is_some() {
         (StatusCode::NO_CONTENT, Body::empty()).into_response()
     } else {
         next.run(request).await
@@ -78,6 +83,31 @@ pub(crate) async fn layer(State(cors): State<Cors>, request: Request, next: Next
 fn varying(mut response: Response) -> Response {
     response.headers_mut().append(VARY, HeaderValue::from_static("Origin"));
     response
+}
+
+/// What a browser asks before it asks.
+struct Preflight {
+    /// The headers that the page would send, if it is a list of names.
+    headers: Option<HeaderValue>,
+}
+
+impl Preflight {
+    fn of(request: &Request) -> Option<Self> {
+        let headers = request.headers();
+        let is_one =
+            request.method() == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+        is_one.then(|| Self { headers: asked_headers(headers) })
+    }
+}
+
+fn asked_headers(headers: &HeaderMap) -> Option<HeaderValue> {
+    let text = headers.get(ACCESS_CONTROL_REQUEST_HEADERS)?.to_str().ok()?;
+    let names: Vec<_> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    let is_token = |name: &&str| HeaderName::from_bytes(name.as_bytes()).is_ok();
+    if text.len() > LONGEST_LIST || names.is_empty() || !names.iter().all(is_token) {
+        return None;
+    }
+    HeaderValue::from_str(&names.join(", ")).ok()
 }
 
 impl Cors {
@@ -112,26 +142,46 @@ impl CorsPolicy {
         self.allowed_origins.iter().any(|pattern| is_name(pattern) && matches(pattern, origin))
     }
 
-    fn mark(&self, headers: &mut HeaderMap, (origin, allowed): (HeaderValue, Allowed), preflight: bool) {
+    fn mark(
+        &self,
+        headers: &mut HeaderMap,
+        (origin, allowed): (HeaderValue, Allowed),
+        preflight: Option<Preflight>,
+    ) {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         if self.allow_credentials && allowed == Allowed::ByName {
             headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
         }
-        let mut list = |name, values: &[String], own: &[&str]| {
-            let configured = |own: &&&str| values.iter().any(|value| value.eq_ignore_ascii_case(own));
-            let own = own.iter().filter(|own| !configured(own)).copied();
-            let all: Vec<_> = values.iter().map(String::as_str).chain(own).collect();
-            if let Ok(value) = HeaderValue::from_str(&all.join(", ")) {
-                headers.insert(name, value);
-            }
+        let Some(preflight) = preflight else {
+            let own = if has_all(&self.exposed_headers) { ALL_READ } else { READ };
+            list(headers, ACCESS_CONTROL_EXPOSE_HEADERS, &self.exposed_headers, own);
+            return;
         };
-        if preflight {
-            list(ACCESS_CONTROL_ALLOW_METHODS, &self.allowed_methods, &[]);
-            list(ACCESS_CONTROL_ALLOW_HEADERS, &self.allowed_headers, SENT);
-            headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from(self.max_age.as_secs()));
+        list(headers, ACCESS_CONTROL_ALLOW_METHODS, &self.allowed_methods, &[]);
+        if has_all(&self.allowed_headers) {
+            // With credentials `*` stands for no header, and without for any but `Authorization`: what is asked for is named.
+            headers.append(VARY, HeaderValue::from_static("Access-Control-Request-Headers"));
+            if let Some(asked) = preflight.headers {
+                headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, asked);
+            }
         } else {
-            list(ACCESS_CONTROL_EXPOSE_HEADERS, &self.exposed_headers, READ);
+            list(headers, ACCESS_CONTROL_ALLOW_HEADERS, &self.allowed_headers, SENT);
         }
+        headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from(self.max_age.as_secs()));
+    }
+}
+
+fn has_all(names: &[String]) -> bool {
+    names.iter().any(|name| name == "*")
+}
+
+/// Sets a header to what is configured and, behind it, what is there in any case.
+fn list(headers: &mut HeaderMap, name: HeaderName, values: &[String], own: &[&str]) {
+    let configured = |own: &&&str| values.iter().any(|value| value.eq_ignore_ascii_case(own));
+    let own = own.iter().filter(|own| !configured(own)).copied();
+    let all: Vec<_> = values.iter().map(String::as_str).chain(own).collect();
+    if let Ok(value) = HeaderValue::from_str(&all.join(", ")) {
+        headers.insert(name, value);
     }
 }
 
@@ -158,8 +208,9 @@ pub fn is_name(pattern: &str) -> bool {
 }
 
 /// An origin, or an origin with one `*` in it (`https://*.example.com`), which stands for at least one character and
-/// never for a slash.
+/// never for a slash. Scheme and host are the same in either case (RFC 3986 §6.2.2.1).
 fn matches(pattern: &str, origin: &str) -> bool {
+    let (pattern, origin) = (pattern.to_ascii_lowercase(), origin.to_ascii_lowercase());
     match pattern.split_once('*') {
         None => pattern == origin,
         Some((before, after)) => {
@@ -200,7 +251,65 @@ fn client_of(request: &Request) -> Option<ClientId> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Allowed, allowed_by, matches};
+    use super::*;
+
+    /// What an answer is marked with, by these lists of `allowed_headers` and `exposed_headers`.
+    fn marked((allowed, exposed): (&[&str], &[&str]), preflight: Option<Preflight>) -> HeaderMap {
+        let list = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let policy = CorsPolicy {
+            allowed_origins: list(&["https://a.example"]),
+            allowed_methods: list(&["GET", "POST"]),
+            allowed_headers: list(allowed),
+            exposed_headers: list(exposed),
+            allow_credentials: true,
+            max_age: Duration::ZERO,
+        };
+        let mut headers = HeaderMap::new();
+        let origin = HeaderValue::from_static("https://a.example");
+        policy.mark(&mut headers, (origin, Allowed::ByName), preflight);
+        headers
+    }
+
+    /// What a page is told that would send the headers that are asked for.
+    fn told(allowed: &[&str], asked: Option<&str>) -> HeaderMap {
+        let request = http::Request::builder().method(Method::OPTIONS);
+        let request = request.header(ACCESS_CONTROL_REQUEST_METHOD, "POST");
+        let request = match asked {
+            Some(asked) => request.header(ACCESS_CONTROL_REQUEST_HEADERS, asked),
+            None => request,
+        };
+        let preflight = Preflight::of(&request.body(Body::empty()).unwrap());
+        assert!(preflight.is_some());
+        marked((allowed, &[]), preflight)
+    }
+
+    #[test]
+    fn where_all_headers_are_allowed_those_that_are_asked_for_are_named() {
+        let all = told(&["*"], Some("authorization,x-own"));
+        assert_eq!(all[ACCESS_CONTROL_ALLOW_HEADERS], "authorization, x-own");
+        assert_eq!(all[VARY], "Access-Control-Request-Headers");
+        assert_eq!(told(&["Accept", "*"], Some("dpop"))[ACCESS_CONTROL_ALLOW_HEADERS], "dpop");
+        let long = "a".repeat(LONGEST_LIST + 1);
+        for no_list in [None, Some(""), Some(" ,"), Some("x-a x-b"), Some("x-a, (x)"), Some(long.as_str())] {
+            let answer = told(&["*"], no_list);
+            assert!(!answer.contains_key(ACCESS_CONTROL_ALLOW_HEADERS), "{no_list:?}");
+            assert!(answer.contains_key(VARY) && answer.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN));
+        }
+        let named = told(&["Authorization"], Some("x-own"));
+        assert_eq!(named[ACCESS_CONTROL_ALLOW_HEADERS], "Authorization, DPoP");
+        assert!(!named.contains_key(VARY));
+    }
+
+    #[test]
+    fn where_all_headers_may_be_read_those_of_answers_are_named() {
+        let readable = |exposed: &[&str]| {
+            let headers = marked((&[], exposed), None);
+            headers[ACCESS_CONTROL_EXPOSE_HEADERS].to_str().unwrap().to_owned()
+        };
+        assert_eq!(readable(&["link"]), "link, DPoP-Nonce, Retry-After, WWW-Authenticate");
+        let all = "*, link, DPoP-Nonce, Location, Retry-After, WWW-Authenticate, X-Request-Id";
+        assert_eq!(readable(&["*", "link"]), all);
+    }
 
     #[test]
     fn an_origin_matches_itself_or_a_pattern() {
@@ -209,6 +318,8 @@ mod tests {
         assert!(!matches("https://*.example", "https://.example"));
         assert!(!matches("https://*.example", "https://a.example.evil"));
         assert!(!matches("https://a.example", "https://a.example:444"));
+        assert!(matches("HTTPS://A.example", "https://a.EXAMPLE"));
+        assert!(matches("https://*.Example", "https://A.example"));
         let patterns = |list: &[&str]| list.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
         assert_eq!(allowed_by(&patterns(&["*"]), "https://anything"), Some(Allowed::AsAnybody));
         assert_eq!(

@@ -3,8 +3,7 @@
 //! Who asks: [`client`], [`client_auth`], [`caller`], [`sender_constraint`], [`dpop`], [`trust`]. What is asked: [`authorization`],
 //! [`device`], [`flow`], [`login_session`], [`consent`], [`logout`]. What comes of it: [`grant`], [`grant_handler`], [`token_exchange`], [`hooks`],
 //! [`issuing`], [`keys`], [`subject`], [`sector`]. What tokens are worth: [`access_token_reader`], [`introspection`], [`revocation`],
-//! [`userinfo`]. [`discovery`] tells clients of it all, [`metrics`] tell the operator. [`network_limit`]: what anybody may do so often;
-//! `fetch_places`: how much is fetched at once of what anybody names.
+//! [`userinfo`]. [`discovery`] tells clients of it all, [`metrics`] tell the operator. [`network_limit`]: what anybody may do so often.
 
 pub mod access_token_reader;
 pub mod authorization;
@@ -16,7 +15,6 @@ pub mod consent;
 pub mod device;
 pub mod discovery;
 pub mod dpop;
-mod fetch_places;
 pub mod flow;
 pub mod grant;
 pub mod grant_handler;

@@ -31,6 +31,10 @@ pub trait ReplayRepository: Send + Sync {
         expires_at: Timestamp,
     ) -> Result<bool, StoreError>;
 
+    /// Whether the thing with this hash is spent at `now`. Nothing is written.
+    async fn is_spent(&self, kind: ReplayKind, id_hash: [u8; 32], now: Timestamp)
+    -> Result<bool, StoreError>;
+
     /// Deletes at most `limit` rows that expired before `now`; how many it was.
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
 }

@@ -49,6 +49,11 @@ const CLAIMS: [(&str, &[&str]); 4] = [
     ("phone", &["phone_number", "phone_number_verified"]),
 ];
 
+/// Whether one of these scope values asks for the claim (OpenID Connect Core §5.4).
+pub(crate) fn comes_with(scope: &Scope, claim: &str) -> bool {
+    CLAIMS.iter().any(|(value, claims)| scope.contains(value) && claims.contains(&claim))
+}
+
 /// Why there is no userinfo.
 #[derive(Debug, Error)]
 pub enum UserinfoError {

@@ -8,7 +8,6 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use serde::Deserialize;
 use sluice_oauth::device::UserCodeProblem;
-use sluice_protocol::ErrorCode;
 
 use super::flows::{Answer, Refusal, challenge};
 use super::json_body::JsonBody;
@@ -34,9 +33,9 @@ pub(crate) async fn accept(
     body: JsonBody,
 ) -> Answer {
     let challenge = challenge(query.as_deref(), "device_challenge")?;
-    let body: AcceptUserCodeBody = body.read_or_default()?;
+    let body: AcceptUserCodeBody = body.read_request_or_default()?;
     let Some(user_code) = body.user_code.filter(|code| !code.is_empty()) else {
-        return Err(AdminError::malformed("Field 'user_code' must not be empty.".to_owned()).into());
+        return Err(AdminError::invalid_request("Field 'user_code' must not be empty.").into());
     };
     let redirect_to = state.devices.accept(&challenge, &user_code).await.map_err(problem)?;
     Ok(Json(RedirectTo { redirect_to }).into_response())
@@ -46,7 +45,7 @@ fn problem(problem: UserCodeProblem) -> Refusal {
     match problem {
         UserCodeProblem::Unknown(_) => AdminError::not_found().into(),
         UserCodeProblem::Gone { redirect_to } => Refusal::Gone { redirect_to },
-        UserCodeProblem::WrongCode => AdminError::code(ErrorCode::InvalidRequest, WRONG_CODE).into(),
+        UserCodeProblem::WrongCode => AdminError::invalid_request(WRONG_CODE).into(),
         UserCodeProblem::TooMany { .. } => {
             let sentence = "Too many wrong codes came from the network of this user. Try again later.";
             AdminError::of(StatusCode::TOO_MANY_REQUESTS, "Too Many Requests", sentence.to_owned()).into()

@@ -40,7 +40,7 @@ pub(crate) async fn accept_login(
     body: JsonBody,
 ) -> Answer {
     let challenge = challenge(query.as_deref(), "login_challenge")?;
-    let accept: AcceptLoginBody = body.read()?;
+    let accept: AcceptLoginBody = body.read_request()?;
     redirect(state.flows.accept_login(&challenge, accept.into()).await)
 }
 
@@ -51,7 +51,7 @@ pub(crate) async fn reject_login(
     body: JsonBody,
 ) -> Answer {
     let challenge = challenge(query.as_deref(), "login_challenge")?;
-    let reject: RejectBody = body.read_or_default()?;
+    let reject: RejectBody = body.read_request_or_default()?;
     redirect(state.flows.reject_login(&challenge, reject.into()).await)
 }
 
@@ -108,10 +108,9 @@ pub(crate) async fn reject_logout(State(state): State<Arc<AdminState>>, RawQuery
 
 /// The challenge of the query: by its name, or, as older clients of Hydra send it, as `challenge`.
 pub(super) fn challenge(query: Option<&str>, name: &str) -> Result<String, AdminError> {
-    let parameters = Parameters::parse(query.unwrap_or_default().as_bytes(), 64 * 1024, &[])
-        .map_err(|error| AdminError::malformed(error.to_string()))?;
+    let parameters = Parameters::parse(query.unwrap_or_default().as_bytes(), 64 * 1024, &[])?;
     let challenge = parameters.get(name).or_else(|| parameters.get("challenge")).map(str::to_owned);
-    challenge.ok_or_else(|| AdminError::malformed(format!("The query parameter `{name}` is missing.")))
+    challenge.ok_or_else(|| AdminError::invalid_request(&format!("The query parameter `{name}` is missing.")))
 }
 
 fn redirect(answer: Result<String, FlowProblem>) -> Answer {
@@ -150,7 +149,7 @@ fn problem(problem: FlowProblem) -> Refusal {
         FlowProblem::Gone { redirect_to: None } => {
             AdminError::of(StatusCode::GONE, GONE, NO_WAY_OUT.to_owned()).into()
         }
-        FlowProblem::Invalid(reason) => AdminError::malformed(reason.to_owned()).into(),
+        FlowProblem::Invalid(reason) => AdminError::invalid_request(reason).into(),
         FlowProblem::Store(error) => AdminError::from(error).into(),
     }
 }

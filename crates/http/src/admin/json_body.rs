@@ -25,6 +25,16 @@ impl JsonBody {
         if self.0.is_empty() { Ok(T::default()) } else { self.read() }
     }
 
+    /// As [`Self::read`], for login and device requests: there, too, Hydra says `invalid_request`.
+    pub(crate) fn read_request<T: DeserializeOwned>(&self) -> Result<T, AdminError> {
+        read_json(&self.0).map_err(|reason| AdminError::invalid_request(&reason))
+    }
+
+    /// As [`Self::read_request`]; without a body, the default.
+    pub(crate) fn read_request_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, AdminError> {
+        if self.0.is_empty() { Ok(T::default()) } else { self.read_request() }
+    }
+
     /// The JSON of the body as `T`, whatever JSON that is.
     pub(crate) fn read_any<T: DeserializeOwned>(&self) -> Result<T, AdminError> {
         read_any(&self.0).map_err(AdminError::malformed)

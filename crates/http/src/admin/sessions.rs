@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use sluice_oauth::consent::{InvalidPageToken, ListConsents, Revoke};
 use sluice_oauth::grant::Listed;
 use sluice_oauth::login_session::EndSessions;
-use sluice_protocol::{Parameters, Subject};
+use sluice_protocol::{ClientId, Parameters, Subject};
 use tokio::time::Instant;
 
 use super::wire::consent_session::ConsentSessionBody;
@@ -39,7 +39,7 @@ pub(crate) async fn end_login(State(state): State<Arc<AdminState>>, RawQuery(que
         }
         (None, Some(raw)) => EndSessions::Subject(subject(raw)?),
         (None, None) => {
-            return Err(AdminError::malformed("Either `subject` or `sid` is required.".to_owned()));
+            return Err(AdminError::invalid_request("Either `subject` or `sid` is required."));
         }
     };
     state.sessions.end(which).await?;
@@ -65,7 +65,9 @@ pub(crate) async fn list_consents(State(state): State<Arc<AdminState>>, RawQuery
     let wait_until = Instant::now() + PATIENCE;
     let asked = ListConsents { subject, session, grants, page_token, page_size: size, wait_until };
     let page = state.consents.list(&asked).await.map_err(|error| match error {
-        InvalidPageToken::Token => AdminError::malformed(error.to_string()),
+        InvalidPageToken::Token => {
+            AdminError::invalid_request("The parameter page_token is not one that this server made.")
+        }
         InvalidPageToken::Store(error) => AdminError::from(error),
     })?;
     let body: Vec<_> = page
@@ -80,25 +82,23 @@ pub(crate) async fn list_consents(State(state): State<Arc<AdminState>>, RawQuery
     Ok(response)
 }
 
-/// `DELETE …/sessions/consent?subject=&client=|all=true` or `?consent_request_id=`.
+/// `DELETE …/sessions/consent?subject=&client=`, `?subject=&all=true` or `?consent_request_id=`, and none of them beside another.
 pub(crate) async fn revoke_consents(
     State(state): State<Arc<AdminState>>,
     RawQuery(query): RawQuery,
 ) -> Answer {
     let query = query.unwrap_or_default();
     let parameters = parse(&query)?;
-    let revoke = match (parameters.get("consent_request_id"), parameters.get("subject")) {
-        (Some(id), None) => match state.consents.named(id) {
+    let [id, of, client] = ["consent_request_id", "subject", "client"].map(|name| parameters.get(name));
+    let revoke = match (id, of, client, parameters.get("all") == Some("true")) {
+        (Some(id), None, None, false) => match state.consents.named(id) {
             Some(revoke) => revoke,
             // As with Hydra: what is no consent of this server is as revoked as one can be.
             None => return Ok(StatusCode::NO_CONTENT.into_response()),
         },
-        (None, Some(raw)) => of_subject(subject(raw)?, &parameters)?,
-        (None, None) => return Err(missing_subject()),
-        (Some(_), Some(_)) => {
-            let reason = "`subject` and `consent_request_id` cannot be used together.";
-            return Err(AdminError::malformed(reason.to_owned()));
-        }
+        (None, Some(of), Some(client), false) => Revoke::Client(subject(of)?, client_id(client)?),
+        (None, Some(of), None, true) => Revoke::All(subject(of)?),
+        _ => return Err(AdminError::invalid_request("Invalid combination of query parameters.")),
     };
     state.consents.revoke(revoke).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
@@ -119,29 +119,18 @@ fn links(parameters: &Parameters<'_>, size: u32, next: Option<&str>) -> String {
     next.map_or(first.clone(), |next| format!("{first},{}", link(Some(next), "next")))
 }
 
-fn of_subject(subject: Subject, parameters: &Parameters<'_>) -> Result<Revoke, AdminError> {
-    match (parameters.get("client"), parameters.get("all")) {
-        (Some(client), _) => {
-            let client = client.parse();
-            Ok(Revoke::Client(
-                subject,
-                client.map_err(|_| AdminError::malformed("`client` is malformed.".to_owned()))?,
-            ))
-        }
-        (None, Some("true")) => Ok(Revoke::All(subject)),
-        _ => Err(AdminError::malformed("Either `client` or `all=true` is required.".to_owned())),
-    }
-}
-
 fn parse(query: &str) -> Result<Parameters<'_>, AdminError> {
-    Parameters::parse(query.as_bytes(), 16 * 1024, &[])
-        .map_err(|error| AdminError::malformed(error.to_string()))
+    Parameters::parse(query.as_bytes(), 16 * 1024, &[]).map_err(AdminError::from)
 }
 
 fn subject(raw: &str) -> Result<Subject, AdminError> {
-    raw.parse().map_err(|_| AdminError::malformed("`subject` is malformed.".to_owned()))
+    raw.parse().map_err(|_| AdminError::invalid_request("`subject` is malformed."))
+}
+
+fn client_id(raw: &str) -> Result<ClientId, AdminError> {
+    raw.parse().map_err(|_| AdminError::invalid_request("`client` is malformed."))
 }
 
 fn missing_subject() -> AdminError {
-    AdminError::malformed("The query parameter `subject` is missing.".to_owned())
+    AdminError::invalid_request("The query parameter `subject` is missing.")
 }

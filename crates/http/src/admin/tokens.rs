@@ -5,6 +5,8 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use sluice_protocol::introspection::IntrospectionResponse;
+use sluice_protocol::token_request::InvalidTokenRequest;
 use sluice_protocol::{ErrorCode, Parameters};
 
 use crate::extract::{form_bytes, parameters};
@@ -23,9 +25,15 @@ pub(crate) async fn introspect(State(state): State<Arc<AdminState>>, request: Re
         Ok(form) => form,
         Err(error) => return refuse("introspection", ErrorCode::InvalidRequest, &error),
     };
-    let (Some(token), Ok(scope)) = (form.get("token"), form.get("scope").map(str::parse).transpose()) else {
-        let cause = sluice_protocol::token_request::InvalidTokenRequest::Missing("token");
-        return refuse("introspection", ErrorCode::InvalidRequest, &cause);
+    if form.iter().next().is_none() {
+        return refuse("introspection", ErrorCode::InvalidRequest, &InvalidTokenRequest::Missing("token"));
+    }
+    let Some(token) = form.get("token") else {
+        // As with Hydra, no token is one that does not hold.
+        return Json(IntrospectionResponse::default()).into_response();
+    };
+    let Ok(scope) = form.get("scope").map(str::parse).transpose() else {
+        return refuse("introspection", ErrorCode::InvalidRequest, &InvalidTokenRequest::Scope);
     };
     match state.introspection.introspect(token, scope.as_ref()).await {
         Ok(answer) => Json(answer).into_response(),
@@ -43,11 +51,10 @@ pub(crate) async fn delete(
     RawQuery(query): RawQuery,
 ) -> Result<Response, AdminError> {
     let query = query.unwrap_or_default();
-    let parameters = Parameters::parse(query.as_bytes(), 16 * 1024, &[])
-        .map_err(|error| AdminError::malformed(error.to_string()))?;
+    let parameters = Parameters::parse(query.as_bytes(), 16 * 1024, &[])?;
     let client = parameters.get("client_id").and_then(|id| id.parse().ok());
-    let client = client
-        .ok_or_else(|| AdminError::malformed("The query parameter `client_id` is missing.".to_owned()))?;
+    let client =
+        client.ok_or_else(|| AdminError::invalid_request("The query parameter `client_id` is missing."))?;
     state.clients.revoke_tokens(&client).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -131,7 +131,7 @@ pub(super) async fn confirm_email(
     Origin(network): Origin,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let proof = body.read::<ProofBody<'_>>()?.proof(Some(caller.identity))?;
+    let proof = body.read::<ProofBody<'_>>()?.proof_of(caller.identity)?;
     let who = (caller.identity, caller.session);
     went_through(state.accounts.confirm_email_change(who, &proof, network).await?)?;
     Ok(done(StatusCode::NO_CONTENT))

@@ -19,6 +19,12 @@ pub(super) struct ProofBody<'a> {
 }
 
 impl ProofBody<'_> {
+    /// The proof of somebody whose code nobody else can have: whatever address stands beside it, which may be the present one or
+    /// that which the code was sent to.
+    pub(super) fn proof_of(self, caller: IdentityId) -> Result<MailProof, Problem> {
+        Self { email: Text::default(), ..self }.proof(Some(caller))
+    }
+
     /// The proof.
     pub(super) fn proof(self, caller: Option<IdentityId>) -> Result<MailProof, Problem> {
         if let Some(token) = self.token.given() {

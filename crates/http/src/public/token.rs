@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use sluice_oauth::client_auth::{ClientAuthError, Presented};
 use sluice_oauth::grant_handler::TokenError;
+use sluice_oauth::hooks::SentParameters;
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{ErrorCode, TokenRequest};
 
@@ -45,5 +46,6 @@ async fn issue(state: &PublicState, call: &ClientCall) -> Result<TokenResponse, 
     let form = parameters(&call.body)?;
     let authorization = authorization(&call.headers).map_err(|_| ClientAuthError::MalformedHeader)?;
     let presented = Presented::read(authorization, &form)?;
-    state.tokens.issue(presented, &call.caller, TokenRequest::read(&form)?).await
+    let (request, sent) = (TokenRequest::read(&form)?, SentParameters::of(&form));
+    state.tokens.issue(presented, &call.caller, request, &sent).await
 }

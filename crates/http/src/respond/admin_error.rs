@@ -13,6 +13,7 @@ use sluice_oauth::client::secret::SecretNotHashed;
 use sluice_oauth::keys::{KeyError, KeyServiceError};
 use sluice_oauth::trust::TrustError;
 use sluice_protocol::ErrorCode;
+use sluice_protocol::parameters::InvalidParameters;
 use tracing::{error, info};
 
 /// What Hydra says where something is missing.
@@ -46,9 +47,15 @@ impl AdminError {
         Self::of(StatusCode::NOT_FOUND, NOT_FOUND, String::new())
     }
 
-    /// 400: the body or a parameter cannot be read; `reason` is a sentence.
+    /// 400: the body or a parameter cannot be read; `reason` is a sentence. Where pages ask, and of sessions and tokens, it is
+    /// [`Self::invalid_request`], but for the body of a consent (Hydra).
     pub(crate) const fn malformed(reason: String) -> Self {
         Self::of(StatusCode::BAD_REQUEST, MALFORMED, reason)
+    }
+
+    /// 400 with an error of OAuth; `hint` is a sentence.
+    pub(crate) fn invalid_request(hint: &str) -> Self {
+        Self::code(ErrorCode::InvalidRequest, hint)
     }
 
     /// A registered code with its own sentence, status and, behind it, a hint.
@@ -83,6 +90,12 @@ impl IntoResponse for AdminError {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response
+    }
+}
+
+impl From<InvalidParameters> for AdminError {
+    fn from(error: InvalidParameters) -> Self {
+        Self::invalid_request(&sentence(&error.to_string()))
     }
 }
 
@@ -126,6 +139,7 @@ impl From<KeyServiceError> for AdminError {
                 Self::of(StatusCode::NOT_FOUND, "Not Found", description)
             }
             KeyServiceError::NoSuchKey => Self::not_found(),
+            KeyServiceError::Taken => Self::of(StatusCode::CONFLICT, CONFLICT, String::new()),
             KeyServiceError::Algorithm => bad_request("Unsupported key algorithm".to_owned()),
             KeyServiceError::NotOwn
             | KeyServiceError::NoKid

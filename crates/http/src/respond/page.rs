@@ -40,13 +40,13 @@ pub(crate) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
         let location = HeaderValue::from_str(page.as_str()).unwrap_or_else(|_| HeaderValue::from_static("/"));
         return (StatusCode::FOUND, [(LOCATION, location)]).into_response();
     }
-    let stylesheet = crate::ui::stylesheet(config);
+    let brand = crate::ui::brand(config);
     let way_out = view.way_out.map(|url| WayOut { url, label: "Start again" });
     let html = if view.over {
-        ExpiredPage { stylesheet: &stylesheet, request_id: None, way_out }.render()
+        ExpiredPage { brand: &brand, request_id: None, way_out }.render()
     } else {
         let page = ErrorPage {
-            stylesheet: &stylesheet,
+            brand: &brand,
             title: "This sign-in cannot go on",
             sentence: view.sentence,
             error_code: view.code.as_str(),
@@ -64,9 +64,9 @@ pub(crate) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
 
 /// The page at the end of a session, with what clients want to be loaded in frames.
 pub(crate) fn logged_out_page(config: &Config, frames: &[Url], continue_to: Option<&str>) -> Response {
-    let stylesheet = crate::ui::stylesheet(config);
+    let brand = crate::ui::brand(config);
     let html = LoggedOutPage {
-        stylesheet: &stylesheet,
+        brand: &brand,
         frontchannel_urls: frames.iter().map(Url::as_str).collect(),
         continue_url: continue_to,
         continue_after_seconds: if frames.is_empty() { 0 } else { 2 },

@@ -4,16 +4,16 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Map, Value};
-use sluice_identity::Identity;
+use sluice_identity::{Identity, IdentityError};
 use sluice_oauth::flow::{AcceptConsent, AwaitingConsent, FlowAnswer, RejectFlow};
 use sluice_protocol::{AuthorizationDetails, ClaimsRequest, Parameters};
 use url::Url;
 
 use super::UiState;
+use super::brand;
 use super::page::{onward, page};
 use super::policy::Policy;
 use super::problem::Problem;
-use super::stylesheet;
 use super::views::{ConsentPage, DetailEntry, ScopeEntry};
 use super::visit::{Visit, challenge, restart};
 use crate::respond::redirect::redirect;
@@ -50,11 +50,10 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     // Accepting makes a sealed value, which may have to be parked: not for everybody who found the address.
     visit.check_binding(&answer.flow.request, &answer)?;
     if answer.flow.skip {
-        // A remembered decision was about scopes: who was not asked about a claim has not allowed it.
         let allowed = if answer.client.skip_consent {
             asked(&answer.flow)
         } else {
-            answer.flow.request.scope.iter().collect()
+            allowed_before(ui, &answer.flow).await?
         };
         let everything = allowed.into_iter().map(str::to_owned).collect();
         let next = accept(ui, challenge, &answer.flow, (everything, false)).await?;
@@ -103,6 +102,25 @@ fn asked(flow: &AwaitingConsent) -> Vec<&str> {
         }
     }
     asked
+}
+
+/// The scopes that are requested, and of those whose claims are asked for one by one those that the remembered decision told: who was not
+/// asked about a claim has not allowed it, nor has who unticked it.
+async fn allowed_before<'a>(ui: &UiState, flow: &'a AwaitingConsent) -> Result<Vec<&'a str>, Problem> {
+    let (mut allowed, requested) = (asked(flow), &flow.request.scope);
+    if allowed.iter().all(|scope| requested.contains(scope)) {
+        return Ok(allowed);
+    }
+    let (subject, now) = (&flow.login.subject, ui.accounts.clock.now());
+    let decision = ui.consents.consents.find(subject, &flow.request.client, now).await;
+    let told =
+        decision.map_err(IdentityError::from)?.map(|decision| decision.claims.id_token).unwrap_or_default();
+    // Where the address alone is told, it is what people are called by, too.
+    let is_told = |claim: &&str| *claim != "preferred_username" && told.contains_key(*claim);
+    let was_allowed =
+        |scope: &str| CLAIMS.iter().any(|(own, claims)| *own == scope && claims.iter().any(&is_told));
+    allowed.retain(|scope| requested.contains(scope) || was_allowed(scope));
+    Ok(allowed)
 }
 
 /// What is asked for in detail (RFC 9396 §2): it was checked when the request came.
@@ -214,7 +232,7 @@ async fn form(
         request.redirect_uri.url().filter(|_| !request.details.device).map(|url| destination(&url));
     let client_host = super::client_host(&client.id);
     let view = ConsentPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         action: &ui.path(super::CONSENT),
         consent_challenge: challenge,
         csrf: &visit.form_token(challenge)?,

@@ -8,10 +8,10 @@ use sluice_oauth::device::{UserCodeProblem, VERIFICATION_PATH, WaitingDevice};
 use sluice_protocol::Parameters;
 
 use super::UiState;
+use super::brand;
 use super::page::{onward, page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
-use super::stylesheet;
 use super::views::{DeviceConfirmPage, DevicePage, DeviceSuccessPage};
 use super::visit::{Visit, challenge};
 use crate::extract::MAX_FORM;
@@ -117,7 +117,7 @@ fn confirm(
 ) -> Result<Response, Problem> {
     let client_host = super::client_host(&waiting.client.id);
     let view = DeviceConfirmPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         action: &ui.path(super::DEVICE),
         device_challenge: challenge,
         csrf: &visit.form_token(challenge)?,
@@ -151,7 +151,7 @@ fn form(
     (status, user_code, code_error): (StatusCode, &str, Option<&str>),
 ) -> Result<Response, Problem> {
     let view = DevicePage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         action: &ui.path(super::DEVICE),
         device_challenge: challenge,
         csrf: &visit.form_token(challenge)?,
@@ -174,6 +174,6 @@ fn begin(ui: &UiState, user_code: Option<&str>) -> Response {
 }
 
 fn ended(ui: &UiState, denied: bool) -> Response {
-    let view = DeviceSuccessPage { stylesheet: &stylesheet(&ui.config), denied };
+    let view = DeviceSuccessPage { brand: &brand(&ui.config), denied };
     page(StatusCode::OK, &view, &Policy::no_form())
 }

@@ -9,7 +9,7 @@ use super::page::page;
 use super::policy::Policy;
 use super::standalone::sign_in_url;
 use super::views::{EmailChangePage, WayOut};
-use super::{EMAIL_CHANGE, UiState, stylesheet};
+use super::{EMAIL_CHANGE, UiState, brand};
 
 /// Whether that is where mails lead to.
 pub(super) fn is_served(ui: &UiState) -> bool {
@@ -20,7 +20,7 @@ pub(super) fn is_served(ui: &UiState) -> bool {
 pub(super) async fn show(State(ui): State<UiState>) -> Response {
     let url = sign_in_url(&ui, None);
     let view = EmailChangePage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         way_out: url.as_deref().map(|url| WayOut { url, label: "Your account" }),
     };
     page(StatusCode::OK, &view, &Policy::no_form())

@@ -7,10 +7,10 @@ use sluice_oauth::Config;
 use sluice_protocol::{ErrorCode, Parameters};
 
 use super::UiState;
+use super::brand;
 use super::page::page;
 use super::policy::Policy;
 use super::standalone::sign_in_url;
-use super::stylesheet;
 use super::views::{ErrorPage, ExpiredPage, WayOut};
 use crate::extract::{MAX_FORM, accept};
 use crate::respond::page::ErrorView;
@@ -51,7 +51,7 @@ pub(super) async fn not_found(State(ui): State<UiState>, headers: HeaderMap) -> 
     }
     let url = sign_in_url(&ui, None);
     let view = ErrorPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         title: "This page is not there",
         sentence: "The address is mistyped, or the page was moved.",
         error_code: "not_found",
@@ -74,7 +74,7 @@ pub(super) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
 /// The page of a flow that is too old or spent, with the way back to its beginning.
 pub(super) fn expired_page(config: &Config, restart: Option<&str>) -> Response {
     let view = ExpiredPage {
-        stylesheet: &stylesheet(config),
+        brand: &brand(config),
         request_id: None,
         way_out: restart.map(|url| WayOut { url, label: "Start again" }),
     };
@@ -83,7 +83,7 @@ pub(super) fn expired_page(config: &Config, restart: Option<&str>) -> Response {
 
 fn own_page(config: &Config, error: &ErrorView<'_>) -> Response {
     let view = ErrorPage {
-        stylesheet: &stylesheet(config),
+        brand: &brand(config),
         title: title(error.code),
         sentence: error.sentence,
         error_code: error.code.as_str(),

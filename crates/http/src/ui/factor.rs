@@ -18,7 +18,7 @@ use super::problem::Problem;
 use super::script::script;
 use super::views::{FactorPage, PasskeyButton};
 use super::visit::Visit;
-use super::{UiState, stylesheet};
+use super::{UiState, brand};
 
 const MISSING: &str = "Enter the code.";
 const WRONG_CODE: &str = "This code is not right. It may have changed meanwhile: enter the one shown now.";
@@ -164,7 +164,7 @@ async fn form(
     };
     let action = ui.path(super::LOGIN_FACTOR);
     let view = FactorPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         script: &script(&ui.config),
         action: &action,
         login_challenge: challenge,

@@ -2,7 +2,7 @@
 //! even from the same network, from making its owner wait. It says who had the account and at which revision of their record,
 //! so that it is worth nothing any more after another password, another address, a recovery, a factor removed, new recovery codes, or when they were signed out everywhere.
 
-use axum::http::header::{COOKIE, HeaderValue, SET_COOKIE};
+use axum::http::header::{HeaderValue, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderName};
 use axum::response::Response;
 use cookie::{Cookie, SameSite};
@@ -12,6 +12,7 @@ use sluice_identity::{Email, Identity, KnownAs};
 use sluice_primitives::{IdentityId, Lifetime, Rng, Timestamp};
 
 use super::UiState;
+use crate::cookies::presented;
 
 /// For how long a browser is known after a login.
 const KNOWN: Lifetime = Lifetime::hours(365 * 24);
@@ -70,8 +71,7 @@ const fn name(secure: bool) -> &'static str {
 }
 
 fn value(headers: &HeaderMap, secure: bool) -> Option<String> {
-    let texts = headers.get_all(COOKIE).iter().filter_map(|header| header.to_str().ok());
-    let mut cookies = texts.flat_map(Cookie::split_parse).flatten();
+    let mut cookies = presented(headers);
     Some(cookies.find(|cookie| cookie.name() == name(secure))?.value().to_owned())
 }
 

@@ -20,7 +20,7 @@ use super::puzzle;
 use super::script::script;
 use super::views::{LoginPage, PasskeyButton};
 use super::visit::{Visit, challenge, restart};
-use super::{UiState, stylesheet};
+use super::{UiState, brand};
 use crate::respond::redirect::redirect;
 
 /// How long a person waits before trying a busy server again.
@@ -231,7 +231,7 @@ pub(super) async fn form(
     let registration = ui.link(&ui.config.pages.registration, super::REGISTRATION, challenge);
     let recovery = super::recovery::link(ui, Some(challenge));
     let view = LoginPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         script: &script(&ui.config),
         action: &ui.path(super::LOGIN),
         login_challenge: challenge,

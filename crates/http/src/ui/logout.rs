@@ -7,10 +7,10 @@ use sluice_oauth::logout::LogoutView;
 use sluice_protocol::RedirectUri;
 
 use super::UiState;
+use super::brand;
 use super::page::{onward, page};
 use super::policy::Policy;
 use super::problem::Problem;
-use super::stylesheet;
 use super::views::{LogoutPage, StillSignedInPage, WayOut};
 use super::visit::{Visit, challenge};
 
@@ -71,7 +71,7 @@ async fn form(
         None
     };
     let view = LogoutPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         action: &ui.path(super::LOGOUT),
         logout_challenge: challenge,
         csrf: &visit.form_token(challenge)?,
@@ -86,7 +86,7 @@ fn still_signed_in(ui: &UiState, asked: &LogoutView) -> Response {
         asked.client.as_deref().and_then(|client| super::web_url(&client.client_uri).map(str::to_owned));
     let home = home.or_else(|| origin(asked.logout.redirect_uri.as_ref()?));
     let view = StillSignedInPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         way_out: home.as_deref().map(|url| WayOut { url, label: "Back to the application" }),
     };
     page(StatusCode::OK, &view, &Policy::no_form())

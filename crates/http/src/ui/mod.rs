@@ -4,11 +4,12 @@
 //! [`login`], [`factor`], [`registration`], [`recovery`], [`verification`], [`consent`], [`device`], [`logout`]: one file per page,
 //! showing it and taking its form. [`account`]: one's own record. [`error`], [`logged_out`], [`email_change`]: pages without a form. [`assurance`]:
 //! how a login ends. [`puzzle`], [`standalone`], [`sentences`]: what forms share. [`visit`]: who asks, and the token that every
-//! form carries. [`known_browser`]: what a browser proves to have logged in to. [`page`], [`policy`], [`mod@stylesheet`], [`mod@script`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
+//! form carries. [`known_browser`]: what a browser proves to have logged in to. [`mod@brand`], [`page`], [`policy`], [`mod@stylesheet`], [`mod@script`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
 //! show.
 
 mod account;
 mod assurance;
+mod brand;
 mod consent;
 mod device;
 mod email_change;
@@ -54,8 +55,8 @@ use sluice_primitives::{IdentityId, Rng};
 use sluice_protocol::{ClientId, Subject};
 use url::Url;
 
+pub(crate) use brand::{Brand, brand};
 pub(crate) use policy::source;
-pub(crate) use stylesheet::stylesheet;
 
 use crate::cookies::CookiePolicy;
 use crate::proxies::Proxies;

@@ -11,8 +11,8 @@ use sluice_oauth::Config;
 use sluice_primitives::Lifetime;
 use tracing::error;
 
+use super::brand;
 use super::policy::Policy;
-use super::stylesheet;
 use super::views::OnwardPage;
 
 /// A page.
@@ -41,7 +41,7 @@ pub(super) fn page(status: StatusCode, view: &impl Template, policy: &Policy) ->
 /// What a form leads to: a page that goes there by itself, not a redirect. Browsers hold `form-action` also against the
 /// redirects that follow a form, and where those of a client lead in the end nobody can know.
 pub(super) fn onward(config: &Config, url: &str) -> Response {
-    let view = OnwardPage { stylesheet: &stylesheet(config), url };
+    let view = OnwardPage { brand: &brand(config), url };
     let mut response = page(StatusCode::OK, &view, &Policy::no_form());
     match HeaderValue::try_from(format!("0;url={url}")) {
         Ok(refresh) => response.headers_mut().insert(REFRESH, refresh),

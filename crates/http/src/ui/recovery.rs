@@ -19,12 +19,28 @@ use super::sentences::{email_sentence, password_sentence};
 use super::standalone::{Done, Fresh, done, login_url, sign_in_url, waiting};
 use super::views::{NewPasswordPage, RecoveryCodePage, RecoveryPage, SettledPage, WayOut};
 use super::visit::Visit;
-use super::{RECOVERY, RECOVERY_CODE, RECOVERY_PASSWORD, UiState, stylesheet};
+use super::{RECOVERY, RECOVERY_CODE, RECOVERY_PASSWORD, UiState, brand};
 
 const NO_MAIL: &str = "This server sends no mail, so that passwords cannot be reset here.";
 const WRONG_CODE: &str = "This code is not right, or too old. You can ask for another mail.";
 const GONE: &str = "This link or code was used already, or is too old, or something else about how you sign in was changed since. Ask for another mail.";
 const TOO_MANY: &str = "There were too many tries. Please wait a moment and try again.";
+
+/// Whose password is set, and by what right.
+#[derive(Clone, Copy)]
+struct Account<'a> {
+    /// The field that carries the right: `token` or `ticket`.
+    right: &'static str,
+    value: &'a str,
+    /// As the forms before said, or the record.
+    email: Option<&'a str>,
+}
+
+impl<'a> Account<'a> {
+    fn of(fields: &'a Parameters<'_>, right: &'static str, value: &'a str) -> Self {
+        Self { right, value, email: fields.get("username").or_else(|| fields.get("email")) }
+    }
+}
 
 /// What is wrong with a form: of its one field, or as a whole, and when to come again.
 #[derive(Default)]
@@ -134,8 +150,9 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let (whence, asked) = ((visit, &fields), (StatusCode::OK, Mistake::default()));
     let Some(token) = fields.get("token") else { return Ok(email_form(ui, whence, asked)) };
     let link = Secret::new(token.to_owned());
-    if ui.accounts.is_link_good(&link, (CodePurpose::Recover, None)).await? {
-        return Ok(password_form(ui, whence, ("token", token), asked));
+    if let Some(owner) = ui.accounts.owner_of_link(&link, (CodePurpose::Recover, None)).await? {
+        let account = Account { right: "token", value: token, email: Some(&owner.email) };
+        return Ok(password_form(ui, whence, account, asked));
     }
     // Before a password is asked for that nobody would take.
     let (_, gone) = Mistake::of_form(GONE);
@@ -166,7 +183,7 @@ async fn take_code(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     Ok(match done(checked)? {
         Done::Yes(ticket) => {
             let asked = (StatusCode::OK, Mistake::default());
-            password_form(ui, (visit, &fields), ("ticket", ticket.expose()), asked)
+            password_form(ui, (visit, &fields), Account::of(&fields, "ticket", ticket.expose()), asked)
         }
         Done::No(denied) => {
             let mistake = Mistake::of(ui, denied, Mistake::of_field(WRONG_CODE));
@@ -190,12 +207,19 @@ async fn take_password(ui: &UiState, visit: &Visit) -> Result<Response, Problem>
                 Done::No(denied) => {
                     return Ok(email_form(ui, whence, Mistake::of(ui, denied, Mistake::of_form(GONE))));
                 }
-                Done::Busy => return Ok(password_form(ui, whence, ("token", token), Mistake::busy())),
+                Done::Busy => {
+                    return Ok(password_form(
+                        ui,
+                        whence,
+                        Account::of(&fields, "token", token),
+                        Mistake::busy(),
+                    ));
+                }
             }
         }
     };
     let password = Secret::new(fields.get("password").unwrap_or_default().to_owned());
-    let right = ("ticket", ticket.expose().as_str());
+    let right = Account::of(&fields, "ticket", ticket.expose());
     Ok(match done(ui.accounts.finish_recovery(ticket.expose(), &password, visit.network).await)? {
         Done::Yes(_) => settled(ui, &fields),
         // The ticket lives as long as the code did: choosing another password, or a later moment, needs no other mail.
@@ -216,7 +240,7 @@ fn email_form(
     let (status, mistake) = if sends_mail { told } else { Mistake::no_mail() };
     let (fresh, login_url) = (Fresh::new(ui, visit, RECOVERY), login_url(ui, waiting(fields)));
     let view = RecoveryPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         action: &ui.path(RECOVERY),
         csrf: &fresh.csrf,
         login_challenge: waiting(fields),
@@ -237,7 +261,7 @@ fn code_form(
 ) -> Response {
     let fresh = Fresh::new(ui, visit, RECOVERY);
     let view = RecoveryCodePage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         action: &ui.path(RECOVERY_CODE),
         csrf: &fresh.csrf,
         login_challenge: waiting(fields),
@@ -253,18 +277,19 @@ fn code_form(
 fn password_form(
     ui: &UiState,
     (visit, fields): (&Visit, &Parameters<'_>),
-    (right, value): (&str, &str),
+    Account { right, value, email }: Account<'_>,
     (status, mistake): (StatusCode, Mistake),
 ) -> Response {
     let fresh = Fresh::new(ui, visit, RECOVERY);
     let view = NewPasswordPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         script: &script(&ui.config),
         action: &ui.path(RECOVERY_PASSWORD),
         csrf: &fresh.csrf,
         login_challenge: waiting(fields),
         right,
         value,
+        email,
         password_min_length: ui.registration.rules().min_characters(),
         password_error: mistake.field.as_deref(),
         form_error: mistake.form,
@@ -281,7 +306,7 @@ fn settled(ui: &UiState, fields: &Parameters<'_>) -> Response {
         None => "Go back to the application you came from and sign in with it.",
     };
     let view = SettledPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         title: "Your password is set",
         sentence,
         way_out: url.as_deref().map(|url| WayOut { url, label: "Sign in" }),

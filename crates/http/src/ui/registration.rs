@@ -18,7 +18,7 @@ use super::script::script;
 use super::sentences::{email_sentence, password_sentence, username_sentence};
 use super::views::{CheckMailPage, RegistrationClosedPage, RegistrationPage};
 use super::visit::{Visit, challenge};
-use super::{UiState, puzzle, stylesheet, verification};
+use super::{UiState, brand, puzzle, verification};
 
 /// `GET /ui/registration`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
@@ -147,14 +147,14 @@ fn turn_away(
 
 fn closed(ui: &UiState, place: &Place<'_>) -> Response {
     let login_url = &ui.link(&ui.config.pages.login, super::LOGIN, place.challenge);
-    let view = RegistrationClosedPage { stylesheet: &stylesheet(&ui.config), login_url };
+    let view = RegistrationClosedPage { brand: &brand(&ui.config), login_url };
     page(StatusCode::FORBIDDEN, &view, &Policy::no_form())
 }
 
 fn check_mail(ui: &UiState, place: &Place<'_>, email: &str) -> Result<Response, Problem> {
     let action = verification::is_served(ui).then(|| ui.path(super::VERIFICATION));
     let view = CheckMailPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         action: action.as_deref(),
         login_challenge: place.challenge,
         csrf: &place.visit.form_token(super::VERIFICATION)?,
@@ -171,7 +171,7 @@ fn form(
 ) -> Result<Response, Problem> {
     let challenge = place.challenge;
     let view = RegistrationPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         script: &script(&ui.config),
         action: &ui.path(super::REGISTRATION),
         login_challenge: challenge,

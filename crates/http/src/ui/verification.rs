@@ -17,7 +17,7 @@ use super::sentences::email_sentence;
 use super::standalone::{Done, Fresh, done, sign_in_url, waiting};
 use super::views::{LinkedAccount, Moment, SettledPage, VerificationPage, WayOut};
 use super::visit::Visit;
-use super::{UiState, VERIFICATION, stylesheet};
+use super::{UiState, VERIFICATION, brand};
 
 const NO_EMAIL: &str = "Enter your email address.";
 const WRONG_CODE: &str = "This code is not right, or too old.";
@@ -64,7 +64,7 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let (whence, token) = ((visit, &fields), fields.get("token"));
     if let Some(token) = token {
         let link = Secret::new(token.to_owned());
-        if !ui.accounts.is_link_good(&link, (CodePurpose::VerifyEmail, None)).await? {
+        if ui.accounts.owner_of_link(&link, (CodePurpose::VerifyEmail, None)).await?.is_none() {
             return form(ui, whence, None, (StatusCode::GONE, Mistake::of_form(GONE, None))).await;
         }
     }
@@ -146,7 +146,7 @@ async fn form(
         None => None,
     };
     let view = VerificationPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         action: &ui.path(VERIFICATION),
         csrf: &fresh.csrf,
         login_challenge: waiting(fields),
@@ -174,7 +174,7 @@ fn linked(account: &Identity) -> LinkedAccount<'_> {
 fn settled(ui: &UiState, fields: &Parameters<'_>) -> Response {
     let url = sign_in_url(ui, waiting(fields));
     let view = SettledPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         title: "Your address is confirmed",
         sentence: match &url {
             Some(_) => "Thank you. You can sign in with it.",

@@ -14,11 +14,13 @@ mod standalone;
 
 use askama::Template;
 
+use super::Brand;
 pub(crate) use detail::DetailEntry;
 pub(crate) use entry::{
     CheckMailPage, FactorPage, LoginPage, PasskeyButton, RegistrationClosedPage, RegistrationPage,
 };
 pub(crate) use moment::Moment;
+
 pub(crate) use standalone::{
     EmailChangePage, LinkedAccount, NewPasswordPage, RecoveryCodePage, RecoveryPage, SettledPage,
     VerificationPage,
@@ -29,7 +31,7 @@ pub(crate) use standalone::{
 #[derive(Template)]
 #[template(path = "consent.html")]
 pub(crate) struct ConsentPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     /// Where the form posts to.
     pub(crate) action: &'a str,
     pub(crate) consent_challenge: &'a str,
@@ -91,7 +93,7 @@ pub(crate) fn scope_sentence(scope: &str) -> &str {
 #[derive(Template)]
 #[template(path = "device.html")]
 pub(crate) struct DevicePage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     /// Where the form posts to.
     pub(crate) action: &'a str,
     pub(crate) device_challenge: &'a str,
@@ -106,7 +108,7 @@ pub(crate) struct DevicePage<'a> {
 #[derive(Template)]
 #[template(path = "device_confirm.html")]
 pub(crate) struct DeviceConfirmPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     /// Where the form posts to.
     pub(crate) action: &'a str,
     pub(crate) device_challenge: &'a str,
@@ -123,7 +125,7 @@ pub(crate) struct DeviceConfirmPage<'a> {
 #[derive(Template)]
 #[template(path = "device_success.html")]
 pub(crate) struct DeviceSuccessPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     /// Whether somebody refused.
     pub(crate) denied: bool,
 }
@@ -132,7 +134,7 @@ pub(crate) struct DeviceSuccessPage<'a> {
 #[derive(Template)]
 #[template(path = "logout.html")]
 pub(crate) struct LogoutPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     /// Where the form posts to.
     pub(crate) action: &'a str,
     pub(crate) logout_challenge: &'a str,
@@ -147,7 +149,7 @@ pub(crate) struct LogoutPage<'a> {
 #[derive(Template)]
 #[template(path = "onward.html")]
 pub(crate) struct OnwardPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     /// Where the browser goes next, by itself or by the "Continue" link.
     pub(crate) url: &'a str,
 }
@@ -156,7 +158,7 @@ pub(crate) struct OnwardPage<'a> {
 #[derive(Template)]
 #[template(path = "logged_out.html")]
 pub(crate) struct LoggedOutPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     /// One frame each; the page's `frame-src` must allow their origins.
     pub(crate) frontchannel_urls: Vec<&'a str>,
     /// Where the browser goes next by itself, and by the "Continue" link; `None` ends here.
@@ -169,7 +171,7 @@ pub(crate) struct LoggedOutPage<'a> {
 #[derive(Template)]
 #[template(path = "still_signed_in.html")]
 pub(crate) struct StillSignedInPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     pub(crate) way_out: Option<WayOut<'a>>,
 }
 
@@ -177,7 +179,7 @@ pub(crate) struct StillSignedInPage<'a> {
 #[derive(Template)]
 #[template(path = "error.html")]
 pub(crate) struct ErrorPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     pub(crate) title: &'a str,
     /// What happened, for the person at the browser.
     pub(crate) sentence: &'a str,
@@ -194,7 +196,7 @@ pub(crate) struct ErrorPage<'a> {
 #[derive(Template)]
 #[template(path = "expired.html")]
 pub(crate) struct ExpiredPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     /// Finds the cause in the log.
     pub(crate) request_id: Option<&'a str>,
     pub(crate) way_out: Option<WayOut<'a>>,
@@ -220,7 +222,7 @@ mod tests {
     use super::*;
 
     const LOGIN: LoginPage<'static> = LoginPage {
-        stylesheet: "/ui/style.css",
+        brand: &Brand { service: String::new(), stylesheet: String::new() },
         script: "/ui/sluice.js",
         action: "/ui/login",
         login_challenge: "challenge",

@@ -14,6 +14,7 @@ use crate::client::Client;
 use crate::config::ScopeStrategy;
 use crate::consent::RememberedConsent;
 use crate::flow::accepting::{may_grant_audience, may_grant_scope};
+use crate::flow::service::next_session;
 use crate::flow::{Consent, Decision, Login, Request};
 use crate::grant::{Generation, Grant, GrantClaims, Insertion, MadeIn, Requested};
 use crate::issuing::{FrontChannelTokens, InFront, Issue, lifetime};
@@ -25,7 +26,7 @@ impl AuthorizationService {
         let flow = self.flows.open_consent_verifier(verifier).await?;
         self.check_browser(&flow.request, browser).await?;
         let client = self.client_of(&flow.request).await?;
-        let (request, login) = (flow.request, flow.login);
+        let (request, mut login) = (flow.request, flow.login);
         let consent = match flow.answer {
             Decision::Accepted(consent) => consent,
             Decision::Rejected(rejection) => {
@@ -39,6 +40,9 @@ impl AuthorizationService {
         }
         check_granted((&request, &client), &consent, self.config.scopes)?;
         let now = self.clock.now();
+        if request.details.device {
+            login = on_device(login, &request);
+        }
         if !self.keep_session_late(&client, &login, now).await? {
             return Err(signed_out());
         }
@@ -162,7 +166,7 @@ impl AuthorizationService {
                 amr: login.amr,
                 id_token: consent.id_token.clone(),
                 access_token: consent.access_token.clone(),
-                context: consent.context.clone(),
+                context: consent.context.clone().or(login.context),
                 shown_subject,
                 claims_request: parsed(request.details.claims.as_deref()),
                 authorization_details: consent
@@ -188,6 +192,13 @@ impl AuthorizationService {
         let code = if request.details.device { self.config.policies.device.lifetime } else { lifetimes.code };
         now + lifetimes.flow.max(code).max(token) + Lifetime::hours(1)
     }
+}
+
+/// The login as that of the device whose code was approved: it is another session than that of the browser, which may be anybody's, and
+/// whoever signs out there does not sign out of the device (RFC 8628 §1).
+fn on_device(login: Login, request: &Request) -> Login {
+    let session = next_session(login.session, request.flow);
+    Login { session, skipped: false, kept: false, remember: None, ..login }
 }
 
 /// Whoever asks for an id token gets one or an error: the page may not have granted what makes one possible. And what it

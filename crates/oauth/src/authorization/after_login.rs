@@ -39,7 +39,9 @@ impl AuthorizationService {
             }
         };
         check_login(&request, &client, &login, &self.config)?;
-        if self.was_signed_out(login.session, &login) {
+        if !self.settle_session(&request, &mut login, browser).await?
+            || self.was_signed_out(login.session, &login)
+        {
             let restart = request.way_out(&client, &self.config);
             return Err(ShownError::SessionEnded { restart }.into());
         }
@@ -67,13 +69,21 @@ impl AuthorizationService {
             self.sessions.touch(login.session, now, until).await?;
             return Ok(());
         }
-        if self.own_cookie(browser, login).is_some_and(|own| own.authenticated_at < login.authenticated_at) {
+        let is_wanted =
+            |own: &SessionCookie| own.remembered || login.remember.is_some() || client.hears_logout();
+        let own = self.own_cookie(browser, login).filter(is_wanted);
+        if let Some(own) = own.filter(|own| own.authenticated_at < login.authenticated_at) {
             login.kept = self.sessions.renew(&self.session(login, now)).await?;
             if login.kept {
                 return Ok(());
             }
-            // It ended while its user proved who it is. Nobody who heard of that is to see it again.
-            login.session = next_session(login.session, request.flow);
+            // It ended while its user proved who it is. Nobody who heard of that is to see it again. One that was not remembered may
+            // not have been kept at all.
+            if own.remembered
+                || self.revocations.covers_session(own.session, &own.subject, own.authenticated_at)
+            {
+                login.session = next_session(login.session, request.flow);
+            }
         }
         if login.remember.is_none() && !client.hears_logout() {
             return Ok(());
@@ -156,6 +166,7 @@ impl AuthorizationService {
         let decision = self.consents.find(&login.subject, &client.id, self.clock.now()).await?;
         Ok(decision.is_some_and(|decision| {
             decision.answers((&request.scope, &request.audience), self.config.scopes)
+                && decision.answers_claims(request.details.claims.as_deref())
         }))
     }
 

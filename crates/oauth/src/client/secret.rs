@@ -41,7 +41,17 @@ impl ClientSecrets {
 
     /// A new secret of 256 random bits, URL-safe, and its hash.
     pub fn generate(&self) -> (Secret<String>, String) {
-        let secret = Secret::new(URL_SAFE_NO_PAD.encode(random_bytes::<32>(&*self.rng)));
+        self.hashed(&random_bytes::<32>(&*self.rng))
+    }
+
+    /// A new secret to sign with, of 512 random bits, URL-safe, and its hash: 86 characters are a key for any HMAC algorithm
+    /// (RFC 7518 §3.2).
+    pub fn generate_to_sign(&self) -> (Secret<String>, String) {
+        self.hashed(&random_bytes::<64>(&*self.rng))
+    }
+
+    fn hashed(&self, random: &[u8]) -> (Secret<String>, String) {
+        let secret = Secret::new(URL_SAFE_NO_PAD.encode(random));
         let hash = hash_generated(&self.keys, &secret);
         (secret, hash)
     }

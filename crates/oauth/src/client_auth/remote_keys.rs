@@ -3,22 +3,24 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use sluice_crypto::jwk::JwkSet;
-use sluice_net::{FetchLimits, Fetcher};
+use sluice_crypto::jwk::{Jwk, JwkSet};
+use sluice_net::{FetchLimits, FetchPlaces, Fetcher, host_of};
 use sluice_primitives::{Lifetime, Timestamp};
 use thiserror::Error;
 use url::Url;
 
-use super::client_keys::ClientKeySet;
-use crate::fetch_places::{Places, host_of};
+use super::client_keys::{ClientKeySet, expected_entries};
 
 /// A longer key set is not read, in bytes.
 const MAX_SET: usize = 128 * 1024;
 /// A set of a client has at most so many keys: whoever writes it chooses how much is kept for it.
 pub(crate) const MAX_KEYS: usize = 100;
-/// Key sets that are kept.
-const CAPACITY: usize = 1_024;
+/// So much of key sets is kept, in bytes of memory.
+const CAPACITY: u64 = 32 * 1024 * 1024;
+/// What a set is taken for beside its keys and its URI, in bytes.
+const SET: u64 = 512;
 /// A key set is kept for at least this, whatever its `max-age`.
 const SHORTEST: Lifetime = Lifetime::minutes(1);
 /// And for no longer than this; also how long old keys serve while new ones cannot be fetched.
@@ -70,18 +72,20 @@ impl KeySetSource for Fetcher {
     }
 }
 
-/// Key sets by URI. Key: the whole URI. Bound: [`CAPACITY`]. Staleness: the `max-age` of the answer, 1 to 60 minutes,
-/// less when a token names an unknown key. Those who need one at once share one fetch. A failure is kept too, for a
+/// Key sets by URI. Key: the whole URI. Bound: [`CAPACITY`], of what they take in memory. Staleness: the `max-age` of the
+/// answer, 1 to 60 minutes, less when a token names an unknown key. Those who need one at once share one fetch. A failure is kept too, for a
 /// moment, so that requests do not become requests to others; who goes away before the answer has failed, where there are old keys.
 /// That there was no place is not kept.
 pub(crate) struct RemoteKeys {
     source: Arc<dyn KeySetSource>,
-    sets: Cache<Url, Arc<Kept>>,
+    /// Whether keys are taken that are not quick to use: of somebody who is configured.
+    is_trusted: bool,
+    sets: Cache<Url, Arc<Kept>, Bytewise>,
     /// The last good ones, by the same key and bound: who asks and goes away does not take the old keys along.
-    last: Cache<Url, Arc<Kept>>,
-    first: Places,
+    last: Cache<Url, Arc<Kept>, Bytewise>,
+    first: FetchPlaces,
     /// For what is known: nobody who names others takes these places.
-    anew: Places,
+    anew: FetchPlaces,
 }
 
 struct Kept {
@@ -91,13 +95,31 @@ struct Kept {
     /// When the keys came; the same, unless the last try failed.
     fetched_at: Timestamp,
     good_until: Timestamp,
+    /// What the keys are taken for, in bytes.
+    memory: u64,
+}
+
+#[derive(Clone)]
+struct Bytewise;
+
+impl Weighter<Url, Arc<Kept>> for Bytewise {
+    fn weight(&self, uri: &Url, kept: &Arc<Kept>) -> u64 {
+        let uri = u64::try_from(uri.as_str().len()).unwrap_or(u64::MAX);
+        kept.memory.saturating_add(uri).saturating_add(SET)
+    }
 }
 
 impl RemoteKeys {
+    /// Those of clients. Keys that are not quick to use ([`Jwk::is_quick`]) are passed over: clients choose what is at their URIs.
     pub(crate) fn new(source: Arc<dyn KeySetSource>) -> Self {
-        let places = || Places::new(AT_ONCE, OF_A_HOST);
-        let (sets, last) = (Cache::new(CAPACITY), Cache::new(CAPACITY));
-        Self { source, sets, last, first: places(), anew: places() }
+        let places = || FetchPlaces::new(AT_ONCE, OF_A_HOST);
+        let cache = || Cache::with_weighter(expected_entries(CAPACITY), CAPACITY, Bytewise);
+        Self { source, is_trusted: false, sets: cache(), last: cache(), first: places(), anew: places() }
+    }
+
+    /// Those of somebody whose URI is configured.
+    pub(crate) fn of_trusted(source: Arc<dyn KeySetSource>) -> Self {
+        Self { is_trusted: true, ..Self::new(source) }
     }
 
     /// The keys at `uri`.
@@ -167,26 +189,31 @@ impl RemoteKeys {
     async fn fetch(&self, uri: &Url, now: Timestamp) -> Result<Kept, KeysNotFetched> {
         let set = self.source.fetch(uri).await?;
         let good_until = now + set.max_age.unwrap_or(USUAL).clamp(SHORTEST, LONGEST);
-        Ok(Kept { keys: Ok(parse(&set.body)?), tried_at: now, fetched_at: now, good_until })
+        let keys = parse(&set.body, self.is_trusted)?;
+        let memory = keys.memory();
+        Ok(Kept { keys: Ok(keys), tried_at: now, fetched_at: now, good_until, memory })
     }
 }
 
 impl Kept {
     fn failed(failure: KeysNotFetched, now: Timestamp, good_until: Timestamp) -> Self {
-        Self { keys: Err(failure), tried_at: now, fetched_at: now, good_until }
+        Self { keys: Err(failure), tried_at: now, fetched_at: now, good_until, memory: 0 }
     }
 
     /// The same keys, while it is not known whether there are newer ones.
     fn serving_on(&self, now: Timestamp) -> Self {
-        let good_until = now + AFTER_FAILURE;
-        Self { keys: self.keys.clone(), tried_at: now, fetched_at: self.fetched_at, good_until }
+        let (fetched_at, good_until) = (self.fetched_at, now + AFTER_FAILURE);
+        Self { keys: self.keys.clone(), tried_at: now, fetched_at, good_until, memory: self.memory }
     }
 }
 
-fn parse(body: &[u8]) -> Result<Arc<ClientKeySet>, KeysNotFetched> {
-    let set = JwkSet::understood(body).map_err(|why| KeysNotFetched(why.to_string()))?;
+fn parse(body: &[u8], is_trusted: bool) -> Result<Arc<ClientKeySet>, KeysNotFetched> {
+    let mut set = JwkSet::understood(body).map_err(|why| KeysNotFetched(why.to_string()))?;
     if set.keys.len() > MAX_KEYS {
         return Err(KeysNotFetched(format!("the set has more than {MAX_KEYS} keys")));
+    }
+    if !is_trusted {
+        set.keys.retain(Jwk::is_quick);
     }
     Ok(Arc::new(ClientKeySet::of(set)))
 }

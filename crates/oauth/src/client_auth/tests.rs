@@ -39,6 +39,10 @@ impl ReplayRepository for FakeReplay {
         Ok(self.0.lock().insert(id_hash))
     }
 
+    async fn is_spent(&self, _: ReplayKind, id_hash: [u8; 32], _: Timestamp) -> Result<bool, StoreError> {
+        Ok(self.0.lock().contains(&id_hash))
+    }
+
     async fn purge_expired(&self, _: Timestamp, _: u32) -> Result<u64, StoreError> {
         Ok(0)
     }

@@ -86,6 +86,8 @@ impl std::str::FromStr for Issuer {
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the fields are Hydra's `urls.*` keys")]
 pub struct Pages {
+    /// What built-in pages call this service. Default: `Sluice`.
+    pub service_name: String,
     pub login: Url,
     pub registration: Url,
     pub consent: Url,

@@ -3,12 +3,17 @@
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_primitives::{GrantId, SessionId, Timestamp};
+use sluice_protocol::claims_request::ClaimsRequest;
 use sluice_protocol::{Audience, ClientId, Scope, Subject};
 use sluice_token::{Marker, Target};
 
 use super::name::DecisionName;
 use crate::config::ScopeStrategy;
 use crate::grant::{GrantClaims, Requested};
+use crate::userinfo::comes_with;
+
+/// Claims that tell how somebody logged in, or by which name the client knows them, and nothing about them.
+const ABOUT_LOGIN: [&str; 5] = ["sub", "acr", "amr", "auth_time", "sid"];
 
 /// A decision that was to be remembered. One per subject and client: a later one replaces it.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +44,22 @@ impl RememberedConsent {
         let is_answered =
             |name: &String| granted.contains(name) || (granted.is_empty() && asked.contains(name));
         strategy.allows_all(&self.scope, scope) && audience.as_slice().iter().all(is_answered)
+    }
+}
+
+impl RememberedConsent {
+    /// Whether nobody need be asked about these claims again, which a request asks for one by one (OpenID Connect Core §5.5): each was
+    /// asked for when this was decided, or comes with a scope that was granted. No page asks about how somebody logs in.
+    pub(crate) fn answers_claims(&self, asked: Option<&str>) -> bool {
+        let Some(asked) = asked.and_then(|text| ClaimsRequest::parse(text).ok()) else { return true };
+        let before = self.claims.claims_request.as_ref();
+        let is_answered = |place: &str, name: &str| {
+            ABOUT_LOGIN.contains(&name)
+                || comes_with(&self.scope, name)
+                || before.and_then(|before| before.get(place)?.get(name)).is_some()
+        };
+        asked.userinfo.keys().all(|name| is_answered("userinfo", name))
+            && asked.id_token.keys().all(|name| is_answered("id_token", name))
     }
 }
 

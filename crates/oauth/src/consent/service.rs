@@ -12,7 +12,11 @@ use super::late_documents::LateDocuments;
 use super::name::DecisionName;
 use super::repository::{ConsentRepository, Forget};
 use crate::client::ClientDirectory;
-use crate::grant::{Grant, GrantRepository};
+use crate::grant::{Grant, GrantPage, GrantRepository, Listed};
+
+/// How many grants of a subject are looked through at a time for one to a client, and how many times: more than anybody has.
+const PAGE: u32 = 500;
+const PAGES: usize = 10;
 
 /// What is revoked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +69,41 @@ impl ConsentService {
             Revoke::Client(subject, client) => self.forget(subject, Some(client), now).await,
             Revoke::All(subject) => self.forget(subject, None, now).await,
         }
+    }
+
+    /// Revokes all that a subject granted to a client, if there is any: a remembered decision, or a grant that lives. Whether there was;
+    /// if not, nothing is written, however often somebody asks for it.
+    pub async fn revoke_granted(&self, subject: Subject, client: ClientId) -> Result<bool, StoreError> {
+        let now = self.clock.now();
+        let is_granted = self.has_granted(&subject, &client, now).await?;
+        if is_granted {
+            self.forget(subject, Some(client), now).await?;
+        }
+        Ok(is_granted)
+    }
+
+    async fn has_granted(
+        &self,
+        subject: &Subject,
+        client: &ClientId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        if self.consents.find(subject, client, now).await?.is_some() {
+            return Ok(true);
+        }
+        let (subject, session, listed, limit) = (subject.clone(), None, Listed::All, PAGE);
+        let mut page = GrantPage { subject, session, listed, before: None, limit, now };
+        for _ in 0..PAGES {
+            let grants = self.grants.list(page.clone()).await?;
+            if grants.iter().any(|grant| grant.client == *client) {
+                return Ok(true);
+            }
+            let may_be_more = u32::try_from(grants.len()).is_ok_and(|found| found >= PAGE);
+            let Some(last) = grants.last().filter(|_| may_be_more) else { return Ok(false) };
+            page.before = Some(last.id);
+        }
+        // It may be behind all these.
+        Ok(true)
     }
 
     async fn revoke_grant(&self, grant: GrantId, now: Timestamp) -> Result<(), StoreError> {

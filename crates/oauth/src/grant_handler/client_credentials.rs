@@ -48,7 +48,7 @@ impl TokenService {
         self.spend_proof(call).await?;
         let said = GrantClaims::default();
         let granted = (&scope, audience.as_slice());
-        let hooked = HookCall::about(client, GrantType::ClientCredentials, granted, &said, now);
+        let hooked = HookCall::about((client, call.sent), GrantType::ClientCredentials, granted, &said, now);
         let extra = self.ask_hooks(&hooked).await?.map(Replaced::into_access_token).unwrap_or_default();
         let grant = GrantId::generate(now, &*self.rng);
         let life = lifetime::access_token(client, GrantType::ClientCredentials, &self.config);

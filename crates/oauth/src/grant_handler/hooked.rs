@@ -84,6 +84,6 @@ pub(super) fn hook_call<'a>(
         grant: Some(grant.id),
         session: grant.session,
         authenticated_at: Some(grant.authenticated_at),
-        ..HookCall::about(call.client, grant_type, granted, &grant.claims, call.now)
+        ..HookCall::about((call.client, call.sent), grant_type, granted, &grant.claims, call.now)
     }
 }

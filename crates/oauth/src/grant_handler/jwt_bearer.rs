@@ -36,10 +36,11 @@ impl TokenService {
         let audience = self.audience_for(call, asked.audience, &assertion)?;
         self.spend_proof(call).await?;
         let said = GrantClaims::default();
+        let granted = (&scope, audience.as_slice());
         let hooked = HookCall {
             subject: assertion.subject.as_str(),
             assertion: Some(asked.assertion.expose()),
-            ..HookCall::about(client, GrantType::JwtBearer, (&scope, audience.as_slice()), &said, now)
+            ..HookCall::about((client, call.sent), GrantType::JwtBearer, granted, &said, now)
         };
         let extra = self.ask_hooks(&hooked).await?.map(Replaced::into_access_token).unwrap_or_default();
         let grant = GrantId::generate(now, &*self.rng);

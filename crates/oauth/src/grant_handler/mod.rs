@@ -34,7 +34,7 @@ use crate::config::Config;
 use crate::device::DeviceCodeRepository;
 use crate::dpop::Unspent;
 use crate::grant::GrantRepository;
-use crate::hooks::Hooks;
+use crate::hooks::{Hooks, SentParameters};
 use crate::issuing::TokenIssuer;
 use crate::metrics::{Counter, OAuthMetrics};
 use crate::sender_constraint::{Bound, SenderConstraint};
@@ -75,9 +75,10 @@ pub struct TokenService {
     pub rng: Arc<dyn Rng>,
 }
 
-/// Who asks, bound to which key, and when.
+/// Who asks with what, bound to which key, and when.
 struct Call<'a> {
     client: &'a Client,
+    sent: &'a SentParameters<'a>,
     confirmation: Option<Confirmation>,
     /// Of that key. Each handler spends it once it has seen what only the client can have: a row is not for everybody to write.
     proof: Option<Unspent>,
@@ -85,7 +86,7 @@ struct Call<'a> {
 }
 
 impl TokenService {
-    /// Answers a token request.
+    /// Answers a token request; `sent` is what hooks are told of its form.
     ///
     /// # Errors
     /// [`TokenError`] says why not.
@@ -94,6 +95,7 @@ impl TokenService {
         presented: Presented,
         caller: &Caller,
         request: TokenRequest,
+        sent: &SentParameters<'_>,
     ) -> Result<TokenResponse, TokenError> {
         // A node that missed changes must not issue to a client that was deleted, or whose secret was rotated, meanwhile.
         self.follower.heard_lately()?;
@@ -101,7 +103,7 @@ impl TokenService {
         let client = self.clients.authenticate(presented, caller, now).await?;
         check_grant_type(&client, request.grant_type())?;
         let Bound { confirmation, proof } = self.constraint.of(&client, caller, now)?;
-        let call = Call { client: &client, confirmation, proof, now };
+        let call = Call { client: &client, sent, confirmation, proof, now };
         let (issued, counter) = self.answer(&call, request).await?;
         counter.add();
         Ok(issued)

@@ -185,7 +185,8 @@ impl TokenService {
         said: &GrantClaims,
     ) -> Result<Option<Map<String, Value>>, TokenError> {
         let granted = (&facts.scope, facts.audience.as_slice());
-        let about = HookCall::about(call.client, GrantType::TokenExchange, granted, said, call.now);
+        let about =
+            HookCall::about((call.client, call.sent), GrantType::TokenExchange, granted, said, call.now);
         let subject = facts.subject.as_ref().map_or(about.subject, |subject| subject.as_str());
         let hooked = HookCall { subject, authenticated_at: facts.logged_in_at(), ..about };
         let replaced = self.ask_hooks(&hooked).await?;

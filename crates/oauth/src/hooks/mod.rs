@@ -19,7 +19,7 @@ use sluice_protocol::GrantType;
 
 use answer::Room;
 pub use error::HookError;
-pub use request::HookCall;
+pub use request::{HookCall, SentParameters};
 pub use webhook::{Webhook, WebhookKey, WebhookParts};
 
 use crate::client::AccessTokenStrategy;

@@ -2,18 +2,39 @@
 
 use serde_json::{Map, Value, json};
 use sluice_primitives::{GrantId, SessionId, Timestamp};
-use sluice_protocol::{GrantType, Scope};
+use sluice_protocol::{GrantType, Parameters, Scope};
 use sluice_token::jwt::BelowExt;
 
 use crate::client::Client;
 use crate::config::Config;
 use crate::grant::GrantClaims;
 
+/// What Hydra tells of the form of a token request, besides an assertion.
+const TOLD: [&str; 4] = ["grant_type", "response_type", "scope", "client_id"];
+
+/// What hooks are told of the form of the request, as it was sent. No secret, code or token is among it.
+#[derive(Debug, Clone, Copy)]
+pub struct SentParameters<'a>([Option<&'a str>; TOLD.len()]);
+
+impl<'a> SentParameters<'a> {
+    /// Those of this form.
+    pub fn of(form: &'a Parameters<'_>) -> Self {
+        Self(TOLD.map(|name| form.get(name)))
+    }
+
+    /// Those that were sent, by name.
+    fn pairs(&self) -> impl Iterator<Item = (&'static str, &'a str)> {
+        TOLD.into_iter().zip(self.0).filter_map(|(name, value)| Some((name, value?)))
+    }
+}
+
 /// What is about to be issued.
 #[derive(Debug, Clone, Copy)]
 pub struct HookCall<'a> {
     /// To whom.
     pub client: &'a Client,
+    /// What it sent, of which the token hook is told.
+    pub sent: &'a SentParameters<'a>,
     /// By which grant type.
     pub grant_type: GrantType,
     /// For whom: the client itself where nobody else is concerned.
@@ -34,16 +55,16 @@ pub struct HookCall<'a> {
     pub nonce: Option<&'a str>,
     /// When the user authenticated, if one did.
     pub authenticated_at: Option<Timestamp>,
-    /// The assertion that is exchanged (RFC 7523): the one parameter of the request that hooks are told.
+    /// The assertion that is exchanged (RFC 7523): the token hook is told it as well.
     pub assertion: Option<&'a str>,
     /// When.
     pub now: Timestamp,
 }
 
 impl<'a> HookCall<'a> {
-    /// About this scope and audience, for the client itself.
+    /// About this scope and audience, for the client itself, which sent this.
     pub fn about(
-        client: &'a Client,
+        (client, sent): (&'a Client, &'a SentParameters<'a>),
         grant_type: GrantType,
         (scope, audience): (&'a Scope, &'a [String]),
         claims: &'a GrantClaims,
@@ -51,6 +72,7 @@ impl<'a> HookCall<'a> {
     ) -> Self {
         Self {
             client,
+            sent,
             grant_type,
             subject: client.id.as_str(),
             requested: scope.as_str(),
@@ -68,7 +90,6 @@ impl<'a> HookCall<'a> {
 
     /// For the token hook.
     pub(super) fn json(&self, config: &Config) -> Vec<u8> {
-        let payload = self.assertion.map_or_else(|| json!({}), |assertion| json!({"assertion": [assertion]}));
         bytes(&json!({
             "session": self.session(config),
             "request": {
@@ -77,9 +98,16 @@ impl<'a> HookCall<'a> {
                 "granted_scopes": values(self.scope),
                 "granted_audience": self.audience,
                 "grant_types": [self.grant_type.as_str()],
-                "payload": payload,
+                "payload": self.payload(),
             },
         }))
+    }
+
+    /// What was sent, each a list of values.
+    fn payload(&self) -> Map<String, Value> {
+        let assertion = self.assertion.map(|assertion| ("assertion", assertion));
+        let sent = self.sent.pairs().chain(assertion);
+        sent.map(|(name, value)| (name.to_owned(), json!([value]))).collect()
     }
 
     /// For the refresh token hook.

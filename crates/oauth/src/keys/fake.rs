@@ -66,6 +66,16 @@ impl KeyRepository for FakeKeys {
         Ok(sets.into_iter().collect())
     }
 
+    async fn add_new(&self, key: StoredKey) -> Result<bool, StoreError> {
+        take(&self.2)?;
+        let mut rows = self.0.lock();
+        let is_free = !rows.iter().any(|row| row.set == key.set && row.kid == key.kid);
+        if is_free {
+            rows.push(key);
+        }
+        Ok(is_free)
+    }
+
     async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError> {
         take(&self.2)?;
         let mut rows = self.0.lock();

@@ -74,6 +74,10 @@ pub trait KeyRepository: Send + Sync {
     /// The names of all sets, in order.
     async fn sets(&self) -> Result<Vec<String>, StoreError>;
 
+    /// Adds a key to its set, unless there is one with the same kid; whether it was added. Of ten nodes that do so at once,
+    /// one succeeds. Writes nothing and appends nothing if the kid is taken.
+    async fn add_new(&self, key: StoredKey) -> Result<bool, StoreError>;
+
     /// Adds keys to a set; one with the same kid is replaced.
     async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError>;
 

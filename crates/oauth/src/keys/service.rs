@@ -27,6 +27,9 @@ pub enum KeyServiceError {
     /// There is no such key in the set.
     #[error("there is no such key")]
     NoSuchKey,
+    /// The set has a key of that `kid`.
+    #[error("the set has a key with that kid already")]
+    Taken,
     /// Keys of this algorithm are not made here.
     #[error("the algorithm is not supported")]
     Algorithm,
@@ -91,7 +94,7 @@ impl KeyService {
     /// key that has a predecessor is announced first: it signs when others had the time to learn of it.
     ///
     /// # Errors
-    /// [`KeyServiceError::Algorithm`] for one that is not known.
+    /// [`KeyServiceError::Algorithm`] for one that is not known, [`KeyServiceError::Taken`] if the set has a key of that `kid`.
     pub async fn create(&self, set: &str, asked: NewKey) -> Result<JwkSet, KeyServiceError> {
         check_name(set)?;
         let kid = if asked.kid.is_empty() { new_kid(&*self.sealer.rng) } else { asked.kid };
@@ -102,7 +105,9 @@ impl KeyService {
         }
         let state =
             if self.has_predecessor(set, &jwk).await? { KeyState::Announced } else { KeyState::Active };
-        self.repo.add(vec![self.sealed(set, &jwk, state)?]).await?;
+        if !self.repo.add_new(self.sealed(set, &jwk, state)?).await? {
+            return Err(KeyServiceError::Taken);
+        }
         let (kid, state) = (jwk.kid.as_deref(), state.as_str());
         info!(target: "sluice_audit", { key.set = set, key.kid = kid, key.alg = asked.algorithm, key.state = state }, "key made");
         self.ring.reload(set).await?;

@@ -138,8 +138,8 @@ impl LogoutService {
             frames: Vec::new(),
         };
         if skip {
-            let own = self.own_session(&logout, browser).await?.map(|own| own.session);
-            let mut frames = Vec::new();
+            let own = self.own_session(&logout, browser).await?;
+            let (mut frames, own) = (Vec::new(), own.map(|own| own.session));
             self.end_both(logout.session, own, &mut frames).await?;
             return Ok(self.done(&logout, frames, own));
         }
@@ -251,15 +251,20 @@ impl LogoutService {
         Logout { id, requested_at: now, binding: key.bind(id), ..logout }
     }
 
-    /// Ends sessions, and spends the verifier: in this order, so that what fails can be tried again. What is over can end twice.
+    /// Ends sessions, and spends the verifier: in this order, so that what fails can be tried again. What is over can end twice, but not by
+    /// a verifier that is spent: it would write another marker each time it is sent.
     async fn end_and_spend(
         &self,
         logout: &Logout,
         own: Option<SessionId>,
         frames: &mut Vec<Url>,
     ) -> Result<(), LogoutError> {
+        let hash = sluice_crypto::digest::sha256(logout.id.as_bytes());
+        if self.replay.is_spent(ReplayKind::LogoutVerifier, hash, self.clock.now()).await? {
+            return Err(LogoutError::Verifier);
+        }
         self.end_both(logout.session, own, frames).await?;
-        let (hash, now) = (sluice_crypto::digest::sha256(logout.id.as_bytes()), self.clock.now());
+        let now = self.clock.now();
         let expires_at = logout.requested_at + self.config.lifetimes.flow;
         let first = self.replay.spend(ReplayKind::LogoutVerifier, hash, now, expires_at).await?;
         if first { Ok(()) } else { Err(LogoutError::Verifier) }
@@ -322,16 +327,22 @@ impl LogoutService {
         Ok(Some(own).filter(|_| shown.as_deref() == Some(logout.subject.as_str())))
     }
 
-    /// Ends one session, with its tokens; what its clients want to be loaded in frames.
+    /// Ends one session, with its tokens; what its clients want to be loaded in frames. One that has ended and is kept no more is left alone: to
+    /// end it once more would write another marker, each time that somebody comes with its name.
     async fn end_session(&self, session: SessionId) -> Result<Vec<Url>, LogoutError> {
-        let now = self.clock.now();
+        let (now, which) = (self.clock.now(), EndSessions::One(session));
+        if self.revocations.session_is_over(session)
+            && self.sessions.participants(&which, now).await?.is_empty()
+        {
+            return Ok(Vec::new());
+        }
         let ending = Ending {
             sessions: &*self.sessions,
             clients: &self.clients,
             revocations: &self.revocations,
             issuer: self.config.issuer.as_str(),
         };
-        Ok(ending.end(&EndSessions::One(session), now, now + self.config.lifetimes.revocation).await?)
+        Ok(ending.end(&which, now, now + self.config.lifetimes.revocation).await?)
     }
 
     fn destination(&self, request: &LogoutRequest) -> Option<String> {

@@ -185,8 +185,8 @@ impl RevocationSet {
         self.kinds().iter().map(|kind| kind.bytes()).sum()
     }
 
-    /// A session authenticates once: whatever the clocks of two nodes say, its end comes after.
-    fn session_is_over(&self, session: SessionId) -> bool {
+    /// Whether a session was ended. It does not come back: whatever the clocks of two nodes say, that comes after all who authenticated in it.
+    pub fn session_is_over(&self, session: SessionId) -> bool {
         self.sessions.at(|| Fingerprints::session(session)).is_some()
     }
 

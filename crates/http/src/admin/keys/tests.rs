@@ -53,6 +53,18 @@ async fn a_key_set_grows_is_replaced_and_goes() {
 }
 
 #[tokio::test]
+async fn a_kid_that_is_taken_is_a_conflict_and_its_key_stays() {
+    let admin = admin().await;
+    let body = r#"{"alg":"ES256","kid":"k1","use":"sig"}"#;
+    let (status, made) = ask(&admin, "POST", "/admin/keys/mine", body).await;
+    assert_eq!(status, 201);
+    let taken = "Unable to insert or update resource because a resource with that value exists already";
+    let conflict = json!({"error": taken, "error_description": ""});
+    assert_eq!(ask(&admin, "POST", "/admin/keys/mine", body).await, (409, conflict));
+    assert_eq!(ask(&admin, "GET", "/admin/keys/mine", "").await, (200, made));
+}
+
+#[tokio::test]
 async fn refusals_look_like_hydras() {
     let admin = admin().await;
     let no_set =

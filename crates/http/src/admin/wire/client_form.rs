@@ -1,5 +1,7 @@
 //! A client as it is sent to us. Like in Hydra, `null` says the same as nothing, and what is not known is ignored.
 
+use json_patch::jsonptr::{Pointer, Token};
+use json_patch::{AddOperation, PatchError, PatchOperation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sluice_crypto::jwk::{Jwk, JwkSet};
@@ -10,6 +12,9 @@ use super::client::ClientBody;
 use super::client_extensions::ExtensionsBody;
 use super::lifespans::LifespansBody;
 use crate::admin::json_body::read_json;
+
+/// Nothing is made for a path of a patch that has more parts than this.
+const DEEPEST_MADE: usize = 32;
 
 #[derive(Deserialize)]
 struct ClientForm {
@@ -69,15 +74,13 @@ pub fn read_client(json: &[u8]) -> Result<ClientMetadata, String> {
 }
 
 /// Applies a JSON patch (RFC 6902) to a client as it is sent. Like in Hydra, `replace` may name a member that is not
-/// there. The secret can be set, but not read: its place is empty.
+/// there, and what `add` puts something into is made if it is missing. The secret can be set, but not read: its place is empty.
 pub(crate) fn patch_client(client: &Client, patch: &json_patch::Patch) -> Result<ClientMetadata, String> {
     let mut json = serde_json::to_value(ClientBody::from(client)).map_err(|error| error.to_string())?;
     if let Some(members) = json.as_object_mut() {
         fill_in(members);
     }
-    let operations: Vec<_> = patch.0.iter().cloned().map(tolerant).collect();
-    json_patch::patch(&mut json, &operations)
-        .map_err(|error| format!("Unable to apply the JSON patch: {error}."))?;
+    apply(&mut json, patch).map_err(|error| format!("Unable to apply the JSON patch: {error}."))?;
     let patched = serde_json::to_vec(&json).map_err(|error| error.to_string())?;
     let metadata = read_client(&patched)?;
     if metadata.client_id != client.id.as_str() {
@@ -94,14 +97,25 @@ fn fill_in(members: &mut Map<String, Value>) {
     members.entry("client_secret").or_insert_with(|| Value::String(String::new()));
 }
 
+/// One operation after the other, as each makes place for the next; what one that fails leaves is not used.
+fn apply(json: &mut Value, patch: &json_patch::Patch) -> Result<(), PatchError> {
+    for (number, operation) in patch.0.iter().cloned().map(tolerant).enumerate() {
+        if let PatchOperation::Add(add) = &operation {
+            make_parents(json, &add.path);
+        }
+        json_patch::patch(json, &[operation]).map_err(|mut error| {
+            error.operation = number;
+            error
+        })?;
+    }
+    Ok(())
+}
+
 /// `replace` becomes `add`, which also replaces, unless it names an element of a list.
-fn tolerant(operation: json_patch::PatchOperation) -> json_patch::PatchOperation {
+fn tolerant(operation: PatchOperation) -> PatchOperation {
     match operation {
-        json_patch::PatchOperation::Replace(replace) if !names_element(&replace.path.to_string()) => {
-            json_patch::PatchOperation::Add(json_patch::AddOperation {
-                path: replace.path,
-                value: replace.value,
-            })
+        PatchOperation::Replace(replace) if !names_element(replace.path.as_str()) => {
+            PatchOperation::Add(AddOperation { path: replace.path, value: replace.value })
         }
         other => other,
     }
@@ -110,6 +124,42 @@ fn tolerant(operation: json_patch::PatchOperation) -> json_patch::PatchOperation
 fn names_element(path: &str) -> bool {
     let last = path.rsplit('/').next().unwrap_or_default();
     last == "-" || (!last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Makes what is missing, or `null`, on the way to what `path` names: lists for a first element, else objects. No list is filled up
+/// to a later element: that is refused, as is what goes through a text or a number.
+fn make_parents(json: &mut Value, path: &Pointer) {
+    if path.count() > DEEPEST_MADE {
+        return;
+    }
+    let mut here = json;
+    let mut tokens = path.tokens().peekable();
+    while let (Some(token), Some(next)) = (tokens.next(), tokens.peek()) {
+        let Some(below) = child(here, &token) else { return };
+        if below.is_null() {
+            *below = match next.encoded() {
+                "-" | "0" => Value::Array(Vec::new()),
+                later if names_element(later) => return,
+                _ => Value::Object(Map::new()),
+            };
+        }
+        here = below;
+    }
+}
+
+/// What is there by this name, or at this place; `null` if it is the next that may be there.
+fn child<'a>(parent: &'a mut Value, token: &Token<'_>) -> Option<&'a mut Value> {
+    match parent {
+        Value::Object(members) => Some(members.entry(token.decoded()).or_insert(Value::Null)),
+        Value::Array(elements) => {
+            let place = token.to_index().ok()?.for_len_incl(elements.len()).ok()?;
+            if place == elements.len() {
+                elements.push(Value::Null);
+            }
+            elements.get_mut(place)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
 }
 
 impl From<ClientForm> for ClientMetadata {

@@ -111,6 +111,24 @@ async fn another_address_is_set_by_the_code_that_was_sent_to_it() {
 }
 
 #[tokio::test]
+async fn the_code_for_another_address_is_taken_with_that_one_the_present_one_or_none() {
+    let new = "alice@example.org";
+    for beside in [Some(new), Some(ALICE), None] {
+        let (world, tokens) = World::with_alice().await;
+        let body = json!({"email": new, "password": PASSWORD});
+        assert_eq!(world.ask("POST", "/auth/email", &tokens.access, body).await.status, 202);
+        let mut typed = json!({"code": code(&world.mails().await.remove(0))});
+        if let Some(email) = beside {
+            typed["email"] = json!(email);
+        }
+        let confirmed = world.ask("POST", "/auth/email/confirm", &tokens.access, typed).await;
+        assert_eq!(confirmed.status, 204, "{beside:?}: {}", confirmed.json);
+        let me = world.ask("GET", "/auth/me", &tokens.access, Value::Null).await;
+        assert_eq!(me.json["email"], new);
+    }
+}
+
+#[tokio::test]
 async fn an_account_is_deleted_with_its_password() {
     let (world, tokens) = World::with_alice().await;
     let delete = async |body: Value| world.ask("DELETE", "/auth/me", &tokens.access, body).await;

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_commit::StoreError;
 use sluice_oauth::client::Client;
-use sluice_oauth::consent::{ConsentEntry, ConsentPage, Grantee, InvalidPageToken, ListConsents, Revoke};
+use sluice_oauth::consent::{ConsentEntry, ConsentPage, Grantee, InvalidPageToken, ListConsents};
 use sluice_oauth::grant::Listed;
 use sluice_protocol::ClientId;
 use tokio::time::Instant;
@@ -23,7 +23,7 @@ use crate::respond::redirect::redirect;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
 use crate::ui::views::scope_sentence;
-use crate::ui::{UiState, client_host, client_name, stylesheet, web_url};
+use crate::ui::{UiState, brand, client_host, client_name, web_url};
 
 const HERE: Place = Place::Applications;
 /// How many consents are read at a time, and how many times: more than anybody has.
@@ -49,7 +49,10 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let client = fields.get("client").and_then(|client| client.parse::<ClientId>().ok());
     let Some(client) = client else { return Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui))) };
     let (id, removed) = (member.identity.id, client.clone());
-    ui.consents.revoke(Revoke::Client(member.subject()?, client)).await?;
+    if !ui.consents.revoke_granted(member.subject()?, client).await? {
+        // It has no access, or no longer.
+        return Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui)));
+    }
     info!(target: "sluice_audit", { identity.id = %id, client.id = %removed }, "access of an application removed");
     Ok(redirect(StatusCode::SEE_OTHER, &Notice::AccessRemoved.at(ui, HERE, &member.cookie)))
 }
@@ -57,7 +60,7 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
 async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let csrf = member.csrf()?;
     let view = ApplicationsPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         frame: &frame(ui, member, HERE, &csrf),
         action: HERE.url(ui),
         csrf: &csrf,

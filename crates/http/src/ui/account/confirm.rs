@@ -20,7 +20,7 @@ use crate::respond::redirect::redirect;
 use crate::ui::login::LATE;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
-use crate::ui::{UiState, script, stylesheet};
+use crate::ui::{UiState, brand, script};
 
 const MISSING: &str = "Enter your password.";
 const NO_CODE: &str = "Enter the code of your second factor too.";
@@ -105,7 +105,8 @@ fn methods(factor: Option<FactorProof<'_>>) -> Vec<String> {
     method.into_iter().chain(["mfa"]).map(str::to_owned).collect()
 }
 
-/// The session begins anew, and the former one ends. What was proved before is still proved.
+/// The session begins anew, and the former one ends. What was proved before is still proved, and the browser keeps the cookie if
+/// it kept the former one.
 pub(super) async fn renew(
     ui: &UiState,
     member: &Member,
@@ -115,7 +116,7 @@ pub(super) async fn renew(
     amr.extend(shown.into_iter().filter(|method| !member.session.amr.contains(method)));
     let pair = ui.accounts.sign_in(identity, amr, &member.device, member.visit.network).await?;
     ui.accounts.sessions.end(identity.id, member.session.id).await?;
-    Ok(begun(ui, &pair))
+    Ok(begun(ui, &pair, member.cookie.is_kept))
 }
 
 async fn form(
@@ -136,7 +137,7 @@ async fn form(
         challenge.as_ref().map(|challenge| Passkey::get(&options, &challenge.state, "Use a passkey"));
     let csrf = member.csrf()?;
     let view = FormPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         script: &script::script(&ui.config),
         frame: Some(&frame(ui, member, then, &csrf)),
         title: "Confirm that it is you",

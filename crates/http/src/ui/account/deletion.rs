@@ -16,7 +16,7 @@ use super::place::Place;
 use super::views::{FarewellPage, Field, FormPage, Link};
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
-use crate::ui::{UiState, stylesheet};
+use crate::ui::{UiState, brand};
 
 const HERE: Place = Place::Deletion;
 const OTHER_ADDRESS: &str = "Type the email address of this account.";
@@ -55,7 +55,7 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
                 // The account is gone, and nothing that was given out holds any more.
                 warn!(identity.id = %id, error = %chain(&error), "consents of a deleted account not forgotten");
             }
-            let view = FarewellPage { stylesheet: &stylesheet(&ui.config) };
+            let view = FarewellPage { brand: &brand(&ui.config) };
             Ok(without_cookie(ui, page(StatusCode::OK, &view, &Policy::no_form())))
         }
         Err(mistake) => form(ui, member, typed, Some(&mistake)),

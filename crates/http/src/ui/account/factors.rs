@@ -17,7 +17,7 @@ use super::views::{CodesPage, FactorRow, FactorsPage, Moment};
 use crate::respond::redirect::redirect;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
-use crate::ui::{UiState, stylesheet};
+use crate::ui::{UiState, brand};
 
 const HERE: Place = Place::Factors;
 
@@ -85,7 +85,7 @@ async fn make_codes(ui: &UiState, member: &Member) -> Result<Response, Refused> 
 /// The codes, this once.
 pub(super) fn codes_page(ui: &UiState, (member, csrf): (&Member, &str), codes: &[RecoveryCode]) -> Response {
     let view = CodesPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         frame: &frame(ui, member, HERE, csrf),
         codes: codes.iter().map(RecoveryCode::grouped).collect(),
         next: HERE.url(ui),
@@ -98,7 +98,7 @@ async fn look(ui: &UiState, member: &Member, mistake: Option<&Mistake>) -> Resul
     let left = ui.factors.recovery_codes_left(member.identity.id).await?;
     let csrf = member.csrf()?;
     let view = FactorsPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         frame: &frame(ui, member, HERE, &csrf),
         action: HERE.url(ui),
         csrf: &csrf,

@@ -11,7 +11,7 @@ use super::place::{LOGOUT, Place};
 use super::views::{Entry, Field, FormPage, Frame};
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
-use crate::ui::{UiState, script, stylesheet};
+use crate::ui::{UiState, brand, script};
 
 /// The pages of the menu.
 const MENU: [(Place, &str); 4] = [
@@ -56,10 +56,12 @@ pub(super) fn form_page(
     mistake: Option<&Mistake>,
     form: FormPage<'_>,
 ) -> Result<Response, Refused> {
-    let (csrf, stylesheet, action) = (member.csrf()?, stylesheet(&ui.config), here.url(ui));
+    let (csrf, brand, action) = (member.csrf()?, brand(&ui.config), here.url(ui));
     let (frame, script) = (frame(ui, member, here, &csrf), script::script(&ui.config));
+    let wants_password = form.fields.iter().any(|field| field.kind == "password");
     let view = FormPage {
-        stylesheet: &stylesheet,
+        account: wants_password.then_some(&*member.identity.email),
+        brand: &brand,
         script: &script,
         frame: Some(&frame),
         action: &action,

@@ -16,14 +16,14 @@ use super::login_factor;
 use super::member::{Arrival, Refused, answer, begun, with_cookie, without_cookie};
 use super::mistake::Mistake;
 use super::place::{LOGIN, Then};
-use super::views::{Field, FormPage, Link, Passkey};
+use super::views::{Choice, Field, FormPage, Link, Passkey};
 use crate::respond::redirect::redirect;
 use crate::ui::login::LATE;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
 use crate::ui::problem::Problem;
 use crate::ui::visit::Visit;
-use crate::ui::{UiState, puzzle, script, stylesheet};
+use crate::ui::{UiState, brand, puzzle, script};
 
 /// What the forms, tickets and passkeys of this page are bound to, beside the browser's key.
 const FORMS: &str = "account login";
@@ -39,6 +39,8 @@ const EXPIRED: &str = "That took too long. Please sign in again.";
 pub(super) struct Typed<'a> {
     email: &'a str,
     pub(super) then: Then<'a>,
+    /// Whether the browser keeps the cookie when it is closed.
+    pub(super) remember: bool,
     /// Whether somebody has just signed out.
     is_out: bool,
 }
@@ -48,6 +50,7 @@ impl<'a> Typed<'a> {
         Self {
             email: fields.get("email").unwrap_or_default(),
             then: Then::named(fields),
+            remember: fields.get("remember").is_some(),
             is_out: fields.get("signed_out").is_some(),
         }
     }
@@ -71,7 +74,8 @@ async fn look(ui: &UiState, mut arrival: Arrival) -> Result<Response, Refused> {
         arrival.visit.browser.keys.0.insert(0, key);
     }
     let fields = arrival.visit.parameters()?;
-    let typed = Typed::read(&fields);
+    // Nobody but the person ticks the box: no link does.
+    let typed = Typed { remember: false, ..Typed::read(&fields) };
     if let Some(cookie) = &arrival.cookie
         && ui.accounts.sessions.visit(cookie.session).await?.is_some()
     {
@@ -130,7 +134,7 @@ async fn after_password(
     match ui.factors.after_first(first).await? {
         NextStep::Done { amr, .. } => begin(ui, arrival, typed, (identity, amr)).await,
         NextStep::Factor { ticket, kinds } => {
-            login_factor::form(ui, &arrival.visit, (&ticket, kinds, typed.then), None).await
+            login_factor::form(ui, &arrival.visit, (&ticket, kinds, typed), None).await
         }
         // No more than one factor is asked for.
         NextStep::CannotReach => again(ui, arrival, typed, Mistake::at("", WRONG)).await,
@@ -173,7 +177,7 @@ pub(super) async fn begin(
                 warn!(identity.id = %identity.id, error = %chain(&failed), "a former session was not ended");
             }
             let response = redirect(StatusCode::SEE_OTHER, &typed.then.url(ui));
-            let response = with_cookie(ui, response, &begun(ui, &pair));
+            let response = with_cookie(ui, response, &begun(ui, &pair, typed.remember));
             Ok(arrival.visit.known.remember(ui, identity, response))
         }
         Err(error) => again(ui, arrival, typed, Mistake::busy(error)?).await,
@@ -238,7 +242,7 @@ async fn form(
     });
     let recover = ui.accounts.mails.as_ref().map(|_| ui.accounts.config.links.recover.to_string());
     let view = FormPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         script: &script::script(&ui.config),
         title: "Sign in to your account",
         notice: typed.is_out.then_some("You are signed out."),
@@ -246,6 +250,11 @@ async fn form(
         csrf: &csrf(visit)?,
         hidden: typed.then.fields().collect(),
         fields: vec![email(typed, passkey.is_some(), mistake), password(typed, mistake)],
+        choice: Some(Choice {
+            name: "remember",
+            label: "Keep me signed in on this device",
+            is_ticked: typed.remember,
+        }),
         passkey,
         puzzle: ui.proof_of_work.issue(PuzzlePurpose::Login),
         submit: "Sign in",

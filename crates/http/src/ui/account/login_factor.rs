@@ -9,12 +9,12 @@ use sluice_protocol::Parameters;
 use super::login::{self, Typed, context, csrf, send};
 use super::member::{Arrival, Refused, answer};
 use super::mistake::Mistake;
-use super::place::{LOGIN, Then, leading_to};
+use super::place::{LOGIN, leading_to};
 use super::views::{Field, FormPage, Link, Passkey};
 use crate::respond::redirect::redirect;
 use crate::ui::login::LATE;
 use crate::ui::visit::Visit;
-use crate::ui::{UiState, script, stylesheet};
+use crate::ui::{UiState, brand, script};
 
 /// Where a second factor is shown.
 pub(super) const FACTOR: &str = "/ui/account/login/factor";
@@ -49,7 +49,7 @@ async fn take(ui: &UiState, arrival: &Arrival) -> Result<Response, Refused> {
         Err(error) => Mistake::busy(error)?,
     };
     let kinds = offered(fields.get("offered").unwrap_or_default());
-    form(ui, &arrival.visit, (ticket, kinds, typed.then), Some(&mistake)).await
+    form(ui, &arrival.visit, (ticket, kinds, typed), Some(&mistake)).await
 }
 
 /// What is shown, and the field that it was typed into.
@@ -70,11 +70,11 @@ fn offered(names: &str) -> FactorChoices {
     FactorChoices { totp: has("totp"), passkey: has("passkey"), recovery_code: has("recovery_code") }
 }
 
-/// Asks for a second factor.
+/// Asks for a second factor. What the first step said of where to go on, and of staying signed in, comes back with the form.
 pub(super) async fn form(
     ui: &UiState,
     visit: &Visit,
-    (ticket, kinds, then): (&str, FactorChoices, Then<'_>),
+    (ticket, kinds, typed): (&str, FactorChoices, Typed<'_>),
     mistake: Option<&Mistake>,
 ) -> Result<Response, Refused> {
     let challenge =
@@ -82,15 +82,16 @@ pub(super) async fn form(
     let options = challenge.as_ref().map(|challenge| challenge.options.to_string()).unwrap_or_default();
     let passkey =
         challenge.as_ref().map(|challenge| Passkey::get(&options, &challenge.state, "Use a passkey"));
-    let (names, start) = (kinds.names().collect::<Vec<_>>().join(" "), leading_to(ui, LOGIN, then));
+    let (names, start) = (kinds.names().collect::<Vec<_>>().join(" "), leading_to(ui, LOGIN, typed.then));
+    let kept = typed.then.fields().chain(typed.remember.then_some(("remember", "true")));
     let view = FormPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         script: &script::script(&ui.config),
         title: "Confirm that it is you",
         lead: Some("One more step to your account."),
         action: &ui.path(FACTOR),
         csrf: &csrf(visit)?,
-        hidden: [("ticket", ticket), ("offered", &*names)].into_iter().chain(then.fields()).collect(),
+        hidden: [("ticket", ticket), ("offered", &*names)].into_iter().chain(kept).collect(),
         fields: kinds.totp.then(|| code(kinds, mistake)).into_iter().collect(),
         other: kinds.recovery_code.then(|| ("Use a recovery code", vec![recovery_code(mistake)])),
         passkey,

@@ -29,7 +29,7 @@ pub(super) async fn show_change(State(ui): State<UiState>, request: Request) -> 
         let fields = member.visit.parameters()?;
         let Some(token) = fields.get("token") else { return form(&ui, (&member, here), None) };
         let (link, whose) = (Secret::new(token.to_owned()), Some(member.identity.id));
-        if ui.accounts.is_link_good(&link, (CodePurpose::ChangeEmail, whose)).await? {
+        if ui.accounts.owner_of_link(&link, (CodePurpose::ChangeEmail, whose)).await?.is_some() {
             link_form(&ui, &member, token, None)
         } else {
             form(&ui, (&member, here), Some(&Mistake::gone(GONE)))

@@ -203,9 +203,9 @@ pub(super) fn csrf_of(cookie: &AccountCookie) -> String {
     encode_token(&BindingKey::of_cookie(&cookie.value), FORMS)
 }
 
-/// The cookie of a session that has just begun.
-pub(super) fn begun(ui: &UiState, pair: &TokenPair) -> AccountCookie {
-    AccountCookie::new(pair.session, &ui.accounts.sealer, &*ui.accounts.rng)
+/// The cookie of a session that has just begun, and whether the browser keeps it.
+pub(super) fn begun(ui: &UiState, pair: &TokenPair, is_kept: bool) -> AccountCookie {
+    AccountCookie::new((pair.session, is_kept), &ui.accounts.sealer, &*ui.accounts.rng)
 }
 
 /// Gives the browser a cookie.

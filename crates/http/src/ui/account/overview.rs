@@ -10,7 +10,7 @@ use super::place::Place;
 use super::views::{Moment, OverviewPage};
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
-use crate::ui::{UiState, stylesheet};
+use crate::ui::{UiState, brand};
 
 /// `GET /ui/account`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
@@ -23,7 +23,7 @@ async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let factors = ui.factors.list(identity.id).await?.len();
     let csrf = member.csrf()?;
     let view = OverviewPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         frame: &frame(ui, member, Place::Overview, &csrf),
         csrf: &csrf,
         username: &identity.username,

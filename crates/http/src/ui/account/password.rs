@@ -43,7 +43,7 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let change = PasswordChange { confirmation, new: &new, keep: Some(member.session.id) };
     match went(ui, ui.accounts.change_password(&change).await, HERE)? {
         Ok(Some(pair)) => {
-            let cookie = begun(ui, &pair);
+            let cookie = begun(ui, &pair, member.cookie.is_kept);
             let next = Notice::PasswordChanged.at(ui, Place::Overview, &cookie);
             let response = with_cookie(ui, redirect(StatusCode::SEE_OTHER, &next), &cookie);
             Ok(known_again(ui, member, response).await)

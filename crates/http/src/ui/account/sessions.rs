@@ -17,7 +17,7 @@ use super::views::{BrowserRow, DeviceRow, Moment, SessionsPage};
 use crate::respond::redirect::redirect;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
-use crate::ui::{UiState, stylesheet};
+use crate::ui::{UiState, brand};
 
 const HERE: Place = Place::Sessions;
 
@@ -71,7 +71,7 @@ async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let browsers = ui.login_sessions.of_subject(&member.subject()?).await?;
     let csrf = member.csrf()?;
     let view = SessionsPage {
-        stylesheet: &stylesheet(&ui.config),
+        brand: &brand(&ui.config),
         frame: &frame(ui, member, HERE, &csrf),
         action: HERE.url(ui),
         csrf: &csrf,

@@ -2,10 +2,12 @@
 //!
 //! [`FormPage`]: one question with its fields, signed in or not. [`OverviewPage`], [`FactorsPage`], [`SessionsPage`],
 //! [`ApplicationsPage`]: what there is. [`CodesPage`], [`FarewellPage`]: what is shown once.
-//! [`Frame`], [`Field`], [`Moment`], [`Passkey`]: parts of them.
+//! [`Frame`], [`Field`], [`Choice`], [`Moment`], [`Passkey`]: parts of them.
 
 use askama::Template;
 use sluice_identity::proof_of_work::Puzzle;
+
+use crate::ui::Brand;
 
 pub(super) use crate::ui::views::Moment;
 
@@ -33,7 +35,7 @@ pub(super) struct Entry {
 #[derive(Template, Default)]
 #[template(path = "account/form.html")]
 pub(super) struct FormPage<'a> {
-    pub(super) stylesheet: &'a str,
+    pub(super) brand: &'a Brand,
     pub(super) script: &'a str,
     /// None where nobody is signed in.
     pub(super) frame: Option<&'a Frame<'a>>,
@@ -47,6 +49,10 @@ pub(super) struct FormPage<'a> {
     pub(super) csrf: &'a str,
     pub(super) hidden: Vec<(&'a str, &'a str)>,
     pub(super) fields: Vec<Field<'a>>,
+    /// Below the fields.
+    pub(super) choice: Option<Choice>,
+    /// Whose password is typed, for password managers.
+    pub(super) account: Option<&'a str>,
     /// Another way, folded away under a summary.
     pub(super) other: Option<(&'a str, Vec<Field<'a>>)>,
     pub(super) passkey: Option<Passkey<'a>>,
@@ -128,10 +134,10 @@ impl<'a> Field<'a> {
         Self { kind: "password", autocomplete: "current-password", ..field }
     }
 
-    /// A field for an e-mail address.
+    /// A field for an e-mail address. Browsers take letters of one language only in those of type `email`, before the `@`.
     pub(super) const fn email(name: &'static str, label: &'static str, value: &'a str) -> Self {
         let field = Self::text(name, label, value);
-        Self { kind: "email", autocomplete: "email", input_mode: Some("email"), ..field }
+        Self { autocomplete: "email", input_mode: Some("email"), ..field }
     }
 
     /// A field for a code that is used once.
@@ -152,6 +158,13 @@ impl<'a> Field<'a> {
         let ids: Vec<String> = error.into_iter().chain(hint).collect();
         (!ids.is_empty()).then(|| ids.join(" "))
     }
+}
+
+/// A box to tick: posts `true`, or nothing.
+pub(super) struct Choice {
+    pub(super) name: &'static str,
+    pub(super) label: &'static str,
+    pub(super) is_ticked: bool,
 }
 
 /// A link.
@@ -183,7 +196,7 @@ impl<'a> Passkey<'a> {
 #[derive(Template)]
 #[template(path = "account/overview.html")]
 pub(super) struct OverviewPage<'a> {
-    pub(super) stylesheet: &'a str,
+    pub(super) brand: &'a Brand,
     pub(super) frame: &'a Frame<'a>,
     pub(super) csrf: &'a str,
     pub(super) username: &'a str,
@@ -205,7 +218,7 @@ pub(super) struct OverviewPage<'a> {
 #[derive(Template)]
 #[template(path = "account/sessions.html")]
 pub(super) struct SessionsPage<'a> {
-    pub(super) stylesheet: &'a str,
+    pub(super) brand: &'a Brand,
     pub(super) frame: &'a Frame<'a>,
     pub(super) action: String,
     pub(super) csrf: &'a str,
@@ -237,7 +250,7 @@ pub(super) struct BrowserRow {
 #[derive(Template)]
 #[template(path = "account/applications.html")]
 pub(super) struct ApplicationsPage<'a> {
-    pub(super) stylesheet: &'a str,
+    pub(super) brand: &'a Brand,
     pub(super) frame: &'a Frame<'a>,
     pub(super) action: String,
     pub(super) csrf: &'a str,
@@ -260,7 +273,7 @@ pub(super) struct ApplicationRow {
 #[derive(Template)]
 #[template(path = "account/factors.html")]
 pub(super) struct FactorsPage<'a> {
-    pub(super) stylesheet: &'a str,
+    pub(super) brand: &'a Brand,
     pub(super) frame: &'a Frame<'a>,
     pub(super) action: String,
     pub(super) csrf: &'a str,
@@ -287,7 +300,7 @@ pub(super) struct FactorRow {
 #[derive(Template)]
 #[template(path = "account/codes.html")]
 pub(super) struct CodesPage<'a> {
-    pub(super) stylesheet: &'a str,
+    pub(super) brand: &'a Brand,
     pub(super) frame: &'a Frame<'a>,
     pub(super) codes: Vec<String>,
     /// Where it goes on.
@@ -298,7 +311,7 @@ pub(super) struct CodesPage<'a> {
 #[derive(Template)]
 #[template(path = "account/farewell.html")]
 pub(super) struct FarewellPage<'a> {
-    pub(super) stylesheet: &'a str,
+    pub(super) brand: &'a Brand,
 }
 
 #[cfg(test)]

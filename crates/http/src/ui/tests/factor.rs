@@ -108,6 +108,25 @@ async fn a_recovery_code_stands_in_for_the_app_once() {
 }
 
 #[tokio::test]
+async fn a_recovery_code_has_a_form_of_its_own() {
+    let world = World::new().await;
+    let app = world.alice_with_app().await;
+    let asked = world.after_password(&world.at("/ui/login").await, &[]).await;
+    let forms = asked.body.split("<form").skip(1).map(|form| form.split("</form>").next().unwrap());
+    let forms: Vec<&str> = forms.collect();
+    let [of_app, of_recovery] = forms.as_slice() else { panic!("{}", asked.body) };
+    assert!(of_app.contains("name=\"code\"") && !of_app.contains("name=\"recovery_code\""), "{of_app}");
+    assert!(of_recovery.contains("name=\"recovery_code\""), "{of_recovery}");
+    assert!(!of_recovery.contains("name=\"code\"") && !of_recovery.contains("passkey"), "{of_recovery}");
+    for name in ["login_challenge", "csrf", "ticket", "offered"] {
+        let field = format!("type=\"hidden\" name=\"{name}\" value=\"{}\"", asked.field(name));
+        assert!(of_app.contains(&field) && of_recovery.contains(&field), "{field}: {}", asked.body);
+    }
+    let fields = [("recovery_code", app.recovery_code.as_str())];
+    world.accepted(&world.show(&asked, &fields).await).await;
+}
+
+#[tokio::test]
 async fn whoever_guesses_codes_is_told_when_to_come_again() {
     let world = World::new().await;
     world.alice_with_app().await;

@@ -39,6 +39,20 @@ async fn every_page_is_kept_by_nobody_and_framed_by_nobody() {
 }
 
 #[tokio::test]
+async fn every_page_says_in_its_title_and_above_it_what_the_service_is_called() {
+    let named = |pages: &mut sluice_oauth::config::Pages| pages.service_name = "Example Shop".to_owned();
+    let world = World::with("https://id.example/", named).await;
+    let login = world.at("/ui/login").await;
+    let error = "/ui/error?error=access_denied";
+    for page in [login.as_str(), "/ui/recovery", "/ui/account/login", "/ui/logged-out", error] {
+        let shown = world.get(page).await;
+        assert!(shown.body.contains(" · Example Shop</title>"), "{page}: {}", shown.body);
+        assert!(shown.body.contains("<span class=\"wordmark\">Example Shop</span>"), "{page}");
+        assert!(!shown.body.contains("Sluice"), "{page}: {}", shown.body);
+    }
+}
+
+#[tokio::test]
 async fn the_password_comes_next_after_the_address_for_who_uses_the_keyboard() {
     let world = World::new().await;
     let shown = world.get(&world.at("/ui/login").await).await;

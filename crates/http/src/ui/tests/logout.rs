@@ -87,6 +87,15 @@ impl ReplayRepository for Refusing {
         self.store.spend(kind, id_hash, now, expires_at).await
     }
 
+    async fn is_spent(
+        &self,
+        kind: ReplayKind,
+        id_hash: [u8; 32],
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.store.is_spent(kind, id_hash, now).await
+    }
+
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
         self.store.purge_expired(now, limit).await
     }

@@ -97,6 +97,16 @@ async fn whoever_has_a_passkey_is_asked_for_it_after_the_password() {
 }
 
 #[tokio::test]
+async fn nothing_asks_for_a_passkey_in_the_form_of_the_recovery_code() {
+    let (world, ..) = World::with_passkey().await;
+    let page = world.at("/ui/login").await;
+    let asked = world.fill_in(&page, &[("email", ALICE), ("password", PASSWORD)]).await;
+    let (of_passkey, of_recovery) = asked.body.split_once("</form>").unwrap();
+    assert!(of_passkey.contains("data-passkey=") && !of_passkey.contains("name=\"recovery_code\""));
+    assert!(of_recovery.contains("name=\"recovery_code\"") && !of_recovery.contains("data-passkey="));
+}
+
+#[tokio::test]
 async fn who_took_too_long_is_told_so_and_asked_anew() {
     let (world, _, mut authenticator) = World::with_passkey().await;
     let shown = world.get(&world.at("/ui/login").await).await;

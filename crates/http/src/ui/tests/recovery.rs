@@ -57,6 +57,27 @@ async fn the_code_of_the_mail_leads_to_another_password_and_signs_nobody_in() {
 }
 
 #[tokio::test]
+async fn the_form_for_the_password_names_the_account_to_password_managers() {
+    let (world, asked) = World::forgetful().await;
+    let mails = world.mail.read().await;
+    let mail = mails.first().unwrap();
+    let account = |shown: &Answer| {
+        assert!(shown.body.contains(&format!("For <bdi>{ALICE}</bdi>.")), "{}", shown.body);
+        assert!(shown.body.contains("autocomplete=\"username\" readonly"), "{}", shown.body);
+        shown.after("name=\"username\" type=\"text\" value=\"")
+    };
+    assert_eq!(account(&world.get(&mailed_link(mail)).await), ALICE);
+    let (csrf, code) = (asked.field("csrf"), mailed_code(mail));
+    let fields = [("csrf", csrf.as_str()), ("email", ALICE), ("code", &code)];
+    let chosen = world.post("/ui/recovery/code", &fields).await;
+    assert_eq!(account(&chosen), ALICE);
+    let ticket = chosen.field("ticket");
+    let weak = [("csrf", csrf.as_str()), ("ticket", &ticket), ("username", ALICE), ("password", "short")];
+    let weak = world.post("/ui/recovery/password", &weak).await;
+    assert_eq!((weak.status, account(&weak).as_str()), (StatusCode::UNPROCESSABLE_ENTITY, ALICE));
+}
+
+#[tokio::test]
 async fn a_link_spends_nothing_until_the_form_behind_it_is_sent_and_then_works_once() {
     let (world, _) = World::forgetful().await;
     let link = mailed_link(world.mail.read().await.first().unwrap());

@@ -22,6 +22,22 @@ async fn a_registration_logs_in_and_a_taken_address_is_told() {
 }
 
 #[tokio::test]
+async fn an_address_may_have_letters_of_any_language() {
+    let world = World::new().await;
+    let (page, login) = (world.at("/ui/registration").await, world.at("/ui/login").await);
+    for page in [page.as_str(), &login, "/ui/recovery", "/ui/account/login"] {
+        let shown = world.get(page).await;
+        // Browsers hold a field of type `email` back for any letter before the `@` that English lacks.
+        assert!(shown.body.contains("name=\"email\" type=\"text\""), "{page}: {}", shown.body);
+        assert!(shown.body.contains("inputmode=\"email\""), "{page}: {}", shown.body);
+        assert!(!shown.body.contains("type=\"email\""), "{page}: {}", shown.body);
+    }
+    let fields = [("email", "Zoë@example.com"), ("password", PASSWORD)];
+    let login = world.accepted(&world.fill_in(&page, &fields).await).await;
+    assert_eq!(login.context, Some(serde_json::json!({ "email": "zoë@example.com" })));
+}
+
+#[tokio::test]
 async fn each_mistake_is_told_at_its_field_and_what_was_typed_stays_but_for_the_password() {
     let world = World::of(|config| config.password.min_characters = 10).await;
     let page = world.at("/ui/registration").await;

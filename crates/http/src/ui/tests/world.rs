@@ -93,6 +93,7 @@ fn config(issuer: &str, pages: impl FnOnce(&mut Pages)) -> Config {
     let own = |path: &str| issuer.endpoint(path).parse().unwrap();
     let mut config = Config {
         pages: Pages {
+            service_name: "Sluice".to_owned(),
             login: own("/ui/login"),
             registration: own("/ui/registration"),
             consent: own("/ui/consent"),

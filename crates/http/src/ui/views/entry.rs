@@ -4,6 +4,8 @@ use askama::Template;
 use sluice_identity::factor::PasskeyChallenge;
 use sluice_identity::proof_of_work::Puzzle;
 
+use crate::ui::Brand;
+
 /// A button that asks for a passkey, of a form with the hidden fields `passkey_state` and `passkey`.
 pub(crate) struct PasskeyButton<'a> {
     /// Where the form goes if this button sends it.
@@ -26,7 +28,7 @@ impl<'a> PasskeyButton<'a> {
 #[derive(Template)]
 #[template(path = "login.html")]
 pub(crate) struct LoginPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     pub(crate) script: &'a str,
     /// Where the form posts to.
     pub(crate) action: &'a str,
@@ -68,7 +70,7 @@ impl LoginPage<'_> {
 #[derive(Template)]
 #[template(path = "factor.html")]
 pub(crate) struct FactorPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     pub(crate) script: &'a str,
     /// Where the form posts to.
     pub(crate) action: &'a str,
@@ -104,7 +106,7 @@ impl FactorPage<'_> {
 #[derive(Template)]
 #[template(path = "registration.html")]
 pub(crate) struct RegistrationPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     pub(crate) script: &'a str,
     /// Where the form posts to.
     pub(crate) action: &'a str,
@@ -138,7 +140,7 @@ impl RegistrationPage<'_> {
 #[derive(Template)]
 #[template(path = "registration_closed.html")]
 pub(crate) struct RegistrationClosedPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     /// The login page with the same challenge.
     pub(crate) login_url: &'a str,
 }
@@ -148,7 +150,7 @@ pub(crate) struct RegistrationClosedPage<'a> {
 #[derive(Template)]
 #[template(path = "check_mail.html")]
 pub(crate) struct CheckMailPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     /// Where the form posts to; `None` where another page verifies addresses.
     pub(crate) action: Option<&'a str>,
     pub(crate) login_challenge: &'a str,

@@ -5,12 +5,13 @@
 use askama::Template;
 
 use super::{Moment, WayOut};
+use crate::ui::Brand;
 
 /// Asks for the address of somebody who has no password any more. Posts `csrf`, `email` and maybe `login_challenge`.
 #[derive(Template)]
 #[template(path = "recovery.html")]
 pub(crate) struct RecoveryPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     /// Where the form posts to.
     pub(crate) action: &'a str,
     pub(crate) csrf: &'a str,
@@ -30,7 +31,7 @@ pub(crate) struct RecoveryPage<'a> {
 #[derive(Template)]
 #[template(path = "recovery_code.html")]
 pub(crate) struct RecoveryCodePage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     /// Where the form posts to.
     pub(crate) action: &'a str,
     pub(crate) csrf: &'a str,
@@ -47,7 +48,7 @@ pub(crate) struct RecoveryCodePage<'a> {
 #[derive(Template)]
 #[template(path = "new_password.html")]
 pub(crate) struct NewPasswordPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     pub(crate) script: &'a str,
     /// Where the form posts to.
     pub(crate) action: &'a str,
@@ -57,6 +58,8 @@ pub(crate) struct NewPasswordPage<'a> {
     pub(crate) right: &'a str,
     /// Its value.
     pub(crate) value: &'a str,
+    /// Whose password it is, as far as that is known: shown, and for password managers.
+    pub(crate) email: Option<&'a str>,
     /// In characters; shown as the hint and checked by the browser too.
     pub(crate) password_min_length: usize,
     pub(crate) password_error: Option<&'a str>,
@@ -69,7 +72,7 @@ pub(crate) struct NewPasswordPage<'a> {
 #[derive(Template)]
 #[template(path = "verification.html")]
 pub(crate) struct VerificationPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     /// Where the form posts to.
     pub(crate) action: &'a str,
     pub(crate) csrf: &'a str,
@@ -107,7 +110,7 @@ impl VerificationPage<'_> {
 #[derive(Template)]
 #[template(path = "email_change.html")]
 pub(crate) struct EmailChangePage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     pub(crate) way_out: Option<WayOut<'a>>,
 }
 
@@ -115,7 +118,7 @@ pub(crate) struct EmailChangePage<'a> {
 #[derive(Template)]
 #[template(path = "settled.html")]
 pub(crate) struct SettledPage<'a> {
-    pub(crate) stylesheet: &'a str,
+    pub(crate) brand: &'a Brand,
     pub(crate) title: &'a str,
     pub(crate) sentence: &'a str,
     pub(crate) way_out: Option<WayOut<'a>>,

@@ -9,14 +9,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use quick_cache::sync::Cache;
 use sluice_crypto::digest::sha256;
 use sluice_crypto::jwe::MAX_TOKEN;
-use sluice_net::{FetchLimits, Fetcher};
+use sluice_net::{FetchLimits, FetchPlaces, Fetcher, host_of};
 use sluice_primitives::{Lifetime, Timestamp};
 use thiserror::Error;
 use url::Url;
 
 use super::error::RequestObjectError;
 use crate::client::Client;
-use crate::fetch_places::{Places, host_of};
 
 /// A longer URI is refused, in bytes (OpenID Connect Core §6.2).
 const MAX_URI: usize = 512;
@@ -90,7 +89,7 @@ impl RequestObjectSource for Fetcher {
 pub struct FetchedObjects {
     source: Arc<dyn RequestObjectSource>,
     objects: Cache<Url, Arc<Kept>>,
-    places: Places,
+    places: FetchPlaces,
 }
 
 struct Kept {
@@ -115,7 +114,7 @@ impl Kept {
 impl FetchedObjects {
     /// Objects of this source.
     pub fn new(source: Arc<dyn RequestObjectSource>) -> Self {
-        Self { source, objects: Cache::new(CAPACITY), places: Places::new(AT_ONCE, OF_A_HOST) }
+        Self { source, objects: Cache::new(CAPACITY), places: FetchPlaces::new(AT_ONCE, OF_A_HOST) }
     }
 
     async fn at(&self, uri: &Url, hash: Option<[u8; 32]>, now: Timestamp) -> Arc<Kept> {

@@ -15,8 +15,8 @@ pub enum DynamicRegistrationError {
     /// The initial or registration access token is missing or wrong, or there is no such client.
     #[error("the access token of the registration is missing or wrong")]
     Token,
-    /// This network registered too many clients.
-    #[error("this network registered too many clients")]
+    /// This network registered, or changed, too many clients.
+    #[error("this network registered or changed too many clients")]
     TooMany,
     /// The body cannot be read; the text is a sentence for who sent it.
     #[error("{0}")]

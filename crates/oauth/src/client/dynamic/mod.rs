@@ -32,7 +32,7 @@ use super::service::{ClientService, ClientServiceError, Management, Registered};
 use crate::config::DynamicRegistrationPolicy;
 use crate::network_limit::NetworkLimit;
 
-/// How many clients a network may register within [`WINDOW`] where anybody may.
+/// How many clients a network may register, where anybody may, and change within [`WINDOW`], both together.
 const MOST: u32 = 300;
 /// How long they count.
 const WINDOW: Lifetime = Lifetime::minutes(10);
@@ -103,8 +103,8 @@ impl DynamicRegistration {
         request: OwnRequest<'_>,
     ) -> Result<SelfRegistered, DynamicRegistrationError> {
         let trust = self.trust(request.bearer)?;
-        if trust == Trust::Anybody && !self.by_network.allows_from(request.address, self.parts.clock.now()) {
-            return Err(DynamicRegistrationError::TooMany);
+        if trust == Trust::Anybody {
+            self.count(request)?;
         }
         let (metadata, software_statement) = self.read_body(request.body).await?;
         if metadata.client_secret.is_some() {
@@ -134,7 +134,7 @@ impl DynamicRegistration {
         Ok(Registered { client: Arc::new(client), secret: None, management })
     }
 
-    /// Replaces what is registered, and the token with it (RFC 7592 §2.2, §5).
+    /// Replaces what is registered, and the token with it (RFC 7592 §2.2, §5). It is counted as a registration of anybody.
     ///
     /// # Errors
     /// [`DynamicRegistrationError`] says why not.
@@ -144,6 +144,7 @@ impl DynamicRegistration {
         request: OwnRequest<'_>,
     ) -> Result<SelfRegistered, DynamicRegistrationError> {
         let client = self.managed(id, request.bearer).await?;
+        self.count(request)?;
         let (metadata, software_statement) = self.read_body(request.body).await?;
         // RFC 7592 §2.2 has the id in the body; Hydra's clients leave it out.
         if !metadata.client_id.is_empty() && metadata.client_id != client.id.as_str() {
@@ -177,9 +178,15 @@ impl DynamicRegistration {
         Ok(self.parts.clients.delete_by_itself(&client.id).await?)
     }
 
-    /// How long who registered too many clients waits.
+    /// How long who registered or changed too many clients waits.
     pub const fn retry_after(&self) -> Lifetime {
         self.by_network.window()
+    }
+
+    /// Counts one more that a network registers or changes.
+    fn count(&self, request: OwnRequest<'_>) -> Result<(), DynamicRegistrationError> {
+        let is_allowed = self.by_network.allows_from(request.address, self.parts.clock.now());
+        if is_allowed { Ok(()) } else { Err(DynamicRegistrationError::TooMany) }
     }
 
     async fn read_body(

@@ -137,7 +137,7 @@ impl Bounds<'_> {
         Err(refused("Field jwks_uri must be an https:// URL.".to_owned()))
     }
 
-    /// Keys that are kept for anybody are few, small, and such as can be read. Those of an unknown kind are passed over, as they are
+    /// Keys that are kept for anybody are few, small, quick to use, and such as can be read. Those of an unknown kind are passed over, as they are
     /// at a URI (RFC 7517 §5).
     fn check_own_keys(&self, asked: Option<&JwkSet>) -> Result<(), RegistrationError> {
         let Some(asked) = asked.filter(|_| self.trust == Trust::Anybody) else { return Ok(()) };
@@ -147,6 +147,10 @@ impl Bounds<'_> {
         }
         if asked.keys.len() > MAX_KEYS {
             return Err(refused(format!("Field jwks can hold at most {MAX_KEYS} keys.")));
+        }
+        if !asked.keys.iter().all(Jwk::is_quick) {
+            let hint = "An RSA key of field jwks can have 4096 bits and an exponent of 65537 at most.";
+            return Err(refused(hint.to_owned()));
         }
         if !asked.keys.iter().all(Jwk::has_short_lists) || asked.keys.iter().any(is_malformed) {
             return Err(refused("Invalid JSON web key in set.".to_owned()));

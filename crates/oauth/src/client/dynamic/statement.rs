@@ -129,7 +129,7 @@ impl Statements {
                     StatementKeys::Set(json) => {
                         Keys::Here(Arc::new(ClientKeySet::of(JwkSet::understood(json.as_bytes())?)))
                     }
-                    StatementKeys::At(url) => Keys::At(url.clone(), Box::new(RemoteKeys::new(source))),
+                    StatementKeys::At(url) => Keys::At(url.clone(), Box::new(RemoteKeys::of_trusted(source))),
                 };
                 Policy::Verify { keys, issuers: issuers.clone(), audience }
             }

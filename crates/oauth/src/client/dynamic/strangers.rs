@@ -11,6 +11,9 @@ use crate::subject::PAIRWISE;
 /// How long the name of a client may be, in characters: the pages show what it asks for behind it.
 const LONGEST_NAME: usize = 200;
 
+/// How many entries a list of the client may have: each takes more memory than the bytes that it is written with.
+const LONGEST_LIST: usize = 32;
+
 /// Schemes that a browser or a system deals with itself, or that name what is on the user's machine.
 const NOT_OF_APPLICATIONS: &[&str] = &[
     "about",
@@ -42,9 +45,36 @@ const NOT_OF_APPLICATIONS: &[&str] = &[
 
 /// Refuses what only somebody who is known may ask for.
 pub(super) fn check(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), RegistrationError> {
+    check_lists(asked, stored)?;
     check_redirects(asked, stored)?;
     check_origins(asked, stored)?;
     check_name(asked, stored)
+}
+
+/// Lists are short. As many entries as the client has it may name again.
+fn check_lists(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), RegistrationError> {
+    let own = |length: fn(&Client) -> usize| stored.map_or(0, length);
+    let lists = [
+        ("redirect_uris", asked.redirect_uris.len(), own(|own| own.redirect_uris.len())),
+        (
+            "post_logout_redirect_uris",
+            asked.post_logout_redirect_uris.len(),
+            own(|own| own.post_logout_redirect_uris.len()),
+        ),
+        ("request_uris", asked.request_uris.len(), own(|own| own.request_uris.len())),
+        ("allowed_cors_origins", asked.allowed_cors_origins.len(), own(|own| own.allowed_cors_origins.len())),
+        ("contacts", asked.contacts.len(), own(|own| own.contacts.len())),
+        ("grant_types", asked.grant_types.len(), own(|own| own.grant_types.len())),
+        ("response_types", asked.response_types.len(), own(|own| own.response_types.len())),
+        ("default_acr_values", asked.defaults.acr_values.len(), own(|own| own.defaults.acr_values.len())),
+    ];
+    match lists.iter().find(|(_, asked, own)| *asked > LONGEST_LIST.max(*own)) {
+        Some((field, _, own)) => {
+            let most = LONGEST_LIST.max(*own);
+            Err(RegistrationError::Metadata(format!("Field {field} can hold at most {most} entries.")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Codes travel protected, and to the application: not in plain text over a network (RFC 9700 §2.6), and not to what the browser or

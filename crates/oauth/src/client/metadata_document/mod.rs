@@ -15,6 +15,7 @@ use std::sync::Arc;
 use ::url::Url;
 use quick_cache::sync::Cache;
 use sluice_commit::StoreError;
+use sluice_net::{FetchPlaces, host_of};
 use sluice_primitives::{Clock, Lifetime, Timestamp};
 use sluice_protocol::ClientId;
 use thiserror::Error;
@@ -26,7 +27,6 @@ use super::model::Client;
 use super::registration::{ReadMetadata, RegistrationError, RegistrationRules};
 use super::service;
 use crate::config::MetadataDocumentPolicy;
-use crate::fetch_places::{Places, host_of};
 use crate::keys::SigningKeys;
 use crate::sector::{self, SectorRefused, SectorSource};
 use host_limit::HostLimit;
@@ -125,8 +125,8 @@ pub struct MetadataDocuments {
     /// The last good ones, by the same key and bound: who asks and goes away does not take the old one along.
     last: Cache<ClientId, Arc<Kept>>,
     hosts: HostLimit,
-    first: Places,
-    anew: Places,
+    first: FetchPlaces,
+    anew: FetchPlaces,
 }
 
 struct Kept {
@@ -148,8 +148,8 @@ impl MetadataDocuments {
             known: Cache::new(CAPACITY),
             last: Cache::new(CAPACITY),
             hosts: HostLimit::new(),
-            first: Places::new(FIRST_AT_ONCE, OF_A_HOST),
-            anew: Places::new(ANEW_AT_ONCE, OF_A_HOST),
+            first: FetchPlaces::new(FIRST_AT_ONCE, OF_A_HOST),
+            anew: FetchPlaces::new(ANEW_AT_ONCE, OF_A_HOST),
         }
     }
 

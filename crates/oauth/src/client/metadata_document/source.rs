@@ -52,6 +52,7 @@ impl DocumentSource for Fetcher {
 /// What cannot be fetched now may be there later, but for what is not fetched at all.
 fn not_fetched(why: &FetchError) -> DocumentError {
     match why {
+        FetchError::Busy => DocumentError::Busy,
         FetchError::TimedOut
         | FetchError::Transport(_)
         | FetchError::ExtraCa { .. }

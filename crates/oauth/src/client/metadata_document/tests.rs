@@ -4,12 +4,12 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sluice_crypto::jwk::SigningAlgorithm;
+use sluice_net::FetchPlace;
 use sluice_primitives::ManualClock;
 
 use super::*;
 use crate::client::fake::{self, FakeClients};
 use crate::client::{AuthMethod, ClientDirectory, ClientMetadata};
-use crate::fetch_places::Place;
 use crate::keys::KeyError;
 use crate::sector::SectorNotFetched;
 
@@ -81,7 +81,7 @@ fn id() -> ClientId {
 }
 
 /// All places, taken by others.
-fn all_of(places: &Places) -> Vec<Place<'_>> {
+fn all_of(places: &FetchPlaces) -> Vec<FetchPlace> {
     (0..).map_while(|other| places.take(&format!("{other}.example"))).collect()
 }
 

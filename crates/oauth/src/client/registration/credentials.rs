@@ -10,9 +10,6 @@ use crate::client::model::AuthMethod;
 pub const MIN_SECRET: usize = 6;
 /// A chosen secret has at most so many bytes.
 const MAX_SECRET: usize = 512;
-/// A chosen secret that signs has at least so many bytes: whoever has seen a signature can try secrets on it without asking
-/// here (RFC 7518 §3.2, OpenID Connect Core §16.19).
-const MIN_SIGNING_SECRET: usize = 32;
 
 /// What was found about authentication.
 pub(super) struct Credentials {
@@ -97,6 +94,13 @@ fn jwks_uri(asked: &str) -> Result<Option<Url>, RegistrationError> {
         .ok_or_else(|| RegistrationError::metadata("Field jwks_uri must be an https:// or http:// URL."))
 }
 
+/// A secret that signs has at least so many bytes, whoever made it: as many as the hash of the registered algorithm, or of
+/// HS256 where none is. Whoever has seen a signature can try secrets on it without asking here, and there are libraries that
+/// take no shorter one (RFC 7518 §3.2, OpenID Connect Core §16.19).
+pub(in crate::client) fn shortest_to_sign(algorithm: &str) -> usize {
+    algorithm.parse().unwrap_or(MacAlgorithm::HS256).key_length()
+}
+
 fn check_secret(metadata: &ClientMetadata, method: AuthMethod) -> Result<(), RegistrationError> {
     let Some(secret) = &metadata.client_secret else { return Ok(()) };
     if secret.expose().chars().count() < MIN_SECRET {
@@ -105,9 +109,10 @@ fn check_secret(metadata: &ClientMetadata, method: AuthMethod) -> Result<(), Reg
         );
         return Err(RegistrationError::metadata(hint));
     }
-    if method == AuthMethod::ClientSecretJwt && secret.expose().len() < MIN_SIGNING_SECRET {
+    let least = shortest_to_sign(&metadata.token_endpoint_auth_signing_alg);
+    if method == AuthMethod::ClientSecretJwt && secret.expose().len() < least {
         let hint = format!(
-            "When token_endpoint_auth_method is 'client_secret_jwt', client_secret must be at least {MIN_SIGNING_SECRET} bytes long."
+            "When token_endpoint_auth_method is 'client_secret_jwt', client_secret must be at least {least} bytes long, as its algorithm wants."
         );
         return Err(RegistrationError::metadata(hint));
     }

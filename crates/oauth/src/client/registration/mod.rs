@@ -20,6 +20,7 @@ use sluice_protocol::{Audience, ClientId, GrantType, Scope};
 use url::Url;
 
 pub use credentials::MIN_SECRET;
+pub(super) use credentials::shortest_to_sign;
 pub use error::RegistrationError;
 pub use metadata::{ClientMetadata, ReadMetadata};
 pub(crate) use uris::is_loopback;

@@ -103,12 +103,18 @@ fn a_secret_that_signs_is_long_and_its_algorithm_a_mac() {
         client_secret: Some(Secret::new(secret.to_owned())),
         ..asking()
     };
-    let long = "x".repeat(32);
-    for alg in ["", "HS256", "HS384", "HS512"] {
+    for (alg, least) in [("", 32), ("HS256", 32), ("HS384", 48), ("HS512", 64)] {
+        let long = "x".repeat(least);
         assert_eq!(registered(signing(&long, alg)).unwrap().auth_method, AuthMethod::ClientSecretJwt);
+        let too_short = refusal(signing(&long[1..], alg));
+        assert!(too_short.contains(&format!("at least {least} bytes")), "{alg}: {too_short}");
     }
-    assert!(refusal(signing(&long, "RS256")).starts_with("Only HS256, "));
-    assert!(refusal(signing(&long[1..], "HS256")).contains("at least 32 bytes"));
+    assert!(refusal(signing(&"x".repeat(64), "RS256")).starts_with("Only HS256, "));
+    let sending = ClientMetadata {
+        token_endpoint_auth_method: "client_secret_post".to_owned(),
+        ..signing("s3cret", "")
+    };
+    assert!(registered(sending).is_ok(), "what is only sent need not be a key");
 }
 
 #[test]

@@ -34,7 +34,7 @@ use super::secret::ClientSecrets;
 use crate::grant::Insertion;
 use crate::keys::SigningKeys;
 use crate::sector::SectorSource;
-use secrets::Settled;
+use secrets::{NewSecrets, Settled};
 
 /// How often a change starts again because another one was quicker.
 const ATTEMPTS: u32 = 8;
@@ -197,11 +197,12 @@ impl ClientService {
     /// # Errors
     /// [`ClientServiceError::Invalid`] for a client that does not authenticate by a secret.
     pub async fn rotate_secret(&self, id: &ClientId) -> Result<Registered, ClientServiceError> {
-        let (secret, hash) = self.0.secrets.generate();
-        let rotated = |client: &mut Client| secrets::rotate(&self.0, client, (&secret, &hash));
+        let new = NewSecrets::made_by(&self.0.secrets);
+        let rotated = |client: &mut Client| secrets::rotate(&self.0, client, &new);
         let client = self.edit(id, rotated).await?;
         info!(target: "sluice_audit", { client.id = %id }, "secret of a client rotated by an administrator");
-        Ok(Registered { client, secret: Some(secret), management: None })
+        let (secret, _) = new.of(&client);
+        Ok(Registered { secret: Some(secret.clone()), client, management: None })
     }
 
     /// Accepts the current secret of a client only.

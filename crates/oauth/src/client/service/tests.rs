@@ -387,6 +387,49 @@ async fn a_secret_that_signs_is_kept_sealed_and_no_other() {
     assert_eq!(kept_secret(&signing_again.client).unwrap(), *signing_again.secret.unwrap().expose());
 }
 
+/// As an HMAC algorithm wants it (RFC 7518 §3.2).
+#[tokio::test]
+async fn a_secret_that_signs_is_as_long_as_any_algorithm_wants() {
+    let given = given();
+    let by = |id: &str, alg: &str| ClientMetadata {
+        token_endpoint_auth_signing_alg: alg.to_owned(),
+        ..signing_with_its_secret(id)
+    };
+    for (id, alg) in [("any", ""), ("short", "HS256"), ("long", "HS384"), ("longest", "HS512")] {
+        let made = given.service.create(by(id, alg)).await.unwrap();
+        assert_eq!(made.secret.unwrap().expose().len(), 86, "{alg}");
+        let rotated = given.service.rotate_secret(&made.client.id).await.unwrap();
+        let secret = rotated.secret.unwrap();
+        assert_eq!(secret.expose().len(), 86, "{alg}");
+        assert!(given.service.has_secret(&rotated.client, &secret).await.unwrap(), "{alg}");
+    }
+    let basic = given.service.create(asking("basic")).await.unwrap().client;
+    let rotated = given.service.rotate_secret(&basic.id).await.unwrap();
+    assert_eq!(rotated.secret.unwrap().expose().len(), 43, "what is only sent is as long as before");
+}
+
+#[tokio::test]
+async fn a_secret_that_is_too_short_for_another_algorithm_is_replaced() {
+    let given = given();
+    let by = |alg: &str| ClientMetadata {
+        token_endpoint_auth_signing_alg: alg.to_owned(),
+        ..signing_with_its_secret("app")
+    };
+    let secret = "x".repeat(48);
+    let made = ClientMetadata { client_secret: Some(chosen(&secret)), ..by("HS256") };
+    let id = given.service.create(made).await.unwrap().client.id.clone();
+    for alg in ["HS384", "HS384", ""] {
+        let kept = given.service.replace(&id, by(alg)).await.unwrap();
+        assert!(kept.secret.is_none(), "{alg}");
+        assert_eq!(kept_secret(&kept.client).as_deref(), Some(secret.as_str()), "{alg}");
+    }
+    let changed = given.service.replace(&id, by("HS512")).await.unwrap();
+    assert_eq!(changed.secret.as_ref().unwrap().expose().len(), 86);
+    assert_eq!(kept_secret(&changed.client).unwrap(), *changed.secret.unwrap().expose());
+    assert_eq!(changed.client.secret_hashes.len(), 1);
+    assert!(given.service.replace(&id, by("HS512")).await.unwrap().secret.is_none());
+}
+
 #[tokio::test]
 async fn a_sealed_secret_that_is_sent_is_not_believed() {
     let given = given();

@@ -1,3 +1,5 @@
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use sluice_crypto::Purpose;
 use sluice_crypto::jwk::{Jwk, JwkSet, MacAlgorithm, RsaSize, SigningAlgorithm};
@@ -129,6 +131,38 @@ async fn the_registered_algorithm_and_keys_are_the_only_ones() {
     let none = "eyJhbGciOiJub25lIn0.eyJpc3MiOiJhcHAiLCJzdWIiOiJhcHAiLCJhdWQiOiJ4IiwiZXhwIjoxLCJqdGkiOiIxIn0.";
     let unsigned = Presented::Assertion { client: None, assertion: Secret::new(none.to_owned()) };
     assert!(matches!(answer(&given, unsigned, NOW).await, Err(ClientAuthError::Assertion(_))));
+}
+
+/// Whoever registers keys chooses how many there are.
+#[tokio::test]
+async fn of_an_assertion_that_names_no_key_two_keys_are_tried_and_no_more() {
+    let (given, keys) = (given(), ["one", "two", "three"].map(es256));
+    given.client(with_keys(&keys.each_ref()), Vec::new());
+    for (number, key) in keys.iter().enumerate() {
+        let named = sign(key, &json!({"jti": format!("named {number}")}));
+        assert!(answer(&given, named, NOW).await.is_ok());
+        let unnamed = sign(&Jwk { kid: None, ..key.clone() }, &json!({"jti": format!("unnamed {number}")}));
+        let answered = answer(&given, unnamed, NOW).await;
+        assert_eq!(answered.is_ok(), number < 2, "{number}: {answered:?}");
+    }
+}
+
+/// Clients choose what is at their URIs, and with it how much work it is.
+#[tokio::test]
+async fn keys_at_a_uri_that_are_slow_to_use_are_passed_over() {
+    let (given, key) = (given(), es256("k"));
+    let client = given.client(with_uri(), Vec::new());
+    let rsa = |bytes: usize| {
+        let n = Some(URL_SAFE_NO_PAD.encode(vec![0xff_u8; bytes]));
+        Jwk { kty: "RSA".to_owned(), n, e: Some("AQAB".to_owned()), ..Jwk::default() }
+    };
+    *given.source.answer.lock() = Some(served(&[&rsa(1024), &rsa(512), &key], None));
+    let keys = ClientKeys::new(given.source.clone()).of(&client, NOW).await.unwrap();
+    assert_eq!((keys.set.keys.len(), keys.verifying.len()), (2, 2));
+    assert!(answer(&given, sign(&key, &json!({})), NOW).await.is_ok());
+    let registered = given.client(with_keys(&[&rsa(1024)]), Vec::new());
+    let keys = ClientKeys::new(given.source.clone()).of(&registered, NOW).await.unwrap();
+    assert_eq!(keys.verifying.len(), 1, "an administrator may register it");
 }
 
 #[tokio::test]

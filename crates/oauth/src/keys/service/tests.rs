@@ -54,6 +54,21 @@ async fn a_key_without_a_name_is_given_one() {
 }
 
 #[tokio::test]
+async fn a_key_is_not_made_under_a_kid_that_is_taken() {
+    let (service, ring, repo) = given().await;
+    let first = service.create("mine", asking("ES256", "k")).await.unwrap();
+    let again = service.create("mine", asking("HS256", "k")).await;
+    assert!(matches!(again, Err(KeyServiceError::Taken)));
+    assert_eq!(service.set("mine").await.unwrap(), first);
+    service.create("another", asking("ES256", "k")).await.unwrap();
+    let kid = ring.id_token_signer(SigningAlgorithm::ES256).unwrap().kid().unwrap().to_owned();
+    let before = repo.set(ID_TOKEN_SET).await.unwrap();
+    let own = service.create(ID_TOKEN_SET, asking("ES256", &kid)).await;
+    assert!(matches!(own, Err(KeyServiceError::Taken)));
+    assert_eq!(repo.set(ID_TOKEN_SET).await.unwrap(), before, "what is signed with goes on as it was");
+}
+
+#[tokio::test]
 async fn what_is_not_there_is_told_apart() {
     let (service, ..) = given().await;
     assert!(matches!(service.set("mine").await, Err(KeyServiceError::NoSuchSet)));

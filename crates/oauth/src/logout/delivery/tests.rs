@@ -127,6 +127,7 @@ fn config() -> Config {
     Config {
         issuer: "https://op.example/".parse().unwrap(),
         pages: Pages {
+            service_name: "Sluice".to_owned(),
             login: page(),
             registration: page(),
             consent: page(),

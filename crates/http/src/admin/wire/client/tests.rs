@@ -102,6 +102,41 @@ fn a_patch_changes_what_it_names() {
 }
 
 #[test]
+fn a_patch_makes_what_it_adds_to() {
+    let made = client(&json!({"client_id": "least"}));
+    let patched = |patch: Value| patch_client(&made, &serde_json::from_value(patch).unwrap());
+    let metadata = |patch: Value| patched(patch).unwrap().metadata.unwrap();
+    let told = metadata(json!([
+        {"op": "add", "path": "/metadata/limits/daily", "value": 5},
+        {"op": "replace", "path": "/metadata/plan/name", "value": "gold"},
+        {"op": "add", "path": "/metadata/tags/-", "value": "a"},
+        {"op": "add", "path": "/metadata/tags/0", "value": "b"},
+        {"op": "add", "path": "/metadata/hosts/0/a~1b/name", "value": "c"},
+    ]));
+    let expected = json!({"limits": {"daily": 5}, "plan": {"name": "gold"}, "tags": ["b", "a"],
+        "hosts": [{"a/b": {"name": "c"}}]});
+    assert_eq!(told, expected);
+    let emptied = json!({"op": "add", "path": "/metadata", "value": null});
+    let told = metadata(json!([emptied, {"op": "add", "path": "/metadata/plan", "value": "gold"}]));
+    assert_eq!(told, json!({"plan": "gold"}));
+    let at = |path: &str| patched(json!([{"op": "add", "path": path, "value": "x"}]));
+    let deep = |parts: usize| format!("/metadata{}", "/a".repeat(parts - 1));
+    assert!(at(&deep(32)).is_ok());
+    let too_deep = deep(33);
+    for path in [too_deep.as_str(), "/metadata/tags/1", "/metadata/hosts/1/name", "/client_name/first"] {
+        assert!(at(path).unwrap_err().contains("path is invalid"), "{path}");
+    }
+    for rest in [
+        json!({"op": "remove", "path": "/metadata/none/name"}),
+        json!({"op": "copy", "from": "/client_id", "path": "/metadata/none/name"}),
+        json!({"op": "test", "path": "/metadata/none/name", "value": null}),
+    ] {
+        let refused = patched(json!([emptied, rest])).unwrap_err();
+        assert!(refused.contains("operation '/1' failed"), "{refused}");
+    }
+}
+
+#[test]
 fn a_patch_cannot_change_the_id_or_read_the_secret() {
     let made = client(&json!({"client_id": "least"}));
     let made = Client { secret_hashes: vec!["$sluice$hash".to_owned()], ..made };

@@ -9,6 +9,7 @@ use sluice_protocol::Subject;
 use sluice_store_contract::given;
 
 use super::{BOB, Visitor};
+use crate::captured::Captured;
 use crate::ui::tests::world::World;
 
 impl World {
@@ -191,4 +192,33 @@ async fn a_remembered_decision_is_shown_without_a_grant_and_ends_with_the_access
     assert!(alice.follow(&done).await.body.contains("No application has access"));
     let found = world.ui.consents.consents.find(&decision.subject, &decision.client, world.now()).await;
     assert_eq!(found.unwrap(), None);
+}
+
+/// Else anybody who is signed in could write markers without end.
+#[tokio::test]
+async fn to_remove_the_access_of_an_application_that_has_none_writes_nothing() {
+    let (log, _guard) = Captured::begin();
+    let world = World::new().await;
+    let (alices, bobs) = (world.register_alice().await, world.register_bob().await);
+    world.grant(bobs, "openid", world.now()).await;
+    let alice = Visitor::signed_in(&world).await;
+    let csrf = alice.get("/ui/account/applications").await.field("csrf");
+    let remove = async |client: &str| {
+        alice.post("/ui/account/applications", &[("csrf", &csrf), ("client", client)]).await
+    };
+    let audited = || log.text().matches("access of an application removed").count();
+    for client in ["shop", "nobody has heard of it"] {
+        let done = remove(client).await;
+        assert_eq!(
+            (done.status, done.header("location")),
+            (StatusCode::SEE_OTHER, "/ui/account/applications"),
+            "{client}"
+        );
+    }
+    assert_eq!((given::markers(&*world.store).await, audited()), (Vec::new(), 0));
+    world.grant(alices, "openid", world.now()).await;
+    for _ in 0..2 {
+        remove("shop").await;
+    }
+    assert_eq!((given::markers(&*world.store).await.len(), audited()), (1, 1), "once");
 }

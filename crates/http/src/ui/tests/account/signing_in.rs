@@ -15,7 +15,9 @@ use super::Visitor;
 use super::factors::{with_app, with_passkey};
 use crate::cookies::CookiePolicy;
 use crate::ui::tests::people::{app_code, passkeys};
-use crate::ui::tests::world::{ALICE, World};
+use crate::ui::tests::world::{ALICE, Answer, PASSWORD, World};
+
+const LOGIN: &str = "/ui/account/login";
 
 const PAGES: [&str; 11] = [
     "",
@@ -97,7 +99,7 @@ async fn the_cookie_is_for_this_host_and_no_script() {
         world.ui.cookies = Arc::new(CookiePolicy { secure, ..CookiePolicy::clone(&world.ui.cookies) });
         world.register_alice().await;
         let visitor = Visitor::of(&world);
-        let answer = visitor.sign_in("/ui/account/login", ALICE).await;
+        let answer = visitor.fill_in(LOGIN, &typed(true)).await;
         let cookie = answer.headers.get_all(SET_COOKIE).iter().next().unwrap().to_str().unwrap();
         assert!(cookie.starts_with(start), "{cookie}");
         for attribute in ["HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=7776000"] {
@@ -105,6 +107,82 @@ async fn the_cookie_is_for_this_host_and_no_script() {
         }
         assert_eq!(cookie.contains("Secure"), secure);
         assert!(!cookie.contains("Domain") && visitor.is_in().await);
+    }
+}
+
+/// What is typed to sign in, with the box ticked or not.
+fn typed(remember: bool) -> Vec<(&'static str, &'static str)> {
+    [("email", ALICE), ("password", PASSWORD)].into_iter().chain(ticked(remember)).collect()
+}
+
+fn ticked(remember: bool) -> Option<(&'static str, &'static str)> {
+    remember.then_some(("remember", "true"))
+}
+
+/// Whether the browser keeps the cookie that it is given when it is closed.
+fn is_kept(answer: &Answer) -> bool {
+    let mut cookies = answer.headers.get_all(SET_COOKIE).iter().map(|cookie| cookie.to_str().unwrap());
+    let cookie = cookies.find(|cookie| cookie.starts_with("__Host-sluice_account="));
+    let cookie = cookie.unwrap_or_else(|| panic!("{}: {}", answer.status, answer.body));
+    assert!(!cookie.contains("Expires"), "{cookie}");
+    cookie.contains("Max-Age=")
+}
+
+#[tokio::test]
+async fn a_browser_keeps_who_is_signed_in_only_if_the_person_ticks_the_box() {
+    let world = World::new().await;
+    world.register_alice().await;
+    for page in [LOGIN, "/ui/account/login?remember=true"] {
+        let shown = Visitor::of(&world).get(page).await;
+        assert!(shown.body.contains("name=\"remember\" type=\"checkbox\" value=\"true\">"), "{page}");
+    }
+    for remember in [false, true] {
+        let visitor = Visitor::of(&world);
+        let without_password: Vec<_> =
+            typed(remember).into_iter().filter(|(name, _)| *name != "password").collect();
+        let again = visitor.fill_in(LOGIN, &without_password).await;
+        assert_eq!(again.body.contains("value=\"true\" checked>"), remember);
+        let done = visitor.answer(&again, "", &typed(remember)).await;
+        assert_eq!(is_kept(&done), remember);
+        assert!(visitor.is_in().await);
+    }
+}
+
+#[tokio::test]
+async fn the_box_counts_for_a_passkey_and_for_a_second_step_too() {
+    let world = World::of(|config| config.passkeys = Some(passkeys())).await;
+    world.verify(world.register_alice().await).await;
+    let mut authenticator = with_passkey(&Visitor::signed_in(&world).await).await;
+    for remember in [false, true] {
+        let visitor = Visitor::of(&world);
+        let shown = visitor.get(LOGIN).await;
+        let fields: Vec<_> = ticked(remember).into_iter().collect();
+        let done = visitor.press(&shown, &mut authenticator, &fields).await;
+        assert_eq!(is_kept(&done), remember);
+        world.clock.advance(Lifetime::secs(1));
+        let visitor = Visitor::of(&world);
+        let asked = visitor.fill_in(LOGIN, &typed(remember)).await;
+        let wrong = visitor.answer(&asked, "", &[("recovery_code", "wrong")]).await;
+        assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+        let done = visitor.press(&wrong, &mut authenticator, &[]).await;
+        assert_eq!(is_kept(&done), remember);
+        world.clock.advance(Lifetime::secs(1));
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_goes_on_under_another_cookie_is_kept_if_it_was() {
+    for remember in [false, true] {
+        let world = World::new().await;
+        world.register_alice().await;
+        let alice = Visitor::of(&world);
+        alice.fill_in(LOGIN, &typed(remember)).await;
+        let confirmed = alice.fill_in("/ui/account/confirm", &[("password", PASSWORD)]).await;
+        assert_eq!(is_kept(&confirmed), remember);
+        let fields = [("password", PASSWORD), ("new_password", "battery staple")];
+        let changed = alice.fill_in("/ui/account/password", &fields).await;
+        assert_eq!(is_kept(&changed), remember);
+        assert!(alice.is_in().await);
     }
 }
 

@@ -1,3 +1,6 @@
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
 use super::*;
 use crate::client::fake;
 use crate::client::model::LogoutUri;
@@ -326,6 +329,59 @@ fn anybody_registers_a_hundred_keys_that_can_be_read() {
         Bounds { stored: Some(&stored), ..OPEN }.restrict(many(101)).is_ok(),
         "what it has it may repeat"
     );
+}
+
+/// Whoever brings a key chooses how much work it is to check a signature, or to encrypt for it.
+#[test]
+fn anybody_registers_rsa_keys_that_are_quick_to_use() {
+    let rsa = |bytes: usize, exponent: &str| {
+        let n = URL_SAFE_NO_PAD.encode(vec![0xff_u8; bytes]);
+        let key = Jwk { kty: "RSA".to_owned(), n: Some(n), e: Some(exponent.to_owned()), ..Jwk::default() };
+        asked(|asked| asked.jwks = Some(JwkSet { keys: vec![key] }))
+    };
+    for (bytes, exponent) in [(256, "AQAB"), (512, "AQAB"), (512, "Aw")] {
+        assert!(OPEN.restrict(rsa(bytes, exponent)).is_ok(), "{bytes} {exponent}");
+    }
+    // 4104 and 8192 bits; 65539 and eight bytes.
+    for (bytes, exponent) in [(513, "AQAB"), (1024, "AQAB"), (256, "AQAD"), (256, "__________8")] {
+        let refused = OPEN.restrict(rsa(bytes, exponent)).unwrap_err().to_string();
+        assert!(refused.contains("4096"), "{refused}");
+        assert!(INVITED.restrict(rsa(bytes, exponent)).is_ok(), "{bytes} {exponent}");
+        let mut stored = fake::client("app");
+        stored.jwks = rsa(bytes, exponent).jwks;
+        let bounds = Bounds { stored: Some(&stored), ..OPEN };
+        assert!(bounds.restrict(rsa(bytes, exponent)).is_ok(), "an administrator gave it");
+    }
+}
+
+#[test]
+fn the_lists_of_who_anybody_may_be_are_short() {
+    type List = fn(&mut ClientMetadata) -> &mut Vec<String>;
+    let lists: [(&str, List); 8] = [
+        ("redirect_uris", |asked| &mut asked.redirect_uris),
+        ("post_logout_redirect_uris", |asked| &mut asked.post_logout_redirect_uris),
+        ("request_uris", |asked| &mut asked.request_uris),
+        ("allowed_cors_origins", |asked| &mut asked.allowed_cors_origins),
+        ("contacts", |asked| &mut asked.contacts),
+        ("grant_types", |asked| &mut asked.grant_types),
+        ("response_types", |asked| &mut asked.response_types),
+        ("default_acr_values", |asked| &mut asked.defaults.acr_values),
+    ];
+    let entries =
+        |count: usize| (0..count).map(|number| format!("https://app.example/{number}")).collect::<Vec<_>>();
+    for (name, list) in lists {
+        let with = |count: usize| asked(|asked| *list(asked) = entries(count));
+        assert!(OPEN.restrict(with(32)).is_ok(), "{name}");
+        let refused = OPEN.restrict(with(33)).unwrap_err().to_string();
+        assert!(refused.contains(name), "{refused}");
+        assert!(INVITED.restrict(with(33)).is_ok(), "{name}");
+    }
+    let mut stored = fake::client("app");
+    stored.contacts = entries(40);
+    let bounds = Bounds { stored: Some(&stored), ..OPEN };
+    let with = |count: usize| asked(|asked| asked.contacts = entries(count));
+    assert!(bounds.restrict(with(40)).is_ok(), "what it has it may repeat");
+    assert!(bounds.restrict(with(41)).is_err());
 }
 
 #[test]
