@@ -39,7 +39,7 @@ impl Serving<'_> {
             labels,
             move || first_to_expire(&shown).map_or(f64::NAN, |validity| seconds(validity.not_after)),
         );
-        self.tasks.spawn(tls.clone().reload_when_changed(RELOAD_EVERY, self.shutdown.clone()));
+        self.tasks.spawn(tls.clone().reload_when_changed(listener, RELOAD_EVERY, self.shutdown.clone()));
         let (tls, clock, shutdown) = (tls.clone(), Arc::clone(self.clock), self.shutdown.clone());
         self.tasks.spawn(async move {
             let mut days = interval(WARN_EVERY);

@@ -150,6 +150,7 @@ fn smtp(mail: &MailSettings) -> SmtpConfig {
         timeout: mail.timeout,
         pool_size: mail.connections,
         extra_ca_file: mail.ca_file.clone(),
+        hello_name: mail.hello_name.clone(),
         ..SmtpConfig::new(mail.url.clone(), mail.from.clone())
     }
 }

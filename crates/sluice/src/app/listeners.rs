@@ -66,6 +66,10 @@ impl Port {
         serving: &Serving<'_>,
     ) {
         let address = self.address();
+        let listener = self.listener.named(name);
+        let connections = listener.connections();
+        let most = self.limits.max_connections;
+        serving.metrics.register_connections(name, most, move || connections.served());
         if let Some(tls) = &self.tls {
             serving.look_after(tls, name);
         }
@@ -75,7 +79,7 @@ impl Port {
         info!(listener = name, %address, tls = self.tls.is_some(), "listening");
         let shutdown = serving.shutdown.clone();
         serving.tasks.spawn(async move {
-            let drained = serve(self.listener, self.tls, service, shutdown, self.limits).await;
+            let drained = serve(listener, self.tls, service, shutdown, self.limits).await;
             info!(listener = name, cut = drained.cut, "listener closed");
         });
     }

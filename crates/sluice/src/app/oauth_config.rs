@@ -86,9 +86,14 @@ fn pages(settings: &Settings, issuer: &Issuer) -> Result<Pages, StartError> {
             .map_err(|error| StartError::Setting { key: "urls.self.issuer", reason: error.to_string() })
     };
     let or_own = |configured: &Option<Url>, path: &str| configured.clone().map_or_else(|| own(path), Ok);
+    let login = or_own(&settings.urls.login, "/ui/login")?;
+    let registration = or_own(&settings.urls.registration, "/ui/registration")?;
+    // Where nobody may register, the built-in page could say no more than that.
+    let is_closed = !settings.identity.registration.enabled && registration == own("/ui/registration")?;
     Ok(Pages {
-        login: or_own(&settings.urls.login, "/ui/login")?,
-        registration: or_own(&settings.urls.registration, "/ui/registration")?,
+        service_name: settings.identity.service_name.clone(),
+        registration: if is_closed { login.clone() } else { registration },
+        login,
         consent: or_own(&settings.urls.consent, "/ui/consent")?,
         logout: or_own(&settings.urls.logout, "/ui/logout")?,
         device_verification: or_own(&settings.urls.device_verification, "/ui/device")?,

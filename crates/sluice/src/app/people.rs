@@ -20,7 +20,7 @@ use sluice_identity::session::{SessionService, SessionTerms};
 use sluice_identity::{
     Limits, LoginService, PasswordHasher, PasswordRules, RegistrationParts, RegistrationService,
 };
-use sluice_net::{Fetcher, SmtpConfig, SmtpTransport};
+use sluice_net::{FetchPolicy, Fetcher, SmtpConfig, SmtpTransport};
 use sluice_oauth::consent::ConsentService;
 use sluice_oauth::login_session::LoginSessionService;
 use sluice_token::{FeedFollower, RevocationSet};
@@ -36,7 +36,8 @@ pub(super) struct Around<'a> {
     pub(super) in_flight: &'a Arc<Sealer>,
     pub(super) at_rest: &'a Arc<Sealer>,
     pub(super) pool: &'a Arc<HashPool>,
-    pub(super) fetcher: &'a Arc<Fetcher>,
+    /// What configuration names may be fetched by this.
+    pub(super) outbound: &'a FetchPolicy,
     pub(super) revocations: &'a Arc<RevocationSet>,
     pub(super) follower: &'a Arc<FeedFollower>,
     pub(super) login_sessions: &'a Arc<LoginSessionService>,
@@ -138,7 +139,7 @@ impl Makes<'_> {
 
     fn rules(&self) -> Result<PasswordRules, StartError> {
         let list = self.config.password.breached.as_ref();
-        let list = list.map(|list| open_breached(&list.source, self.around.fetcher)).transpose()?;
+        let list = list.map(|list| open_breached(&list.source, self.around.outbound)).transpose()?;
         Ok(PasswordRules::new(&self.config.password, list))
     }
 
@@ -291,11 +292,18 @@ impl Makes<'_> {
     }
 }
 
+/// The list of passwords that nobody may choose. Where the operator says it is, it may be in the network that this server stands in.
 fn open_breached(
     source: &BreachedSource,
-    fetcher: &Arc<Fetcher>,
+    outbound: &FetchPolicy,
 ) -> Result<Arc<dyn BreachedPasswords>, StartError> {
-    breached::open(source, fetcher).map_err(|error| match source {
+    let host = match source {
+        BreachedSource::Endpoint(url) => url.host_str().map(str::to_owned),
+        BreachedSource::File(_) => None,
+    };
+    let exempt_hosts = outbound.exempt_hosts.iter().cloned().chain(host).collect();
+    let fetcher = Arc::new(Fetcher::new(FetchPolicy { exempt_hosts, ..outbound.clone() })?);
+    breached::open(source, &fetcher).map_err(|error| match source {
         BreachedSource::File(path) => StartError::Setting {
             key: "identity.password.breached.file",
             reason: format!("{}: {}", path.display(), chain(&error)),

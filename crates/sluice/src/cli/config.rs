@@ -6,7 +6,7 @@ use clap::Subcommand;
 
 use super::configuration::ConfigurationArgs;
 use super::{Console, Exit};
-use crate::config::{in_force, reference_markdown};
+use crate::config::{Sources, in_force, reference_markdown, refused};
 
 /// What can be asked of the configuration.
 #[derive(Debug, Clone, Subcommand)]
@@ -20,20 +20,25 @@ pub(crate) enum ConfigCommand {
 impl ConfigCommand {
     /// Prints what is asked for.
     pub(crate) fn run(&self, environment: Vec<(OsString, OsString)>, console: &mut Console<'_>) -> Exit {
-        let page = match self {
-            Self::Reference => reference_markdown(),
-            Self::Show(args) => match in_force(&args.sources(environment)) {
-                Ok((page, warnings)) => {
-                    console.warn(&warnings);
-                    page
-                }
-                Err(error) => {
-                    console.warn(error.warnings());
-                    console.say(&error.to_string());
-                    return Exit::Failure;
-                }
-            },
-        };
-        console.print(&page)
+        match self {
+            Self::Reference => console.print(&reference_markdown()),
+            Self::Show(args) => show(&args.sources(environment), console),
+        }
+    }
+}
+
+/// Where the configuration is refused, what is set is printed all the same, below the problems.
+fn show(sources: &Sources, console: &mut Console<'_>) -> Exit {
+    match in_force(sources) {
+        Ok((page, warnings)) => {
+            console.warn(&warnings);
+            console.print(&page)
+        }
+        Err(error) => {
+            console.warn(error.warnings());
+            console.say(&error.to_string());
+            console.print(&refused(sources));
+            Exit::Failure
+        }
     }
 }

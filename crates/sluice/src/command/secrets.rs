@@ -8,6 +8,7 @@ mod rows;
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use sluice_crypto::digest::derive_key;
 use sluice_oauth::client::SealedClientSecrets;
 use sluice_oauth::keys::SealedKeys;
 
@@ -15,8 +16,13 @@ use super::installation::Installation;
 use super::{fail, load, print};
 use crate::app::{SecretsError, StartError};
 use crate::cli::{Console, Exit, SecretsCommand};
-use crate::config::{Dsn, SecretsSettings, Settings, Sources};
+use crate::config::{Dsn, SecretString, SecretsSettings, Settings, Sources};
 use credentials::{PepperNames, worst};
+
+/// What fingerprints are derived for, and no key is.
+const FINGERPRINT: &[u8] = b"secrets status: fingerprint";
+/// How many hexadecimal digits of one are shown: enough to tell secrets apart, and too few to be any help to who looks for one.
+const FINGERPRINT_DIGITS: usize = 8;
 
 /// What is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -71,27 +77,35 @@ pub(crate) async fn run(
     exit
 }
 
-/// How many secrets there are for each purpose.
+/// How many secrets there are for each purpose, and the fingerprint of each.
 fn configured(secrets: &SecretsSettings, console: &mut Console<'_>) -> Exit {
     let lists = [
-        ("secrets.system", secrets.system.len()),
-        ("secrets.cookie", secrets.cookie.len()),
-        ("secrets.storage", secrets.storage.len()),
-        ("secrets.pepper", secrets.pepper.len()),
+        ("secrets.system", &secrets.system),
+        ("secrets.cookie", &secrets.cookie),
+        ("secrets.storage", &secrets.storage),
+        ("secrets.pepper", &secrets.pepper),
     ];
-    for (key, count) in lists {
-        let line = match count {
+    for (key, list) in lists {
+        let fingerprints: Vec<String> = list.iter().map(fingerprint).collect();
+        let fingerprints = fingerprints.join(" ");
+        let line = match list.len() {
             0 if key == "secrets.system" => format!("{key:<16} none (made at start in development mode)"),
             0 if key == "secrets.cookie" => format!("{key:<16} none (secrets.system seals)"),
             0 => format!("{key:<16} none (derived from secrets.system)"),
-            1 => format!("{key:<16} 1, seals and opens"),
-            more => format!("{key:<16} {more}: the first seals, all open"),
+            1 => format!("{key:<16} 1, seals and opens: {fingerprints}"),
+            more => format!("{key:<16} {more}, the first seals, all open: {fingerprints}"),
         };
         if print(console, &line) == Exit::Failure {
             return Exit::Failure;
         }
     }
     Exit::Success
+}
+
+/// What tells a secret from others, and does not give it away: the beginning of a key that nothing is sealed or hashed with.
+fn fingerprint(secret: &SecretString) -> String {
+    let key = derive_key(secret.expose().as_bytes(), FINGERPRINT);
+    hex::encode(key).chars().take(FINGERPRINT_DIGITS).collect()
 }
 
 /// Why there is no database, if there is none. To open a SQLite file that is not there would make it, and a path that was mistyped

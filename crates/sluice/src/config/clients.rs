@@ -19,7 +19,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "http.private_ip_exception_urls",
         Kind::Texts,
-        "URLs that may be called although their address is private; the match is exact.",
+        "URLs that may be called although their address is private, without query; `*` stands for any characters but `.` and `/`, \
+         `**` for any.",
     ),
     Key::own(
         "http.ca_file",

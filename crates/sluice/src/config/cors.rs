@@ -23,10 +23,18 @@ pub(super) const KEYS: &[Key] = &[
         "The methods that other origins may use.",
     )
     .with_default("POST,GET,PUT,PATCH,DELETE"),
-    Key::hydra("allowed_headers", Kind::Texts, "The request headers that other origins may send.")
-        .with_default("Authorization,Content-Type"),
-    Key::hydra("exposed_headers", Kind::Texts, "The response headers that other origins may read.")
-        .with_default("Content-Type"),
+    Key::hydra(
+        "allowed_headers",
+        Kind::Texts,
+        "The request headers that other origins may send; `*` allows all.",
+    )
+    .with_default("Authorization,Content-Type"),
+    Key::hydra(
+        "exposed_headers",
+        Kind::Texts,
+        "The response headers that other origins may read; `*` is all that answers have.",
+    )
+    .with_default("Content-Type"),
     Key::hydra(
         "allow_credentials",
         Kind::Boolean,
@@ -46,13 +54,13 @@ pub(super) const KEYS: &[Key] = &[
 /// What browsers of other origins may do.
 #[derive(Debug, Clone)]
 pub(crate) struct CorsSettings {
-    /// Origins with at most one `*` each; `*` alone is all. Default: all.
+    /// Origins with at most one `*` each, in either case; `*` alone is all. Default: all.
     pub(crate) allowed_origins: Vec<String>,
     /// Default: POST, GET, PUT, PATCH, DELETE.
     pub(crate) allowed_methods: Vec<CorsMethod>,
-    /// Default: Authorization, Content-Type.
+    /// `*` is all. Default: Authorization, Content-Type.
     pub(crate) allowed_headers: Vec<String>,
-    /// Default: Content-Type.
+    /// `*` is all that answers have. Default: Content-Type.
     pub(crate) exposed_headers: Vec<String>,
     /// Whether cookies and authentication may be sent. Default: yes.
     pub(crate) allow_credentials: bool,

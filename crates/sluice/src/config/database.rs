@@ -4,7 +4,7 @@ use super::dsn::{self, Dsn};
 use super::key::{Key, Kind};
 use super::reader::Reader;
 
-/// One for reads, one for hot writes, one for other writes, one that listens to the feed.
+/// One for reads, one for hot writes and upkeep, one for other writes, one that listens to the feed.
 const FEWEST_CONNECTIONS: i64 = 4;
 
 pub(super) const KEYS: &[Key] = &[
@@ -19,7 +19,7 @@ pub(super) const KEYS: &[Key] = &[
         "database.max_connections",
         Kind::Integer { min: FEWEST_CONNECTIONS, max: 10_000 },
         "How many connections to PostgreSQL this node may have open; `max_conns` in the DSN means the same. \
-         By default four and one for each CPU; more than two and three for each CPU are never opened.",
+         By default five and one for each CPU; more than three and three for each CPU are never opened.",
     ),
 ];
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::values::Origin;
+
 /// Why a configuration is refused. Every problem is in it, not only the first.
 ///
 /// No message holds the value of a secret, of a data source name or of a URL with credentials.
@@ -24,16 +26,25 @@ impl ConfigError {
     }
 }
 
-/// One remark about one key (or file, or environment variable); prints as `key: message`.
+/// One remark about one key (or file, or environment variable); prints as `key: message`, with where the value was set behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) key: String,
     pub(crate) message: String,
+    /// Where the value was set that is refused. `None`: nobody set it, or the key says it.
+    origin: Option<Origin>,
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.key, self.message)
+        write!(f, "{}: {}", self.key, self.message)?;
+        match &self.origin {
+            Some(origin @ (Origin::Environment(_) | Origin::CommandLine)) => {
+                write!(f, " (from the {origin})")
+            }
+            Some(origin) => write!(f, " (from {origin})"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -46,11 +57,17 @@ pub(super) struct Findings {
 
 impl Findings {
     pub(super) fn refuse(&mut self, key: &str, reason: impl Into<String>) {
-        self.problems.push(Finding { key: key.to_owned(), message: reason.into() });
+        self.refuse_from(None, key, reason);
+    }
+
+    /// Refuses what was set there.
+    pub(super) fn refuse_from(&mut self, origin: Option<&Origin>, key: &str, reason: impl Into<String>) {
+        let (key, message, origin) = (key.to_owned(), reason.into(), origin.cloned());
+        self.problems.push(Finding { key, message, origin });
     }
 
     pub(super) fn warn(&mut self, key: &str, message: impl Into<String>) {
-        self.warnings.push(Finding { key: key.to_owned(), message: message.into() });
+        self.warnings.push(Finding { key: key.to_owned(), message: message.into(), origin: None });
     }
 
     pub(super) fn problem_count(&self) -> usize {

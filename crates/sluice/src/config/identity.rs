@@ -36,7 +36,13 @@ const BITS: Kind = Kind::Integer { min: 0, max: 24 };
 pub(super) const KEYS: &[Key] = &[
     Key::own("service_name", Kind::Text, "What pages and mails call this service, and authenticator apps the account.")
         .with_default("Sluice"),
-    Key::own("registration.enabled", Kind::Boolean, "Whether people may register.").with_default("true"),
+    Key::own(
+        "registration.enabled",
+        Kind::Boolean,
+        "Whether people may register. Where they may not, and `urls.registration` is no page of your own, \
+         `prompt=create` is not announced and leads to the login page.",
+    )
+    .with_default("true"),
     Key::own(
         "registration.conceal_taken",
         Kind::Boolean,

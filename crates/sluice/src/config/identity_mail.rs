@@ -37,6 +37,12 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Path,
         "A PEM file of authorities that are believed besides those of the system.",
     ),
+    Key::own(
+        "smtp.hello_name",
+        Kind::Text,
+        "How a node introduces itself to the mail server (`EHLO`): a full host name, or an address in brackets. By default as the \
+         system calls it, or, if that name has no domain, as in containers, the domain of `smtp.from`.",
+    ),
     Key::own("smtp.timeout", Kind::Duration, "How long it may take to hand one mail over; from 1s to 5m.")
         .with_default("30s"),
     Key::own(
@@ -61,6 +67,8 @@ pub(crate) struct MailSettings {
     pub(crate) reply_to: Option<Mailbox>,
     /// PEM; authorities besides those of the system. Default: none.
     pub(crate) ca_file: Option<PathBuf>,
+    /// How this machine introduces itself. Default: as the system calls it, or the domain that mail is from.
+    pub(crate) hello_name: Option<String>,
     /// Of one mail. Default: 30 s; from 1 s to 5 min.
     pub(crate) timeout: Duration,
     /// At once. Default: 4.
@@ -77,6 +85,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<MailSettings> {
     let timeout = reader.duration_within("identity.mail.smtp.timeout", SHORTEST_TIMEOUT..=LONGEST_TIMEOUT);
     let connections = reader.integer("identity.mail.smtp.connections").and_then(NonZeroUsize::new);
     let templates = reader.path("identity.mail.templates");
+    let hello_name = reader.text("identity.mail.smtp.hello_name");
     let url = match url? {
         Ok(url) => url,
         Err(invalid) => {
@@ -87,7 +96,8 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<MailSettings> {
     if !reader.has(FROM) {
         reader.refuse(FROM, format!("is required with {URL}"));
     }
-    Some(MailSettings { url, from: from?, reply_to, ca_file, timeout, connections: connections?, templates })
+    let (from, connections) = (from?, connections?);
+    Some(MailSettings { url, from, reply_to, ca_file, hello_name, timeout, connections, templates })
 }
 
 fn read_mailbox(reader: &mut Reader<'_>, key: &str) -> Option<Mailbox> {

@@ -1,5 +1,7 @@
 //! `identity.passkeys`: whose passkeys are (WebAuthn).
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use url::{Host, Url};
 
 use super::key::{Key, Kind};
@@ -8,6 +10,12 @@ use super::reader::Reader;
 const ENABLED: &str = "identity.passkeys.enabled";
 const RP_ID: &str = "identity.passkeys.rp_id";
 const ORIGINS: &str = "identity.passkeys.origins";
+
+/// What the origins of Android applications begin with.
+const APPLICATION: &str = "android:";
+/// And the only form they have; what follows is the SHA-256 hash of the certificate that the application is signed with.
+const APPLICATION_HASH: &str = "android:apk-key-hash:";
+const HASH_LENGTH: usize = 32;
 
 pub(super) const KEYS: &[Key] = &[
     Key::own(
@@ -27,16 +35,18 @@ pub(super) const KEYS: &[Key] = &[
         "origins",
         Kind::Texts,
         "The origins whose pages may ask for a passkey, such as `https://login.example.com`; by default that of \
-         `urls.self.public`.",
+         `urls.self.public`. Beside one at least, those of Android applications: `android:apk-key-hash:` and the SHA-256 \
+         hash of the signing certificate, in base64url without padding.",
     ),
 ];
 
 /// Whose passkeys are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PasskeySettings {
-    /// A domain; each origin is there or below.
+    /// A domain; each origin of pages is there or below.
     pub(crate) rp_id: String,
     pub(crate) rp_name: String,
+    /// Of pages, and of Android applications.
     pub(crate) origins: Vec<Url>,
 }
 
@@ -62,12 +72,14 @@ pub(super) fn read(reader: &mut Reader<'_>, public: Option<&Url>, name: &str) ->
 fn read_origins(reader: &mut Reader<'_>) -> Vec<Url> {
     let mut origins = Vec::new();
     for text in reader.texts(ORIGINS) {
-        let url = Url::parse(&text).ok().filter(|url| {
-            let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
-            matches!(url.scheme(), "http" | "https") && is_bare && url.username().is_empty()
-        });
-        match url {
+        let of_application = text.starts_with(APPLICATION);
+        let is_whole = if of_application { is_hash } else { is_bare };
+        match Url::parse(&text).ok().filter(is_whole) {
             Some(url) => origins.push(url),
+            None if of_application => {
+                let form = "android:apk-key-hash: and a SHA-256 hash in base64url without padding";
+                reader.refuse(ORIGINS, format!("{text:?} is not {form}"));
+            }
             None => {
                 reader.refuse(ORIGINS, format!("{text:?} is no origin such as https://login.example.com"));
             }
@@ -76,13 +88,29 @@ fn read_origins(reader: &mut Reader<'_>) -> Vec<Url> {
     origins
 }
 
-/// A browser makes a passkey for the host of the page and for domains above it only (WebAuthn §5.1.3).
+/// The origin of pages, without anything else.
+fn is_bare(url: &Url) -> bool {
+    let is_of_pages = matches!(url.scheme(), "http" | "https") && url.username().is_empty();
+    is_of_pages && url.path() == "/" && url.query().is_none() && url.fragment().is_none()
+}
+
+/// The origin of an Android application: who signed it.
+fn is_hash(url: &Url) -> bool {
+    let hash = url.as_str().strip_prefix(APPLICATION_HASH);
+    let hash = hash.and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
+    hash.is_some_and(|hash| hash.len() == HASH_LENGTH)
+}
+
+/// A browser makes a passkey for the host of the page and for domains above it only (WebAuthn §5.1.3). Which applications act
+/// for the domain Android learns from the domain itself (`/.well-known/assetlinks.json`).
 fn check(reader: &mut Reader<'_>, settings: &PasskeySettings) {
     let below = format!(".{}", settings.rp_id);
     let is_in = |host: &str| host == settings.rp_id || host.ends_with(&below);
-    let foreign: Vec<&Url> =
-        settings.origins.iter().filter(|origin| !origin.host_str().is_some_and(is_in)).collect();
-    for origin in foreign {
+    let mut pages = settings.origins.iter().filter(|origin| !is_hash(origin)).peekable();
+    if pages.peek().is_none() && !settings.origins.is_empty() {
+        reader.refuse(ORIGINS, "has no origin of pages beside those of applications");
+    }
+    for origin in pages.filter(|origin| !origin.host_str().is_some_and(is_in)) {
         let key = if reader.has(ORIGINS) { ORIGINS } else { RP_ID };
         reader.refuse(key, format!("{} is not in the domain {}", origin.as_str(), settings.rp_id));
     }

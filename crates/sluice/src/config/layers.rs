@@ -148,7 +148,11 @@ impl Layers<'_> {
             }
             (Some(key), value) => self.set(path, key, value, origin.clone()),
             (None, _) if self.table.is_section(path) => {
-                self.findings.refuse(path, "must be a mapping, for it has keys of its own");
+                self.findings.refuse_from(
+                    Some(origin),
+                    path,
+                    "must be a mapping, for it has keys of its own",
+                );
             }
             (None, _) => self.findings.warn(path, format!("unknown key, ignored{}", self.hint(path))),
         }
@@ -171,7 +175,7 @@ impl Layers<'_> {
         match serde_json::from_str(text) {
             Ok(value @ Value::Object(_)) if matches!(key.kind, Kind::Hook) => self.walk(path, value, &origin),
             Ok(value) => self.set(path, key, value, origin),
-            Err(_) => self.findings.refuse(path, "is not valid JSON"),
+            Err(_) => self.findings.refuse_from(Some(&origin), path, "is not valid JSON"),
         }
     }
 

@@ -195,6 +195,13 @@ pub(crate) fn in_force(sources: &Sources) -> Result<(String, Vec<Finding>), Conf
     Ok((node.show(), node.warnings))
 }
 
+/// What is set, and where, of a configuration that [`in_force`] refuses, as far as it can be read; secrets and passwords are redacted.
+pub(crate) fn refused(sources: &Sources) -> String {
+    let table = Table::new();
+    let (values, ..) = gather(&table, sources, |layers| layers.files(&sources.files));
+    show::show(&table, &values)
+}
+
 /// Reads which database is configured, and nothing else: tending one needs neither secrets nor an issuer. With what is warned about
 /// there, and in all that is said.
 ///
@@ -263,7 +270,7 @@ fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<Settings> {
     let urls = urls::read(reader, mode);
     let base = urls.as_ref().map_or_else(urls::stand_in, |urls| Some(urls.public.clone()))?;
     let secrets = secrets::read(reader, mode);
-    let serve = serve::read(reader, mode);
+    let serve = serve::read(reader, mode, urls.as_ref());
     let ttl = ttl::read(reader);
     let strategies = strategies::read(reader);
     let oauth2 = oauth2::read(reader);

@@ -44,10 +44,10 @@ impl<'a> Reader<'a> {
         Self { table, values, findings, read: BTreeSet::new(), shortened: Vec::new() }
     }
 
-    /// Refuses the configuration for this key. What a key inherited is refused where it was written.
+    /// Refuses the configuration for this key, and says where its value was set. What a key inherited is refused where it was written.
     pub(super) fn refuse(&mut self, key: &str, reason: impl Into<String>) {
         if !self.values.is_inherited(key) {
-            self.findings.refuse(key, reason);
+            self.findings.refuse_from(self.values.origin(key), key, reason);
         }
     }
 
@@ -61,12 +61,11 @@ impl<'a> Reader<'a> {
     /// Refuses a key that has no value where it was written down: it was left to be filled in, and `without` is what it means not to.
     pub(super) fn refuse_blank(&mut self, key: &str, without: &str) {
         let Some(origin) = self.values.blank(key).filter(|_| !self.has(key)) else { return };
-        let place = match origin {
-            Origin::Environment(variable) => variable.as_str(),
-            _ => key,
-        };
         let reason = format!("is empty, and without it {without}: give it a value, or leave the key out");
-        self.findings.refuse(place, reason);
+        match origin {
+            Origin::Environment(variable) => self.findings.refuse(variable, reason),
+            elsewhere => self.findings.refuse_from(Some(elsewhere), key, reason),
+        }
     }
 
     pub(super) fn warn(&mut self, key: &str, message: impl Into<String>) {
@@ -227,9 +226,16 @@ impl<'a> Reader<'a> {
         url
     }
 
-    /// A URL, resolved against `base` when it is relative.
+    /// A URL, resolved against `base` when it is a path.
     pub(super) fn url_reference(&mut self, key: &str, base: &Url) -> Option<Url> {
         let text = self.text(key)?;
+        if !is_reference(&text) {
+            self.refuse(
+                key,
+                format!("must begin with https://, http:// or a single /, not {}", quoted(&text)),
+            );
+            return None;
+        }
         let url = base.join(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         if url.is_none() {
             self.refuse_kind(key, Kind::UrlReference, Some(&Value::String(text)));
@@ -308,6 +314,17 @@ fn scalar(value: &Value) -> Option<String> {
         Value::Bool(truth) => Some(truth.to_string()),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
+}
+
+/// Whether it is an absolute URL or a path. What has neither scheme nor slash is most often a host whose scheme was forgotten, and two
+/// slashes lead to another host.
+fn is_reference(text: &str) -> bool {
+    let text = text.trim();
+    let begins_with = |scheme: &str| {
+        text.get(..scheme.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(scheme))
+    };
+    let is_path = || text.strip_prefix('/').is_some_and(|rest| !rest.starts_with(['/', '\\']));
+    begins_with("https://") || begins_with("http://") || is_path()
 }
 
 fn named<T: Choice>(text: &str) -> Option<T> {

@@ -14,9 +14,26 @@ pub(super) fn redact(kind: Kind, value: &Value) -> Value {
         Value::Array(items) => items.iter().map(|item| redact(kind, item)).collect(),
         Value::Null => Value::Null,
         _ if kind.is_secret() => Value::String(REDACTED.to_owned()),
+        Value::String(text) if hides_password(kind, text) => Value::String(REDACTED.to_owned()),
         Value::String(text) => Value::String(redact_address(text)),
         other => other.clone(),
     }
+}
+
+/// Whether a text that was to be an address is none, so that its password cannot be told from the rest. It is shown with what else is
+/// refused.
+fn hides_password(kind: Kind, text: &str) -> bool {
+    match kind {
+        _ if text.contains("://") => false,
+        Kind::Dsn => text != "memory" && !text.starts_with("sqlite:"),
+        Kind::Url | Kind::UrlReference => text.contains('@') && !is_path(text),
+        _ => false,
+    }
+}
+
+/// Whether a text is a path of this server. After two slashes, or what browsers take for these, it would be a host.
+fn is_path(text: &str) -> bool {
+    text.starts_with('/') && !text.starts_with("//") && !text.starts_with("/\\")
 }
 
 /// A URL or data source name without its password; any other text as it is.
@@ -27,8 +44,8 @@ fn redact_address(text: &str) -> String {
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, tail) = rest.split_at_checked(end).unwrap_or((rest, ""));
     let (path, query) = tail.split_once('?').unwrap_or((tail, ""));
-    // An unescaped slash in a password ends the authority early: then nothing of it can be told apart.
-    if path.contains('@') {
+    // An unescaped slash or question mark in a password ends the authority early: then nothing of it can be told apart.
+    if path.contains('@') || query.contains('@') {
         return REDACTED.to_owned();
     }
     let authority = match authority.rsplit_once('@') {

@@ -19,7 +19,8 @@ Sluice reads Hydra's configuration files. Values come from, each over the one be
 4. the command line.
 
 Durations are written as in Go: `90s`, `1h30m`. An unknown key is warned about and ignored; a wrong value is
-refused, and every wrong value is named at once. `sluice config show` prints what is in force, without secrets.
+refused, and every wrong value is named at once, with where it was set. `sluice config show` prints what is in
+force, without secrets.
 ";
 
 /// The text of `docs/reference/configuration.md`.

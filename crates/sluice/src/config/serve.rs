@@ -12,6 +12,7 @@ use super::mode::Mode;
 use super::reader::Reader;
 use super::secret_string::SecretString;
 use super::tls;
+use super::urls::UrlsSettings;
 
 const BEARER_TOKEN: &str = "serve.admin.bearer_token";
 /// The shortest bearer token that is accepted, in characters: who guesses it is an administrator.
@@ -94,7 +95,8 @@ pub(crate) struct AdminSettings {
     pub(crate) profiling: bool,
 }
 
-pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> ServeSettings {
+/// Reads the section; `urls` says which hosts the cookies are for, if it is known.
+pub(super) fn read(reader: &mut Reader<'_>, mode: Mode, urls: Option<&UrlsSettings>) -> ServeSettings {
     tls::check_common(reader);
     let public = listener::read(reader, "serve.public");
     let admin = AdminSettings {
@@ -110,7 +112,7 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> ServeSettings {
     ServeSettings {
         public,
         admin,
-        cookies: cookies::read(reader, mode),
+        cookies: cookies::read(reader, mode, urls),
         trusted_proxies: reader.networks("serve.trusted_proxies"),
     }
 }

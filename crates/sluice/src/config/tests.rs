@@ -1,5 +1,6 @@
 //! What the configuration promises. Files are given as texts; one test reads a real one.
 
+mod addresses;
 mod findings;
 mod gateway_process;
 mod identity;
@@ -80,10 +81,10 @@ impl Given {
         lines(&self.loaded().warnings)
     }
 
-    /// The problems, one a line.
+    /// The problems, one a line, without where the values were set.
     #[track_caller]
     fn problems(self) -> String {
-        self.load().err().map_or_else(|| panic!("is not refused"), |error| lines(error.problems()))
+        self.load().err().map_or_else(|| panic!("is not refused"), |error| messages(error.problems()))
     }
 }
 
@@ -93,6 +94,12 @@ fn write(files: &[&str], layers: &mut Layers<'_>) {
 
 fn lines(findings: &[Finding]) -> String {
     findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// The same without where the values were set.
+fn messages(findings: &[Finding]) -> String {
+    let messages = findings.iter().map(|finding| format!("{}: {}", finding.key, finding.message));
+    messages.collect::<Vec<_>>().join("\n")
 }
 
 fn port(settings: &Settings) -> u16 {

@@ -79,7 +79,7 @@ pub(crate) struct UrlsSettings {
 
 pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<UrlsSettings> {
     let issuer = read_issuer(reader, mode);
-    let public = reader.url("urls.self.public");
+    let public = read_public(reader);
     let base = public.clone().or_else(stand_in)?;
     let mut page = |key: &str| reader.url_reference(key, &base);
     let urls = UrlsSettings {
@@ -100,6 +100,15 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<UrlsSettings> 
 /// A base for what is relative when there is none, so that all its problems are reported too.
 pub(super) fn stand_in() -> Option<Url> {
     Url::parse("http://127.0.0.1:4444/").ok()
+}
+
+fn read_public(reader: &mut Reader<'_>) -> Option<Url> {
+    const KEY: &str = "urls.self.public";
+    let url = reader.url(KEY)?;
+    if url.query().is_some() || url.fragment().is_some() {
+        reader.refuse(KEY, "must have no query and no fragment: the addresses of endpoints are made of it");
+    }
+    Some(url)
 }
 
 fn read_issuer(reader: &mut Reader<'_>, mode: Mode) -> Option<String> {

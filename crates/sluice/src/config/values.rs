@@ -93,9 +93,13 @@ impl Values {
 
     /// Whether somebody set the key.
     pub(super) fn is_given(&self, path: &str) -> bool {
-        self.entries
-            .get(path)
-            .is_some_and(|entry| !matches!(entry.origin, Origin::Default | Origin::Inherited(_)))
+        self.origin(path).is_some()
+    }
+
+    /// Where somebody set the key, if anybody did.
+    pub(super) fn origin(&self, path: &str) -> Option<&Origin> {
+        let origin = &self.entries.get(path)?.origin;
+        (!matches!(origin, Origin::Default | Origin::Inherited(_))).then_some(origin)
     }
 
     /// Whether the value is that of another key.

@@ -5,6 +5,7 @@ use serde_json::json;
 use sluice_testkit::{Authorize, Backend, TestSluice};
 
 use crate::both_stores::on_both_stores;
+use crate::legs::consent_challenge;
 
 on_both_stores! {
     a_list_of_consents_goes_on_where_its_link_leads,
@@ -173,6 +174,50 @@ async fn a_span_that_cannot_be_is_refused() {
     let path = format!("/admin/oauth2/auth/requests/login/accept?login_challenge={challenge}");
     let body = json!({"subject": "alice", "remember": true, "remember_for": 4_294_967_296_i64});
     sluice.ask_json(Method::PUT, &path, Some(&body), 400).await;
+    sluice.node.stop().await;
+}
+
+/// As Hydra has it; but what cannot be read about a consent is said in the words of the other resources.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_pages_ask_is_refused_with_an_error_of_oauth() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = sluice.client(&json!({})).await;
+    let login = sluice.browser().begin(&client, &Authorize::default()).await;
+    let accept = format!("auth/requests/login/accept?login_challenge={login}");
+    let reject = format!("auth/requests/login/reject?login_challenge={login}");
+    let device = "auth/requests/device/accept?device_challenge=x";
+    for (method, path, body) in [
+        (Method::GET, "auth/requests/login", None),
+        (Method::GET, "auth/requests/login?login_challenge=x&login_challenge=x", None),
+        (Method::PUT, accept.as_str(), Some(json!({}))),
+        (Method::PUT, accept.as_str(), Some(json!([]))),
+        (Method::PUT, reject.as_str(), Some(json!({"error": 5}))),
+        (Method::GET, "auth/requests/consent", None),
+        (Method::PUT, "auth/requests/consent/accept", Some(json!({}))),
+        (Method::GET, "auth/requests/logout", None),
+        (Method::PUT, "auth/requests/logout/accept", None),
+        (Method::PUT, "auth/requests/logout/reject", None),
+        (Method::PUT, "auth/requests/device/accept", Some(json!({"user_code": "AAAA-AAAA"}))),
+        (Method::PUT, device, None),
+        (Method::PUT, device, Some(json!({"user_code": 5}))),
+        (Method::DELETE, "auth/sessions/login", None),
+        (Method::GET, "auth/sessions/consent", None),
+        (Method::GET, "auth/sessions/consent?subject=alice&page_token=x", None),
+        (Method::DELETE, "tokens", None),
+        (Method::DELETE, "tokens?client_id=a&client_id=b", None),
+    ] {
+        let refused = sluice.ask_json(method, &format!("/admin/oauth2/{path}"), body.as_ref(), 400).await;
+        assert_eq!(refused["error"], "invalid_request", "{path}");
+        let why = refused["error_description"].as_str().unwrap();
+        let (_, hint) = why.split_once("or one of them is malformed. ").unwrap_or_default();
+        assert!(hint.ends_with('.') && !hint.starts_with(char::is_lowercase), "{path}: {why}");
+    }
+    let consent = consent_challenge(&sluice, &client, &mut sluice.browser(), "alice").await;
+    for decision in ["accept", "reject"] {
+        let path = format!("/admin/oauth2/auth/requests/consent/{decision}?consent_challenge={consent}");
+        let refused = sluice.ask_json(Method::PUT, &path, Some(&json!([])), 400).await;
+        assert_eq!(refused["error"], "The request was malformed or contained invalid parameters");
+    }
     sluice.node.stop().await;
 }
 

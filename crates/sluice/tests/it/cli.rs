@@ -301,9 +301,14 @@ async fn the_configuration_is_shown_without_secrets() {
     assert!(!shown.contains("hunter2"), "{shown}");
     let unusable =
         [&[("DSN", "postgres://sluice:hunter2@db/sluice?sslcert=%2Fc.pem")], &variables[1..]].concat();
-    let refused = run_with(&unusable, &["config", "show"]).await.failed();
-    assert!(refused.contains("\n  dsn: has the parameter sslcert, which is not supported\n"), "{refused}");
-    assert!(!refused.contains("hunter2"), "{refused}");
+    let Run { code, out, err } = run_with(&unusable, &["config", "show"]).await;
+    let problem =
+        "\n  dsn: has the parameter sslcert, which is not supported (from the environment variable DSN)\n";
+    assert!(code == Some(1) && err.contains(problem), "{err}");
+    let set =
+        "dsn: \"postgres://sluice:[redacted]@db/sluice?sslcert=%2Fc.pem\"  # environment variable DSN\n";
+    assert!(out.contains(set), "what is set is shown all the same: {out}");
+    assert!(!err.contains("hunter2") && !out.contains("hunter2"), "{err}{out}");
     let refused = run_with(&[], &["config", "show"]).await.failed();
     assert!(
         refused.contains("dsn: is required") && refused.contains("secrets.system: is required"),
@@ -347,8 +352,41 @@ async fn a_certificate_made_at_the_start_is_for_development() {
 async fn secrets_are_counted_but_not_shown() {
     let secrets = ("SECRETS_SYSTEM", "hunter2-hunter2-new,hunter2-hunter2-old");
     let status = run_with(&[secrets], &["secrets", "status", "--dev"]).await.ok();
-    assert!(status.contains("secrets.system   2: the first seals, all open\n"), "{status}");
+    assert!(status.contains("secrets.system   2, the first seals, all open: "), "{status}");
     assert!(!status.contains("hunter2"), "{status}");
+}
+
+/// The fingerprints of a list of secrets, as `secrets status` prints them.
+async fn fingerprints((key, variable): (&str, &str), secrets: &str) -> String {
+    let status = run_with(&[(variable, secrets)], &["secrets", "status", "--dev"]).await.ok();
+    let line = status.lines().find(|line| line.starts_with(key)).unwrap();
+    line.rsplit_once(": ").unwrap_or_else(|| panic!("none in {line}")).1.to_owned()
+}
+
+/// So that those of two nodes, or of before and after a deployment, can be compared.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_secret_and_another_order_show_in_the_status() {
+    let (new, old) = ("hunter2-hunter2-new", "hunter2-hunter2-old");
+    for list in [
+        ("secrets.system", "SECRETS_SYSTEM"),
+        ("secrets.cookie", "SECRETS_COOKIE"),
+        ("secrets.storage", "SECRETS_STORAGE"),
+        ("secrets.pepper", "SECRETS_PEPPER"),
+    ] {
+        let (of_new, of_old) = (fingerprints(list, new).await, fingerprints(list, old).await);
+        assert!(of_new.len() == 8 && of_new.chars().all(|digit| digit.is_ascii_hexdigit()), "{of_new}");
+        assert_ne!(of_new, of_old, "{list:?}");
+        assert_eq!(
+            fingerprints(list, &format!("{new},{old}")).await,
+            format!("{of_new} {of_old}"),
+            "{list:?}"
+        );
+        assert_eq!(
+            fingerprints(list, &format!("{old},{new}")).await,
+            format!("{of_old} {of_new}"),
+            "{list:?}"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

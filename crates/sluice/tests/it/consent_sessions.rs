@@ -21,6 +21,7 @@ on_both_stores! {
     a_decision_is_revoked_by_its_id_with_or_without_its_grant,
     a_decision_is_revoked_by_the_id_of_its_request_when_its_tokens_are_gone,
     an_id_of_a_decision_revokes_no_later_one,
+    a_query_that_does_not_say_one_thing_revokes_nothing,
     a_list_goes_on_from_decisions_to_grants,
     the_consents_of_a_session_are_listed_without_their_tokens_too,
 }
@@ -315,6 +316,36 @@ async fn an_id_of_a_decision_revokes_no_later_one(backend: Backend) {
     revoke(&sluice, &format!("consent_request_id={}", id(&old[0]))).await;
     assert!(later.is_active(&sluice).await);
     assert_eq!(listed(&sluice, "").await.len(), 1);
+    sluice.node.stop().await;
+}
+
+async fn a_query_that_does_not_say_one_thing_revokes_nothing(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let consented = Consented::new(&sluice, &client, &remembered()).await;
+    let (of, request) = (&client.id, id(&consented.request));
+    for query in [
+        String::new(),
+        "subject=alice".to_owned(),
+        "subject=alice&all=yes".to_owned(),
+        "all=true".to_owned(),
+        format!("client={of}"),
+        format!("client={of}&all=true"),
+        format!("subject=alice&client={of}&all=true"),
+        format!("consent_request_id={request}&subject=alice"),
+        format!("consent_request_id={request}&client={of}"),
+        format!("consent_request_id={request}&all=true"),
+        format!("consent_request_id={request}&subject=alice&client={of}"),
+    ] {
+        let refused = sluice.ask_json(Method::DELETE, &format!("{CONSENTS}?{query}"), None, 400).await;
+        let why = refused["error_description"].as_str().unwrap();
+        assert_eq!(refused["error"], "invalid_request", "{query}");
+        assert!(why.ends_with(" Invalid combination of query parameters."), "{query}: {why}");
+    }
+    assert!(consented.is_active(&sluice).await);
+    assert_eq!(listed(&sluice, "").await.len(), 1);
+    revoke(&sluice, &format!("subject=alice&client={of}&all=false")).await;
+    assert!(!consented.is_active(&sluice).await);
     sluice.node.stop().await;
 }
 

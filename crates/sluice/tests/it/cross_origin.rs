@@ -38,7 +38,7 @@ async fn a_configured_origin_may_read_and_another_may_not() {
     let paths = ["/.well-known/openid-configuration", "/.well-known/jwks.json", "/userinfo", "/oauth2/token"];
     for path in paths {
         let get = || http().get(sluice.public.join(path).unwrap());
-        for origin in ["https://spa.test", "https://one.apps.test"] {
+        for origin in ["https://spa.test", "https://one.apps.test", "https://SPA.test"] {
             let (answer, allowed, credentials) = read_by(get(), origin).await;
             assert!(allowed.is_some() && credentials, "{path} {origin}");
             assert_eq!(
@@ -63,12 +63,34 @@ async fn a_configured_origin_may_read_and_another_may_not() {
             "https://apps.test",
             "https://evil.test/.apps.test",
             "null",
-            "https://SPA.test",
         ];
         for origin in others {
             let (answer, allowed, _) = read_by(get(), origin).await;
             assert_eq!((allowed, answer.header("vary")), (None, "Origin"), "{path} {origin}");
         }
+    }
+    sluice.node.stop().await;
+}
+
+/// `*` alone is no leave where credentials are sent, and never one for `Authorization`.
+#[tokio::test(flavor = "multi_thread")]
+async fn where_all_headers_are_allowed_they_are_named() {
+    let settings = [
+        ENABLED,
+        (ORIGINS, "https://spa.test"),
+        ("serve.public.cors.allowed_headers", "*"),
+        ("serve.public.cors.exposed_headers", "*"),
+    ];
+    let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+    let (answer, ..) = read_by(preflight(&sluice, "/oauth2/token"), "https://spa.test").await;
+    assert_eq!(answer.header("access-control-allow-headers"), "authorization");
+    let varies: Vec<_> = answer.headers.get_all("vary").iter().collect();
+    assert_eq!(varies, ["Origin", "Access-Control-Request-Headers"]);
+    let get = http().get(sluice.public.join("/userinfo").unwrap());
+    let (answer, ..) = read_by(get, "https://spa.test").await;
+    let readable = answer.header("access-control-expose-headers");
+    for name in ["X-Request-Id", "WWW-Authenticate"] {
+        assert!(readable.contains(name) && !answer.header(name).is_empty(), "{name}: {answer:?}");
     }
     sluice.node.stop().await;
 }

@@ -20,7 +20,8 @@ const EMAIL: &str = "alice.in.the.logs@example.com";
 
 /// Fields of the first form of a page as they are, with these filled in.
 fn form(page: &Page, filled: &[(&str, &str)]) -> Vec<(String, String)> {
-    let document = tl::parse(&page.body, ParserOptions::default()).unwrap();
+    let first = page.body.split("</form>").next().unwrap();
+    let document = tl::parse(first, ParserOptions::default()).unwrap();
     let inputs = document.query_selector("input").unwrap();
     let tags = inputs.filter_map(|handle| handle.get(document.parser())?.as_tag().cloned());
     let text = |tag: &tl::HTMLTag<'_>, name: &str| {

@@ -8,9 +8,10 @@ use crate::program::run;
 
 /// Back to where the migrations are missing that only make indexes.
 const WITHOUT_INDEXES: &str = "
-    DROP INDEX oauth_grant_time, consent_flow, consent_expiry;
+    DROP INDEX oauth_grant_time, consent_flow, consent_expiry, revocation_target_time, revocation_left_over;
     CREATE INDEX oauth_grant_subject ON oauth_grant (subject, grant_id);
-    DELETE FROM schema_migration WHERE version IN (4, 6, 7)";
+    CREATE INDEX revocation_target ON revocation (kind, key);
+    DELETE FROM schema_migration WHERE version IN (4, 6, 7, 9, 10)";
 const WITHOUT_A_COLUMN: &str = "
     ALTER TABLE recovery_code DROP COLUMN key_id;
     DELETE FROM schema_migration WHERE version = 8";
@@ -26,7 +27,8 @@ async fn a_node_serves_before_and_after_migrations_that_only_make_indexes() {
     migrate(&site);
     site.connection().await.batch_execute(WITHOUT_INDEXES).await.unwrap();
     let process = site.start_in_production().await;
-    process.has_logged("grants_by_time, consents_by_flow, consents_by_expiry");
+    process
+        .has_logged("grants_by_time, consents_by_flow, consents_by_expiry, markers_by_time, former_markers");
     let application = Application::register(&[&process]).await;
     let before = application.log_in("alice").await.expect("a code");
     let before = application.redeem(&before).await.expect("tokens");

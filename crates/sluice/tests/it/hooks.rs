@@ -120,7 +120,7 @@ async fn a_hook_is_told_what_hydra_tells_it() {
         body["request"],
         json!({"client_id": client.id, "requested_scopes": ["openid", "offline_access"],
                "granted_scopes": ["openid", "offline_access"], "granted_audience": [],
-               "grant_types": ["authorization_code"], "payload": {}})
+               "grant_types": ["authorization_code"], "payload": {"grant_type": ["authorization_code"]}})
     );
     let session = &body["session"];
     assert_eq!((&session["client_id"], &session["extra"]), (&json!(client.id), &json!({})));
@@ -137,6 +137,35 @@ async fn a_hook_is_told_what_hydra_tells_it() {
             &json!({"sid": sid})
         ]
     );
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_is_told_what_was_sent_but_no_secret_code_or_token() {
+    let (sluice, service) = with_token_hook(Backend::Sqlite).await;
+    let by_header = sluice.client(&json!({})).await;
+    let by_form = sluice.client(&json!({"token_endpoint_auth_method": "client_secret_post"})).await;
+    let tokens = tokens_of(&sluice, &by_form, "alice").await;
+    let refresh_token = token(&tokens, "refresh_token");
+    let narrower =
+        [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("scope", "offline_access")];
+    by_form.token(&narrower).await.ok();
+    let own = [("grant_type", "client_credentials"), ("scope", "email profile")];
+    by_form.token(&own).await.ok();
+    by_header.token(&[&own[..], &[("response_type", "token")]].concat()).await.ok();
+    let asked = service.asked();
+    let told: Vec<_> = asked.iter().map(|(_, _, body)| body["request"]["payload"].clone()).collect();
+    let id = [by_form.id.as_str()];
+    let expected = [
+        json!({"grant_type": ["authorization_code"], "client_id": id}),
+        json!({"grant_type": ["refresh_token"], "scope": ["offline_access"], "client_id": id}),
+        json!({"grant_type": ["client_credentials"], "scope": ["email profile"], "client_id": id}),
+        json!({"grant_type": ["client_credentials"], "scope": ["email profile"], "response_type": ["token"]}),
+    ];
+    assert_eq!(told, expected);
+    for secret in [by_form.secret.as_deref().unwrap(), refresh_token] {
+        assert!(asked.iter().all(|(_, _, body)| !body.to_string().contains(secret)));
+    }
     sluice.node.stop().await;
 }
 
@@ -208,7 +237,7 @@ async fn a_hook_is_asked_for_every_grant_type() {
     let asked: Vec<_> = service.asked().into_iter().map(|(_, _, body)| body["request"].clone()).collect();
     let told: Vec<_> = asked.iter().map(|request| request["grant_types"][0].as_str().unwrap()).collect();
     assert_eq!(told, grant_types);
-    assert_eq!(asked[4]["payload"], json!({"assertion": [assertion]}));
+    assert_eq!(asked[4]["payload"], json!({"grant_type": [bearer], "assertion": [assertion]}));
     for answer in [tokens, refreshed, own, exchanged, borne] {
         let said = sluice.introspect(token(&answer, "access_token")).await;
         assert_eq!((&said["active"], &said["ext"]), (&json!(true), &json!({"plan": "gold"})));

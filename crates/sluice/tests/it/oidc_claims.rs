@@ -104,6 +104,60 @@ async fn what_the_built_in_pages_know_is_announced_where_they_are_used() {
     others.node.stop().await;
 }
 
+/// Initiating User Registration via OpenID Connect 1.0 §4: what is announced leads to a page where people can sign up.
+#[tokio::test(flavor = "multi_thread")]
+async fn where_nobody_may_register_no_registration_is_announced_and_people_log_in() {
+    let pages = [("urls.login", "/ui/login"), ("urls.registration", "/ui/registration")];
+    for (enabled, path) in [("true", "/ui/registration"), ("false", "/ui/login")] {
+        let settings = [&pages[..], &[("identity.registration.enabled", enabled)]].concat();
+        let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+        let page = sluice.browser().visit("/.well-known/openid-configuration").await;
+        let said: Value = serde_json::from_str(&page.body).unwrap();
+        let prompts = said["prompt_values_supported"].as_array().unwrap();
+        assert_eq!(prompts.contains(&json!("create")), enabled == "true", "{prompts:?}");
+        let client = sluice.client(&json!({})).await;
+        let with = Authorize { more: &[("prompt", "create")], ..Authorize::default() };
+        let mut witness = Witness::of(sluice.browser());
+        let begun = witness.browser.visit(&client.authorize_url(&with)).await;
+        assert_eq!(begun.location().path(), path);
+        let shown = witness.land(begun).await;
+        assert_eq!(shown.status.as_u16(), 200, "{}", shown.body);
+        sluice.node.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_that_was_allowed_is_told_at_later_logins_too_and_another_is_asked_about() {
+    let sluice = with_built_in_pages(Backend::Sqlite).await;
+    let client = sluice.client(&json!({})).await;
+    let mut witness = Witness::of(sluice.browser());
+    let (email, more) =
+        (r#"{"userinfo":{"email":{"essential":true}}}"#, r#"{"userinfo":{"email":null,"name":null}}"#);
+    let asking = |asked: [(&'static str, &'static str); 2]| {
+        client.authorize_url(&Authorize { scope: "openid", more: &asked, ..Authorize::default() })
+    };
+    let begun = witness.browser.visit(&asking([("claims", email), ("prompt", "create")])).await;
+    let registration = witness.land(begun).await;
+    let person = [("email", ALICE), ("username", NAME), ("password", PASSWORD)];
+    let consent = witness.submit(&registration, &person).await;
+    let ticked = [("decision", "accept"), ("grant_scope", "email"), ("remember", "true")];
+    let mut back = witness.submit(&consent, &ticked).await;
+    let signing_in = [("email", ALICE), ("password", PASSWORD)];
+    for _ in 0..2 {
+        let tokens = client.redeem(&back.expect("code")).await.ok();
+        let told = client.userinfo(token(&tokens, "access_token")).await.1;
+        assert_eq!(about_user(told)["email"], ALICE);
+        let begun = witness.browser.visit(&asking([("claims", email), ("prompt", "login")])).await;
+        let login = witness.land(begun).await;
+        back = witness.submit(&login, &signing_in).await;
+    }
+    let begun = witness.browser.visit(&asking([("claims", more), ("prompt", "login")])).await;
+    let login = witness.land(begun).await;
+    let asked = witness.submit(&login, &signing_in).await;
+    assert!(asked.body.contains("See your name and profile"), "{}", asked.body);
+    sluice.node.stop().await;
+}
+
 /// The tokens of a flow whose consent page knows these claims.
 async fn tokens_with(sluice: &TestSluice, client: &TestClient, asked: &str, known: &Value) -> Value {
     let mut browser = sluice.browser();

@@ -8,6 +8,7 @@ use axum::Router;
 use axum::routing::get;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use parking_lot::Mutex;
+use reqwest::Method;
 use serde_json::{Value, json};
 use sluice_primitives::{Clock, Lifetime};
 use sluice_testkit::{Backend, ISSUER, TestClient, TestSluice};
@@ -62,6 +63,31 @@ async fn a_secret_signs_assertions(backend: Backend) {
     let form = [MACHINE, &[("client_id", client.id.as_str()), ("client_secret", &secret)]].concat();
     send(&sluice, "/oauth2/token", &[], &form).await.refused_with(401, "invalid_client");
     node.node.stop().await;
+    sluice.node.stop().await;
+}
+
+/// RFC 7518 §3.2: a key is as long as the hash. There are libraries that sign with no shorter one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_is_a_key_for_the_algorithm_that_it_signs_by() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    for (name, algorithm, least) in
+        [("HS256", Algorithm::HS256, 32), ("HS384", Algorithm::HS384, 48), ("HS512", Algorithm::HS512, 64)]
+    {
+        let metadata = json!({"token_endpoint_auth_method": "client_secret_jwt",
+                              "token_endpoint_auth_signing_alg": name});
+        let client = sluice.client(&metadata).await;
+        let made = client.secret.clone().unwrap();
+        let rotate = format!("/admin/clients/{}/secrets/rotate", client.id);
+        let rotated = sluice.ask_json(Method::POST, &rotate, None, 200).await;
+        let newest = rotated["client_secret"].as_str().unwrap();
+        assert!(made.len() >= least && newest.len() >= least, "{name}: {} and {}", made.len(), newest.len());
+        asserts(&sluice, &signed(newest, algorithm, &claims(&sluice, &client))).await.ok();
+        let chosen = |length: usize| changed(metadata.clone(), &json!({"client_secret": "x".repeat(length)}));
+        let refused = sluice.ask_json(Method::POST, "/admin/clients", Some(&chosen(least - 1)), 400).await;
+        assert_eq!(refused["error"], "invalid_client_metadata", "{refused}");
+        let long = sluice.client(&chosen(least)).await;
+        asserts(&sluice, &signed(&"x".repeat(least), algorithm, &claims(&sluice, &long))).await.ok();
+    }
     sluice.node.stop().await;
 }
 

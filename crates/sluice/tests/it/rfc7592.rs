@@ -251,6 +251,26 @@ async fn a_client_of_an_administrator_manages_itself_where_clients_may() {
     closed.node.stop().await;
 }
 
+/// Whoever changes a client again and again fills its own network's quota, as who registers clients does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_network_registers_and_changes_so_many_clients_and_no_more() {
+    let sluice = open(Backend::Sqlite).await;
+    let own = Own::of(&sluice, &registered(&sluice, &application()).await);
+    let stranger = Own { sluice: &sluice, id: own.id.clone(), token: "another".to_owned() };
+    stranger.put(&application()).await.refused_with(401, "invalid_token");
+    for _ in 1..300 {
+        assert_eq!(own.put(&json!({})).await.status, 400);
+    }
+    let refused = own.put(&application()).await;
+    refused.refused_with(429, "temporarily_unavailable");
+    assert_eq!(refused.header("retry-after"), "600");
+    register(&sluice, None, &application()).await.refused_with(429, "temporarily_unavailable");
+    own.read().await.ok();
+    sluice.advance(sluice_primitives::Lifetime::minutes(10));
+    own.put(&application()).await.ok();
+    sluice.node.stop().await;
+}
+
 /// Two changes with one token: one is first, and the other's token is the one before.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_makes_one_change() {

@@ -17,7 +17,7 @@ const ACCEPT: &str = "/admin/oauth2/auth/requests/device/accept";
 const INTERVAL: Lifetime = Lifetime::secs(5);
 
 /// A television: a public client.
-async fn television(sluice: &TestSluice) -> TestClient {
+pub(crate) async fn television(sluice: &TestSluice) -> TestClient {
     let grant_types = json!([DEVICE_CODE, "refresh_token"]);
     let public =
         json!({"token_endpoint_auth_method": "none", "redirect_uris": [], "grant_types": grant_types});

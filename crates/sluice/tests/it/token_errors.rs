@@ -228,7 +228,7 @@ async fn introspection_tells_nothing_of_what_it_does_not_know() {
     let token = client.redeem(&code).await.ok()["access_token"].as_str().unwrap().to_owned();
     for body in [
         String::new(),
-        "token=".to_owned(),
+        "&".to_owned(),
         format!("token={token}&token={token}"),
         format!("token={token}&scope=%22"),
     ] {
@@ -236,6 +236,10 @@ async fn introspection_tells_nothing_of_what_it_does_not_know() {
     }
     for body in [
         format!("token={code}"),
+        // As with Hydra.
+        "token=".to_owned(),
+        "scope=openid".to_owned(),
+        format!("token_type_hint={token}"),
         "token=x".to_owned(),
         format!("token={token}&scope=admin"),
         format!("token={token}+"),

@@ -25,7 +25,7 @@ use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy};
 use sluice_gateway::route::RoutesFile;
 use sluice_gateway::validation::{HolderCheck, HolderParts, LocalParts, Validation, ValidationParts};
 use sluice_gateway::{Gateway, GatewayParts, PhantomParts};
-use sluice_net::{FetchPolicy, Fetcher, Limits, LocalAddress, TlsAcceptorHandle};
+use sluice_net::{ConnectionCount, FetchPolicy, Fetcher, Limits, LocalAddress, TlsAcceptorHandle};
 use sluice_primitives::{Lifetime, Rng};
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
@@ -125,6 +125,14 @@ impl RunningGateway {
         let config = start.proxy_config("gateway", &settings.listener, &settings.certificates, limits)?;
         let proxy = RunningProxy::start(config, gateway, start.shutdown.clone()).await?;
         let address = text(proxy.local_address());
+        let show = |listener, served: ConnectionCount| {
+            let most = settings.max_connections;
+            start.metrics.register_connections(listener, most, move || served.served());
+        };
+        show("gateway", proxy.connections());
+        if let Some(decisions) = &decisions {
+            show("decisions", decisions.connections());
+        }
         let decided_at = decisions.as_ref().map(|decisions| text(decisions.local_address()));
         info!(listener = "gateway", %address, decisions = decided_at.as_deref(), "listening");
         start.tasks.spawn(async move {

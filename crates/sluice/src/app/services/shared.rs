@@ -47,6 +47,8 @@ pub(super) struct Shared {
     pub(super) fetcher: Arc<Fetcher>,
     /// For what configuration names: nobody else's names keep these from being looked up.
     pub(super) own_fetcher: Arc<Fetcher>,
+    /// Where what configuration names may be.
+    outbound: FetchPolicy,
     pub(super) client_keys: Arc<ClientKeys>,
     pub(super) encryption: Arc<ClientEncryption>,
     pub(super) constraint: Arc<SenderConstraint>,
@@ -107,6 +109,7 @@ impl Shared {
             pool,
             fetcher,
             own_fetcher: Arc::new(Fetcher::new(fetch_policy(settings))?),
+            outbound: fetch_policy(settings),
             client_keys,
             encryption,
             constraint: Arc::new(sender_constraint(&config, &sealer, &base)),
@@ -128,7 +131,7 @@ impl Shared {
             in_flight: &self.sealer,
             at_rest: &self.at_rest,
             pool: &self.pool,
-            fetcher: &self.own_fetcher,
+            outbound: &self.outbound,
             revocations: &self.revocations,
             follower: &self.follower,
             login_sessions,

@@ -12,6 +12,9 @@ use crate::cli::output::{Answer, text};
 const HEADER: &[&str] =
     &["CHALLENGE", "STATE", "CLIENT ID", "CLIENT NAME", "SUBJECT", "SCOPE", "REQUEST URL", "SEND BROWSER TO"];
 
+/// What stands in addresses that lead from such a page back to the server.
+const VERIFIERS: [&str; 4] = ["login_verifier", "consent_verifier", "logout_verifier", "device_verifier"];
+
 /// What a challenge can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -28,8 +31,9 @@ pub(crate) struct ChallengeArgs {
     challenge: String,
 }
 
+/// Says that a challenge is none only where the server says so of each kind. Any other refusal (401, 503) says nothing about it, and is told instead.
 pub(super) async fn debug(args: &ChallengeArgs, server: &Server) -> Result<Answer, RemoteError> {
-    let (kinds, challenge) = parse(&args.challenge);
+    let (kinds, challenge) = parse(&args.challenge)?;
     let mut refusals = Vec::new();
     for kind in kinds {
         let path = ["admin", "oauth2", "auth", "requests", kind.name()];
@@ -37,7 +41,10 @@ pub(super) async fn debug(args: &ChallengeArgs, server: &Server) -> Result<Answe
         match reply.status {
             StatusCode::OK => return Ok(found(kind, "open", reply)),
             StatusCode::GONE => return Ok(found(kind, "expired, or already answered", reply)),
-            _ => refusals.push(format!("as a {} challenge: {}", kind.name(), reply.refusal())),
+            StatusCode::NOT_FOUND => {
+                refusals.push(format!("as a {} challenge: {}", kind.name(), reply.refusal()));
+            }
+            _ => return Err(RemoteError::Refused(reply.refusal())),
         }
     }
     let verdict = "this is no challenge of this server, or it was damaged on the way".to_owned();
@@ -67,15 +74,35 @@ impl Kind {
 }
 
 /// The challenge, and what it may be: an address says which, a challenge alone does not.
-fn parse(given: &str) -> (Vec<Kind>, String) {
+///
+/// # Errors
+/// [`RemoteError::Usage`] for the address of a page that was opened without a challenge.
+fn parse(given: &str) -> Result<(Vec<Kind>, String), RemoteError> {
+    let given = given.trim();
     if let Ok(url) = Url::parse(given) {
         for kind in Kind::ALL {
             if let Some((_, challenge)) = url.query_pairs().find(|(name, _)| name == kind.parameter()) {
-                return (vec![kind], challenge.into_owned());
+                return Ok((vec![kind], challenge.into_owned()));
             }
         }
+        if matches!(url.scheme(), "http" | "https") {
+            return Err(RemoteError::Usage(without_challenge(&url)));
+        }
     }
-    (Kind::ALL.to_vec(), given.trim().to_owned())
+    Ok((Kind::ALL.to_vec(), given.to_owned()))
+}
+
+/// What is said of such an address, which is not repeated.
+fn without_challenge(url: &Url) -> String {
+    let [login, consent, logout] = Kind::ALL.map(Kind::parameter);
+    let missing = format!("the address has no challenge: neither {login} nor {consent} nor {logout}");
+    let is_there = |parameter: &str| url.query_pairs().any(|(name, _)| name == parameter);
+    match VERIFIERS.into_iter().find(|verifier| is_there(verifier)) {
+        Some(verifier) => format!(
+            "{missing}; its {verifier} is none: that is the way back from the page, and the challenge is in the address of the page"
+        ),
+        None => missing,
+    }
 }
 
 fn found(kind: Kind, state: &str, reply: Reply) -> Answer {
@@ -101,8 +128,9 @@ mod tests {
 
     #[test]
     fn an_address_says_which_challenge_it_holds() {
-        let (kinds, challenge) = parse("https://login.example.org/consent?x=1&consent_challenge=abc%2Fd");
+        let address = "https://login.example.org/consent?x=1&consent_challenge=abc%2Fd";
+        let (kinds, challenge) = parse(address).unwrap();
         assert_eq!((kinds, challenge.as_str()), (vec![Kind::Consent], "abc/d"));
-        assert_eq!(parse(" abc "), (Kind::ALL.to_vec(), "abc".to_owned()));
+        assert_eq!(parse(" abc ").unwrap(), (Kind::ALL.to_vec(), "abc".to_owned()));
     }
 }

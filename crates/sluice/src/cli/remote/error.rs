@@ -19,7 +19,7 @@ pub(crate) enum RemoteError {
     #[error("cannot make the HTTP client: {0}")]
     Setup(#[source] Box<dyn Error + Send + Sync>),
     /// No answer.
-    #[error("no answer from {endpoint}: {}", innermost(source))]
+    #[error("no answer from {endpoint}: {}", unanswered(endpoint, source))]
     Unreachable { endpoint: String, source: reqwest::Error },
     /// The server refused.
     #[error("{0}")]
@@ -43,6 +43,16 @@ impl RemoteError {
             _ => Exit::Failure,
         }
     }
+}
+
+/// How the cause begins where a plain request is answered by something else than HTTP: most often by an alert of TLS.
+const NO_HTTP: &str = "invalid HTTP version";
+
+/// The cause, and what it most likely is.
+fn unanswered(endpoint: &str, error: &reqwest::Error) -> String {
+    let cause = innermost(error);
+    let may_be_tls = endpoint.starts_with("http://") && cause.starts_with(NO_HTTP);
+    if may_be_tls { format!("{cause}; does that port speak TLS? say https://") } else { cause }
 }
 
 /// The cause at the bottom: "connection refused" says more than "error sending request".

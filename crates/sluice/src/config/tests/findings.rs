@@ -134,23 +134,61 @@ oidc: {subject_identifiers: {supported_types: [hunter?], pairwise: {salt: hunter
     .err()
     .unwrap();
     let expected = r#"the configuration is refused:
-  serve.admin: must be a mapping, for it has keys of its own
-  dsn: MySQL is not supported; use PostgreSQL or SQLite
-  urls.self.issuer: must be https (plain http is allowed with `--dev` only)
-  urls.self.issuer: must have no query and no fragment (OpenID Connect Discovery §3)
-  urls.login: must be a URL, or a path below urls.self.public, not this value
-  secrets.system: entry 1 is shorter than 16 characters
-  secrets.cookie: must be a list of secret texts
-  serve.public.port: must be a whole number from 0 to 65535, not "70000"
+  serve.admin: must be a mapping, for it has keys of its own (from 1.yml)
+  dsn: MySQL is not supported; use PostgreSQL or SQLite (from 1.yml)
+  urls.self.issuer: must be https (plain http is allowed with `--dev` only) (from 1.yml)
+  urls.self.issuer: must have no query and no fragment (OpenID Connect Discovery §3) (from 1.yml)
+  urls.login: must be a URL, or a path below urls.self.public, not this value (from 1.yml)
+  secrets.system: entry 1 is shorter than 16 characters (from 1.yml)
+  secrets.cookie: must be a list of secret texts (from 1.yml)
+  serve.public.port: must be a whole number from 0 to 65535, not "70000" (from 1.yml)
   serve.public.tls.cert: is required when TLS is enabled: set path or base64
   serve.public.tls.key: is required when TLS is enabled: set path or base64
-  serve.trusted_proxies: "10.0.0.0/33" is not a CIDR block
-  ttl.access_token: must be at least 1s
-  ttl.id_token: must be a duration such as 1h30m, not "1d"
-  oidc.subject_identifiers.supported_types: must be a list of public, pairwise
-  log.level: must be one of panic, fatal, error, warn, info, debug, trace, not "loud""#;
+  serve.trusted_proxies: "10.0.0.0/33" is not a CIDR block (from 1.yml)
+  ttl.access_token: must be at least 1s (from 1.yml)
+  ttl.id_token: must be a duration such as 1h30m, not "1d" (from 1.yml)
+  oidc.subject_identifiers.supported_types: must be a list of public, pairwise (from 1.yml)
+  log.level: must be one of panic, fatal, error, warn, info, debug, trace, not "loud" (from 1.yml)"#;
     assert_eq!(error.to_string(), expected);
     assert!(!format!("{error:?}").contains("hunter"));
+}
+
+/// Of several places where a key may be set, one counts, and that one is to be mended.
+#[test]
+fn what_is_refused_says_where_it_was_set() {
+    let said = |given: Given| lines(given.load().err().unwrap().problems());
+    let port = "serve.public.port: must be a whole number from 0 to 65535, not \"70000\"";
+    let file = |yaml| given(MINIMAL).and_file(yaml);
+    assert_eq!(said(file("serve: {public: {port: 70000}}")), format!("{port} (from 2.yml)"));
+    let variable = || file("serve: {public: {port: 1}}").variable("SERVE_PUBLIC_PORT", "70000");
+    assert_eq!(said(variable()), format!("{port} (from the environment variable SERVE_PUBLIC_PORT)"));
+    let set = variable().set("serve.public.port", "70000");
+    assert_eq!(said(set), format!("{port} (from the command line)"));
+    let no_section = "serve.admin: must be a mapping, for it has keys of its own (from 2.yml)";
+    assert_eq!(said(file("serve: {admin: 5}")), no_section);
+    let no_json = "secrets.cookie: is not valid JSON (from the environment variable SECRETS_COOKIE)";
+    assert_eq!(said(given(MINIMAL).variable("SECRETS_COOKIE", "[a")), no_json);
+    assert!(said(file("secrets: {storage: }")).ends_with("or leave the key out (from 2.yml)"));
+    let named_already = said(given(MINIMAL).variable("SECRETS_STORAGE", ""));
+    assert!(named_already.starts_with("SECRETS_STORAGE: is empty") && !named_already.contains("(from "));
+    assert!(!said(given("")).contains("(from "), "nobody set what is missing");
+}
+
+/// Also where an address is none, and its password cannot be told from the rest.
+#[test]
+fn what_is_refused_is_shown_without_its_secrets() {
+    for dsn in ["mysql://u:hunter2@db/x", "postgres://u:hun?ter2@db/x", "u:hunter2@db", "hunter2"] {
+        let given = given("")
+            .variable("DSN", dsn)
+            .variable("URLS_LOGIN", "u:hunter2@login.example.com")
+            .variable("SECRETS_SYSTEM", "hunter2")
+            .set("ttl.access_token", "soon");
+        let problems = in_force(&given.sources).err().unwrap();
+        assert!(!problems.to_string().contains("ter2"), "{problems}");
+        let shown = refused(&given.sources);
+        assert!(shown.contains("  access_token: \"soon\"  # command line\n"), "{shown}");
+        assert!(!shown.contains("ter2"), "{shown}");
+    }
 }
 
 #[test]

@@ -55,7 +55,10 @@ fn only_what_a_gateway_with_a_link_reads_is_in_force() {
 #[test]
 fn what_the_port_of_health_inherits_is_refused_where_it_was_written() {
     let error = given(LINKED).and_file("serve: {tls: {enabled: maybe}}").load_gateway().err().unwrap();
-    assert_eq!(lines(error.problems()), "serve.tls.enabled: must be true or false, not \"maybe\"");
+    assert_eq!(
+        lines(error.problems()),
+        "serve.tls.enabled: must be true or false, not \"maybe\" (from 2.yml)"
+    );
 }
 
 #[test]

@@ -96,6 +96,26 @@ fn passkeys_of_another_domain_are_refused() {
 }
 
 #[test]
+fn an_android_application_asks_for_passkeys_beside_the_pages() {
+    let application = "android:apk-key-hash:-sYXRdwJA3hvue3mKpYrOZ9zSPC7b4mbgzJmdZEDO5w";
+    let passkeys = |origins: &str| format!("identity: {{passkeys: {{origins: {origins}}}}}");
+    let both = identity(&passkeys(&format!("['{application}', 'https://id.example.com']"))).passkeys.unwrap();
+    let both: Vec<&str> = both.origins.iter().map(Url::as_str).collect();
+    assert_eq!(both, [application, "https://id.example.com/"]);
+    let problems = |origins: &str| with(&passkeys(origins)).problems();
+    let expected = "identity.passkeys.origins: has no origin of pages beside those of applications";
+    assert_eq!(problems(&format!("['{application}']")), expected);
+    let of_sha_1 = "android:apk-key-hash:ZEJBQ0VGYWJjZGVmMDEyMzQ1Njc";
+    let padded = format!("{application}=");
+    for wrong in [of_sha_1, padded.as_str(), "android:apk-key-hash:FA:C6:17", "android:com.example"] {
+        let expected = format!(
+            "identity.passkeys.origins: \"{wrong}\" is not android:apk-key-hash: and a SHA-256 hash in base64url without padding"
+        );
+        assert_eq!(problems(&format!("['https://id.example.com', '{wrong}']")), expected);
+    }
+}
+
+#[test]
 fn mail_needs_a_server_and_a_sender_and_its_password_is_never_shown() {
     let yaml = "identity: {mail: {smtp: {url: 'smtps://u:hunter2@mail.example.com', from: 'Example <a@example.com>'}},
         registration: {conceal_taken: true}}";

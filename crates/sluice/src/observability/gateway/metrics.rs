@@ -200,9 +200,14 @@ impl GatewayMetrics {
             route.retries.add(record.retries.into());
         }
         if let Some(fault) = record.fault {
-            let by_fault = ByFault { route: record.route.to_owned(), fault };
-            self.families.faults.get_or_create(&by_fault).add(1);
+            self.count_fault(record.route, fault);
         }
+    }
+
+    /// Counts what went wrong with an upstream: that of a request, or with its answer later on.
+    pub(super) fn count_fault(&self, route: &str, fault: &'static str) {
+        let by_fault = ByFault { route: route.to_owned(), fault };
+        self.families.faults.get_or_create(&by_fault).add(1);
     }
 
     /// Takes up a route that is new.
@@ -273,6 +278,7 @@ mod tests {
             metrics.count(&record(Some(StatusCode::OK), "caller"));
             metrics.count(&record(Some(StatusCode::OK), "caller"));
             metrics.count(&record(None, "token_expired"));
+            metrics.count_fault("orders", "cut");
         });
         for line in [
             r#"sluice_gateway_requests_total{route="orders",code="200",verdict="caller"} 2"#,
@@ -282,6 +288,7 @@ mod tests {
             r#"sluice_gateway_upstream_seconds_bucket{le="0.001",route="orders"} 3"#,
             r#"sluice_gateway_retries_total{route="orders"} 3"#,
             r#"sluice_gateway_upstream_faults_total{route="orders",fault="reset"} 3"#,
+            r#"sluice_gateway_upstream_faults_total{route="orders",fault="cut"} 1"#,
         ] {
             assert!(encoded.contains(line), "{line} in\n{encoded}");
         }

@@ -27,4 +27,8 @@ impl Observer for GatewayObserver {
             log.write(record);
         }
     }
+
+    fn broken_answer(&self, route: &str, fault: &'static str) {
+        self.metrics.count_fault(route, fault);
+    }
 }

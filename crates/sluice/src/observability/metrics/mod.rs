@@ -202,6 +202,21 @@ impl Metrics {
         self.register_counter("sluice_cache_misses_total", lookups, label(), readers.misses_total);
     }
 
+    /// The connections that a listener serves, and how many it may serve.
+    pub(crate) fn register_connections(
+        &self,
+        listener: &'static str,
+        most: usize,
+        served: impl Fn() -> usize + Send + Sync + 'static,
+    ) {
+        let label = || vec![("listener", listener.to_owned())];
+        self.register_gauge("sluice_connections", "Connections that a listener serves", label(), move || {
+            approximate(count(served()))
+        });
+        let limit = "Connections that a listener may serve at once";
+        self.register_gauge("sluice_connections_limit", limit, label(), move || approximate(count(most)));
+    }
+
     /// The memory of the DPoP proofs that were seen by one who takes them.
     pub(crate) fn register_proofs(&self, taker: &'static str, readers: ProofReaders) {
         let label = || vec![("taker", taker.to_owned())];

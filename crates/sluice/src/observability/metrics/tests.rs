@@ -15,6 +15,8 @@ fn metrics_with_everything() -> Metrics {
     let readers =
         CacheReaders { entries: Box::new(|| 3), hits_total: Box::new(|| 20), misses_total: Box::new(|| 1) };
     metrics.register_cache("client", readers);
+    metrics.register_connections("public", 16_384, || 3);
+    metrics.register_connections("admin", 7, || 0);
     for taker in ["gateway", "userinfo"] {
         let readers = ProofReaders { remembered: Box::new(|| 7), turned_away_total: Box::new(|| 2) };
         metrics.register_proofs(taker, readers);
@@ -61,6 +63,8 @@ fn every_family_is_there_once_under_its_name() {
         "sluice_cache_entries gauge",
         "sluice_cache_hits counter",
         "sluice_cache_misses counter",
+        "sluice_connections gauge",
+        "sluice_connections_limit gauge",
         "sluice_dpop_proofs_remembered gauge",
         "sluice_dpop_proofs_turned_away counter",
         "sluice_flows counter",
@@ -138,6 +142,9 @@ fn a_name_registered_twice_is_one_family_with_two_samples() {
     assert!(encoded.contains(r#"sluice_store_refused_total{kind="read"} 0.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_store_turned_away_total{kind="write"} 0.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_cache_hits_total{cache="client"} 20.0"#), "{encoded}");
+    assert!(encoded.contains(r#"sluice_connections{listener="public"} 3.0"#), "{encoded}");
+    assert!(encoded.contains(r#"sluice_connections_limit{listener="public"} 16384.0"#), "{encoded}");
+    assert!(encoded.contains(r#"sluice_connections_limit{listener="admin"} 7.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_gateway_questions_total{issuer="one"} 4.0"#), "{encoded}");
     assert!(encoded.contains(r#"sluice_gateway_questions_total{issuer="other"} 0.0"#), "{encoded}");
     assert!(

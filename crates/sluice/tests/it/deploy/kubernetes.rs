@@ -119,6 +119,25 @@ fn containers_name_arguments_that_the_program_has() {
 }
 
 #[test]
+fn a_command_beside_the_nodes_gets_what_they_have() {
+    let (pod, job) = (pod(), only("command.yaml"));
+    let of_job = &job["spec"]["template"]["spec"];
+    for part in ["volumes", "securityContext", "automountServiceAccountToken", "enableServiceLinks"] {
+        assert_eq!(of_job[part], pod[part], "{part}");
+    }
+    let (container, node) = (&of_job["containers"][0], &pod["containers"][0]);
+    for part in ["envFrom", "volumeMounts", "securityContext"] {
+        assert_eq!(container[part], node[part], "{part}");
+    }
+    let kustomization = only("kustomization.yaml");
+    let image = |part: &str| kustomization["images"][0][part].as_str().unwrap().to_owned();
+    assert_eq!(container["image"], format!("{}:{}", image("newName"), image("newTag")));
+    let mounted = Mounted::new();
+    let status = run(&texts(&mounted.arguments(container)), &mounted.environment.pairs());
+    assert!(status.success && status.stdout.contains("secrets.pepper"), "{}", status.stderr);
+}
+
+#[test]
 fn ports_are_those_of_the_configuration_and_the_admin_port_is_not_public() {
     let (pod, settings) = (pod(), Mounted::new().settings());
     let ports = &pod["containers"][0]["ports"];
@@ -174,8 +193,11 @@ fn containers_write_nowhere_and_may_do_nothing_that_a_user_may_not() {
 fn what_manifests_name_is_there() {
     let (deployment, pod) = (only("deployment.yaml"), pod());
     let (secret, config) = (only("secret.yaml"), only("config.yaml"));
+    let of_all = json!({"secretRef": {"name": secret["metadata"]["name"]}});
+    let of_the_owner = json!({"secretRef": {"name": "sluice-migrate", "optional": true}});
+    assert_eq!(pod["initContainers"][0]["envFrom"], json!([of_all, of_the_owner]), "the later one counts");
+    assert_eq!(pod["containers"][0]["envFrom"], json!([of_all]));
     for container in list(&pod["initContainers"]).iter().chain(list(&pod["containers"])) {
-        assert_eq!(container["envFrom"], json!([{"secretRef": {"name": secret["metadata"]["name"]}}]));
         assert_eq!(names(&container["volumeMounts"]), names(&pod["volumes"]));
         assert_eq!(container["volumeMounts"][0]["mountPath"], CONFIGURATION);
     }
@@ -190,7 +212,7 @@ fn what_manifests_name_is_there() {
     let files = fs::read_dir(folder("kubernetes")).unwrap();
     let files = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let is_manifest = |file: &String| {
-        let apart = ["kustomization.yaml", "secret.yaml"].contains(&file.as_str());
+        let apart = ["command.yaml", "kustomization.yaml", "secret.yaml"].contains(&file.as_str());
         !apart && Path::new(file).extension().is_some_and(|extension| extension == "yaml")
     };
     let manifests: BTreeSet<_> = files.filter(is_manifest).collect();

@@ -72,6 +72,31 @@ fn units_name_arguments_that_the_program_has_and_files_that_are_there() {
     }
 }
 
+/// The role that owns the tables may be for migrations alone. Of two files the later one counts, and that one need not be there.
+#[test]
+fn migrations_may_have_a_role_of_their_own() {
+    let unit = Unit::named("sluice-migrate.service");
+    let files: Vec<_> = unit.text.lines().filter_map(|line| line.strip_prefix("EnvironmentFile=")).collect();
+    assert_eq!(files, ["/etc/sluice/sluice.env", "-/etc/sluice/migrate.env"]);
+}
+
+#[test]
+fn the_documented_command_beside_the_server_gets_what_the_server_has() {
+    let page = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/deployment.md"));
+    let server = Unit::named("sluice.service");
+    for (option, setting) in
+        [("--uid", "User"), ("--gid", "Group"), ("--property=EnvironmentFile", "EnvironmentFile")]
+    {
+        let expected = format!("{option}={}", server.value(setting).unwrap());
+        assert!(page.contains(&expected), "{expected}");
+    }
+    let of_server = server.arguments();
+    let configuration = of_server.last().copied().unwrap();
+    let arguments = ["secrets", "status", "--config", configuration];
+    assert!(page.contains(&format!("  {PROGRAM} {}\n", arguments.join(" "))));
+    assert_known(&arguments);
+}
+
 #[test]
 fn units_wait_longer_for_their_end_than_what_is_in_flight_may_take() {
     for unit in Unit::all().iter().filter(|unit| unit.value("Type") == Some("exec")) {

@@ -17,6 +17,8 @@ on_both_stores! {
     a_logout_leaves_another_user_of_the_browser_signed_in,
     a_logout_goes_back_only_to_a_registered_address_of_the_client_that_asks,
     a_logout_is_confirmed_once_in_its_own_browser_and_in_time,
+    a_logout_that_is_sent_again_writes_nothing,
+    a_cookie_of_a_session_that_is_over_ends_it_no_second_time,
     a_user_who_does_not_confirm_stays,
     another_site_cannot_end_a_session_without_the_user,
     a_logout_page_of_ones_own_is_asked_whatever_the_client_skips,
@@ -168,6 +170,50 @@ async fn a_logout_is_confirmed_once_in_its_own_browser_and_in_time(backend: Back
     let path = format!("/admin/oauth2/auth/requests/logout?logout_challenge={late}");
     let gone = sluice.ask_json(Method::GET, &path, None, 410).await;
     assert!(gone["redirect_to"].is_string(), "{gone}");
+    sluice.node.stop().await;
+}
+
+/// Else whoever keeps one could write revocations without end.
+async fn a_logout_that_is_sent_again_writes_nothing(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&metadata()).await;
+    for remember in [false, true] {
+        let mut browser = sluice.browser();
+        log_in(&sluice, &client, &mut browser, &json!({"subject": "alice", "remember": remember})).await;
+        sluice.advance(Lifetime::secs(1));
+        let challenge = ask(&mut browser, &[]).await.expect("logout_challenge");
+        let verifier = confirm(&sluice, &challenge).await;
+        let mut before = browser.clone();
+        assert_eq!(browser.visit(&verifier).await.status, 200);
+        let written = sluice.written();
+        for browser in [&mut browser, &mut before] {
+            sluice.advance(Lifetime::minutes(2));
+            assert_eq!(browser.visit(&verifier).await.status, 400, "once");
+        }
+        assert_eq!(sluice.written(), written, "remembered: {remember}");
+    }
+    sluice.node.stop().await;
+}
+
+/// The same of a client whose users need not confirm.
+async fn a_cookie_of_a_session_that_is_over_ends_it_no_second_time(backend: Backend) {
+    let built_in = format!("{ISSUER}ui/logout");
+    let sluice = TestSluice::with(backend, &[("urls.logout", built_in.as_str())]).await;
+    let client = sluice.client(&skipping()).await;
+    for remember in [false, true] {
+        let mut browser = sluice.browser();
+        let login = json!({"subject": "alice", "remember": remember});
+        let tokens = log_in(&sluice, &client, &mut browser, &login).await;
+        sluice.advance(Lifetime::secs(1));
+        let mut before = browser.clone();
+        let asked = [("id_token_hint", token(&tokens, "id_token")), ("post_logout_redirect_uri", BACK)];
+        assert_eq!(ask(&mut browser, &asked).await.location().as_str(), BACK);
+        assert!(!sluice.is_active(token(&tokens, "access_token")).await);
+        let written = sluice.written();
+        sluice.advance(Lifetime::minutes(2));
+        assert_eq!(ask(&mut before, &asked).await.location().as_str(), BACK);
+        assert_eq!(sluice.written(), written, "remembered: {remember}");
+    }
     sluice.node.stop().await;
 }
 

@@ -1,6 +1,8 @@
 //! The end of a session: asked for by a client, confirmed by the user, told to all who took part.
 
+mod again;
 pub(crate) mod channels;
+mod device;
 mod initiated;
 mod outbox;
 

@@ -1,7 +1,12 @@
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use super::stub::{Stub, run};
 use crate::cli::Exit;
+
+/// What a port that speaks TLS answers to what is none: the version is not known (RFC 8446 §6).
+const ALERT: [u8; 7] = [21, 3, 3, 0, 2, 2, 70];
 
 fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
@@ -64,6 +69,23 @@ async fn a_server_that_is_not_there_is_a_failure_that_names_it() {
     let outcome = run(words("sluice get client a -e http://127.0.0.1:1"), &[]).await;
     assert_eq!(outcome.exit, Exit::Failure);
     assert!(outcome.err.starts_with("error: no answer from http://127.0.0.1:1/: "), "{}", outcome.err);
+}
+
+#[tokio::test]
+async fn a_plain_request_to_a_port_that_speaks_tls_is_said_to_be_one() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let read = stream.read(&mut [0; 4096]).await.unwrap();
+        assert!(read > 0);
+        stream.write_all(&ALERT).await.unwrap();
+    });
+    let outcome = run(words(&format!("sluice get client a -e http://{address}")), &[]).await;
+    let expected = format!(
+        "error: no answer from http://{address}/: invalid HTTP version parsed; does that port speak TLS? say https://\n"
+    );
+    assert_eq!((outcome.exit, outcome.err), (Exit::Failure, expected));
 }
 
 #[tokio::test]

@@ -173,6 +173,38 @@ async fn a_challenge_that_is_none_is_a_failure() {
     assert!(outcome.err.starts_with("error: this is no challenge of this server"), "{}", outcome.err);
 }
 
+/// Somebody who may not ask, or asks while the database is away, would take a good challenge for a wrong one.
+#[tokio::test]
+async fn whoever_is_not_answered_is_not_told_that_a_challenge_is_none() {
+    for (status, error) in [(401, "unauthorized"), (503, "temporarily_unavailable")] {
+        let stub = Stub::answering(status, json!({ "error": error })).await;
+        let outcome = stub.run("sluice debug challenge x").await;
+        assert_eq!((outcome.exit, outcome.out.as_str()), (Exit::Failure, ""));
+        assert!(outcome.err.starts_with(&format!("error: {error} ({status} ")), "{}", outcome.err);
+        assert!(!outcome.err.contains("no challenge"), "{}", outcome.err);
+        assert_eq!(stub.only().line, "GET /admin/oauth2/auth/requests/login?login_challenge=x");
+    }
+    let away = Stub::start(|asked| {
+        let knows_none = asked.line.contains("/requests/login?");
+        let (status, error) = if knows_none { (404, "not_found") } else { (503, "temporarily_unavailable") };
+        reply(status, &json!({ "error": error }))
+    });
+    let outcome = away.await.run("sluice debug challenge x").await;
+    assert!(outcome.err.starts_with("error: temporarily_unavailable (503 "), "{}", outcome.err);
+}
+
+#[tokio::test]
+async fn an_address_without_a_challenge_is_told_to_have_none() {
+    let stub = Stub::answering(404, json!({ "error": "not_found" })).await;
+    let page = stub.run("sluice debug challenge https://login.example.org/login?x=hunter2").await;
+    let expected = "error: the address has no challenge: neither login_challenge nor consent_challenge nor logout_challenge";
+    assert_eq!((page.exit, page.err.as_str()), (Exit::Usage, format!("{expected}\n").as_str()));
+    let back =
+        stub.run("sluice debug challenge http://id.example.org/oauth2/auth?login_verifier=hunter2").await;
+    assert!(back.err.starts_with(&format!("{expected}; its login_verifier is none")), "{}", back.err);
+    assert!(!back.err.contains("hunter2") && stub.asked().is_empty(), "{}", back.err);
+}
+
 #[tokio::test]
 async fn a_rotation_says_which_keys_were_made_and_when_they_sign() {
     let made = json!({

@@ -1,0 +1,97 @@
+//! Addresses and cookies that could not work.
+
+use super::*;
+
+#[test]
+fn an_address_is_a_url_or_a_path_of_this_server() {
+    for key in [
+        "urls.login",
+        "urls.registration",
+        "urls.consent",
+        "urls.logout",
+        "urls.error",
+        "urls.device.verification",
+        "urls.device.success",
+        "urls.post_logout_redirect",
+        "identity.urls.account",
+        "webfinger.oidc_discovery.userinfo_url",
+    ] {
+        let with = |address: &str| given(MINIMAL).set(key, address);
+        for wrong in [
+            "login",
+            "login.example.com/login",
+            "//login.example.com/login",
+            "/\\login.example.com",
+            "https:login",
+            "ftp://login.example.com/",
+        ] {
+            let expected = format!("{key}: must begin with https://, http:// or a single /, not {wrong:?}");
+            assert_eq!(with(wrong).problems(), expected);
+        }
+        for right in
+            ["/my/page", "/", "https://login.example.com/page?theme=dark", "HTTP://login.example.com"]
+        {
+            assert!(with(right).load().is_ok(), "{key} {right}");
+        }
+    }
+}
+
+#[test]
+fn the_public_address_has_neither_query_nor_fragment() {
+    let public = |address: &str| given(MINIMAL).set("urls.self.public", address);
+    for wrong in ["https://id.example.com/?a=b", "https://id.example.com/#a"] {
+        let expected =
+            "urls.self.public: must have no query and no fragment: the addresses of endpoints are made of it";
+        assert_eq!(public(wrong).problems(), expected, "{wrong}");
+    }
+    let settings = public("https://edge.example.com/id").settings();
+    assert_eq!(settings.urls.public.as_str(), "https://edge.example.com/id");
+}
+
+#[test]
+fn a_cookie_is_for_the_host_of_the_public_address_or_for_a_domain_above_it() {
+    let with = |domain: &str| given(MINIMAL).set("serve.cookies.domain", domain);
+    for right in ["id.example.com", "example.com", ".example.com", "Example.COM"] {
+        let cookies = with(right).settings().serve.cookies;
+        assert_eq!(cookies.domain.as_deref(), Some(right));
+    }
+    let foreign = |host: &str| {
+        format!(
+            "serve.cookies.domain: is neither {host}, the host of urls.self.public, nor a domain above it: \
+             browsers would drop the cookie"
+        )
+    };
+    for wrong in ["example.org", "other.example.com", "a.id.example.com", "ample.com", "127.0.0.1"] {
+        assert_eq!(with(wrong).problems(), foreign("id.example.com"), "{wrong}");
+    }
+    for wrong in ["https://example.com", "example.com:4444", "example.com/", "."] {
+        let expected = format!("serve.cookies.domain: {wrong:?} is no host name such as example.com");
+        assert_eq!(with(wrong).problems(), expected);
+    }
+    assert_eq!(
+        with("example.com;").problems(),
+        "serve.cookies.domain: has characters that a cookie attribute must not have"
+    );
+    let elsewhere = |domain: &str| with(domain).set("urls.self.public", "https://edge.example.net/");
+    for right in ["example.net", "example.com"] {
+        assert!(elsewhere(right).load().is_ok(), "{right}: of the public address, or of the issuer");
+    }
+    assert_eq!(elsewhere("example.org").problems(), foreign("edge.example.net"));
+}
+
+#[test]
+fn an_address_in_the_place_of_a_name_has_no_domain_above_it() {
+    let with = |domain: &str| given("").development().set("serve.cookies.domain", domain);
+    assert!(with("127.0.0.1").load().is_ok());
+    for wrong in ["localhost", "0.0.1"] {
+        let problems = with(wrong).problems();
+        assert!(problems.starts_with("serve.cookies.domain: is neither 127.0.0.1, "), "{problems}");
+    }
+}
+
+#[test]
+fn the_path_of_the_session_cookie_begins_with_a_slash() {
+    let with = |path: &str| given(MINIMAL).set("serve.cookies.paths.session", path);
+    assert_eq!(with("oauth2").problems(), "serve.cookies.paths.session: must begin with a slash");
+    assert_eq!(with("/oauth2").settings().serve.cookies.session_path, "/oauth2");
+}
