@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_primitives::{Lifetime, Timestamp};
+use sluice_primitives::{Lifetime, SessionId, Timestamp};
 use sluice_protocol::ErrorCode;
 use sluice_protocol::claims_request::ClaimsRequest;
 
@@ -23,6 +23,10 @@ use crate::subject::shown_at_login;
 
 /// How many binding keys a browser keeps: the present one, and those of tabs opened before its last logins.
 const KEYS_KEPT: usize = 4;
+/// How many former sessions of a person a browser's cookie names.
+const MOST_FORMER: usize = 8;
+/// A session that ends sooner has a cookie that ends with the browser: a logout must find it.
+const SOON: Lifetime = Lifetime::hours(1);
 
 impl AuthorizationService {
     /// The second leg: a login verifier comes back.
@@ -39,9 +43,7 @@ impl AuthorizationService {
             }
         };
         check_login(&request, &client, &login, &self.config)?;
-        if !self.settle_session(&request, &mut login, browser).await?
-            || self.was_signed_out(login.session, &login)
-        {
+        if self.was_signed_out(login.session, &login) {
             let restart = request.way_out(&client, &self.config);
             return Err(ShownError::SessionEnded { restart }.into());
         }
@@ -49,12 +51,50 @@ impl AuthorizationService {
         if request.prompt.none && !skip {
             return Err(refused(&request, ErrorCode::ConsentRequired, ""));
         }
+        self.stay_remembered(&request, &mut login, browser).await?;
         self.keep_session((&request, &client), &mut login, browser).await?;
         let cookies = self.cookies(&request, &login, browser);
         let challenge = self.flows.seal_consent_challenge(&AwaitingConsent { request, login, skip }).await?;
         self.metrics.logged_in.add();
         let page = with_parameter(&self.config.pages.consent, "consent_challenge", &challenge);
         Ok(Step { location: Location::Redirect(page), cookies })
+    }
+
+    /// The cookie of a browser that is given another in the end, if it is of a session of who has logged in again there. A frame is given none.
+    fn cookie_before(&self, request: &Request, login: &Login, browser: &Browser) -> Option<SessionCookie> {
+        let is_replaced = !login.skipped && !browser.framed && !request.prompt.none;
+        let value = browser.session.as_deref().filter(|_| is_replaced)?;
+        SessionCookie::open(value, &self.sealer).filter(|cookie| cookie.subject == login.subject)
+    }
+
+    /// Who was to be remembered in this browser still is, for as long as they were to be, if the later login does not say for how long.
+    async fn stay_remembered(
+        &self,
+        request: &Request,
+        login: &mut Login,
+        browser: &Browser,
+    ) -> Result<(), AuthorizationError> {
+        let cookie = self.cookie_before(request, login, browser).filter(|cookie| cookie.remembered);
+        let Some(cookie) = cookie.filter(|_| login.remember.is_none()) else { return Ok(()) };
+        let now = self.clock.now();
+        let before = self.sessions.find(cookie.session, now).await?;
+        let is_own = |before: &LoginSession| {
+            before.subject == login.subject && before.authenticated_at <= cookie.authenticated_at
+        };
+        if let Some(before) = before.filter(is_own) {
+            let left = before.expires_at.since(now);
+            login.remember = Some(left);
+            login.until_closed = cookie.until_closed != Some(false) || left < SOON;
+        }
+        Ok(())
+    }
+
+    /// The sessions that the same person has in this browser besides: a logout there ends them, too.
+    fn former_sessions(&self, request: &Request, login: &Login, browser: &Browser) -> Vec<SessionId> {
+        let Some(cookie) = self.cookie_before(request, login, browser) else { return Vec::new() };
+        let goes_on =
+            |session: &SessionId| *session != login.session && !self.revocations.session_is_over(*session);
+        std::iter::once(cookie.session).chain(cookie.former).filter(goes_on).take(MOST_FORMER).collect()
     }
 
     async fn keep_session(
@@ -69,21 +109,13 @@ impl AuthorizationService {
             self.sessions.touch(login.session, now, until).await?;
             return Ok(());
         }
-        let is_wanted =
-            |own: &SessionCookie| own.remembered || login.remember.is_some() || client.hears_logout();
-        let own = self.own_cookie(browser, login).filter(is_wanted);
-        if let Some(own) = own.filter(|own| own.authenticated_at < login.authenticated_at) {
+        if self.own_cookie(browser, login).is_some_and(|own| own.authenticated_at < login.authenticated_at) {
             login.kept = self.sessions.renew(&self.session(login, now)).await?;
             if login.kept {
                 return Ok(());
             }
-            // It ended while its user proved who it is. Nobody who heard of that is to see it again. One that was not remembered may
-            // not have been kept at all.
-            if own.remembered
-                || self.revocations.covers_session(own.session, &own.subject, own.authenticated_at)
-            {
-                login.session = next_session(login.session, request.flow);
-            }
+            // It ended while its user proved who it is. Nobody who heard of that is to see it again.
+            login.session = next_session(login.session, request.flow);
         }
         if login.remember.is_none() && !client.hears_logout() {
             return Ok(());
@@ -186,6 +218,7 @@ impl AuthorizationService {
             authenticated_at: login.authenticated_at,
             remembered: login.remember.is_some(),
             until_closed: Some(login.cookie_life().is_none()),
+            former: self.former_sessions(request, login, browser),
         };
         let own = self.own_cookie(browser, login);
         // An earlier verifier may come back after a later one.

@@ -52,7 +52,8 @@ impl AuthorizationService {
         let hinted = hinted.map(|hinted| hinted.subject);
         let (request, binding) = self.request(&checked, (redirect, target), parsed, (hinted, browser));
         let prompt = request.prompt;
-        let session = known.as_ref().map_or_else(|| self.session_of(&request, browser), |known| known.id);
+        let now = self.clock.now();
+        let session = known.as_ref().map_or_else(|| SessionId::generate(now, &*self.rng), |known| known.id);
         let (flow, asked_by) =
             (AwaitingLogin { request, known, session }, (client.is_public(), browser.address));
         let challenge = self.flows.seal_login_challenge(&flow, asked_by).await?;

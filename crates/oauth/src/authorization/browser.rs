@@ -78,12 +78,16 @@ pub struct SessionCookie {
     pub remembered: bool,
     /// Whether it was to end with the browser. Cookies of earlier versions do not say it.
     pub until_closed: Option<bool>,
+    /// Sessions that the same person began in this browser before, and that may go on: a logout ends them, too.
+    pub former: Vec<SessionId>,
 }
 
 /// What follows in a cookie that ends with the browser, and in one that does not; a version that does not know of it passes it
 /// over.
 const UNTIL_CLOSED: u8 = 1;
 const KEPT: u8 = 2;
+/// Nothing is said of that, and more follows.
+const UNSAID: u8 = 0;
 
 #[derive(Serialize, Deserialize)]
 struct Wire<'a> {
@@ -103,24 +107,29 @@ impl SessionCookie {
             remembered: self.remembered,
         };
         let mut bytes = postcard::to_stdvec(&wire).unwrap_or_default();
-        bytes.extend(self.until_closed.map(|ends| if ends { UNTIL_CLOSED } else { KEPT }));
+        let ends = self.until_closed.map(|ends| if ends { UNTIL_CLOSED } else { KEPT });
+        bytes.extend(ends.or((!self.former.is_empty()).then_some(UNSAID)));
+        bytes.extend(self.former.iter().flat_map(SessionId::as_bytes));
         sealer.seal(Purpose::SessionCookie, &bytes, rng)
     }
 
     /// What a presented cookie says; none if it is not one of ours.
     pub fn open(value: &str, sealer: &Sealer) -> Option<Self> {
         let bytes = sealer.open(Purpose::SessionCookie, value).ok()?;
-        let (wire, rest): (Wire<'_>, _) = postcard::take_from_bytes(&bytes).ok()?;
+        let (wire, rest): (Wire<'_>, &[u8]) = postcard::take_from_bytes(&bytes).ok()?;
+        let (ends, former) = rest.split_first().unzip();
+        let former = former.unwrap_or_default().as_chunks().0;
         Some(Self {
             session: SessionId::from_bytes(wire.session),
             subject: wire.subject.parse().ok()?,
             authenticated_at: Timestamp::from_millis(wire.authenticated_at),
             remembered: wire.remembered,
-            until_closed: match rest {
-                [UNTIL_CLOSED] => Some(true),
-                [KEPT] => Some(false),
+            until_closed: match ends {
+                Some(&UNTIL_CLOSED) => Some(true),
+                Some(&KEPT) => Some(false),
                 _ => None,
             },
+            former: former.iter().copied().map(SessionId::from_bytes).collect(),
         })
     }
 
@@ -149,6 +158,17 @@ mod tests {
             authenticated_at: Timestamp::from_secs(1),
             remembered: true,
             until_closed,
+            former: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_cookie_names_the_sessions_before() {
+        let sealer = sealer();
+        let former: Vec<_> = [2, 3].map(|id| SessionId::from_bytes([id; 16])).into();
+        for until_closed in [None, Some(false), Some(true)] {
+            let cookie = SessionCookie { former: former.clone(), ..cookie(until_closed) };
+            assert_eq!(SessionCookie::open(&cookie.seal(&sealer, &OsRng), &sealer), Some(cookie));
         }
     }
 

@@ -1,7 +1,7 @@
 //! The flow of a device (RFC 8628 §3.3): a user comes with a browser and types a code; from then on it is a flow like any
 //! other, but that its answer goes to the device, which polls for it.
 
-use sluice_primitives::GrantId;
+use sluice_primitives::{GrantId, SessionId};
 use sluice_protocol::ClientId;
 
 use super::begin::is_recent;
@@ -73,7 +73,7 @@ impl AuthorizationService {
     ) -> Result<Step, AuthorizationError> {
         let now = self.clock.now();
         let known = self.known_session(browser).await?.filter(|known| is_recent(known, request.max_age, now));
-        let session = known.as_ref().map_or_else(|| self.session_of(&request, browser), |known| known.id);
+        let session = known.as_ref().map_or_else(|| SessionId::generate(now, &*self.rng), |known| known.id);
         let flow = AwaitingLogin { request, known, session };
         let challenge = self.flows.seal_login_challenge(&flow, (client.is_public(), browser.address)).await?;
         let page = with_parameter(&self.config.pages.login, "login_challenge", &challenge);

@@ -1,6 +1,6 @@
 //! The authorization endpoint (RFC 6749 §3.1): three legs of one flow.
 //!
-//! [`service`]: what the legs share; `begin`, `after_login`, `after_consent`: the legs; `device`: those of a device's flow; `session`: which session a login is of. [`browser`]: what a browser presents and is given. [`checks`]: what is checked of a request, in
+//! [`service`]: what the legs share; `begin`, `after_login`, `after_consent`: the legs; `device`: those of a device's flow. [`browser`]: what a browser presents and is given. [`checks`]: what is checked of a request, in
 //! order. [`response`]: how an answer travels; `signed_response`: as one signed parameter. [`code`]: authorization codes. [`error`]: whom an error may reach.
 
 mod after_consent;
@@ -16,7 +16,6 @@ pub mod pushed;
 pub mod request_object;
 pub mod response;
 pub mod service;
-mod session;
 mod signed_response;
 
 pub use arrival::{Arrival, Pushed};

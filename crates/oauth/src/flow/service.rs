@@ -19,9 +19,6 @@ use crate::client::{AccessTokenStrategy, Client, ClientDirectory};
 use crate::config::Config;
 use crate::issuing::access_token::{MAX_IN_TOKEN, MAX_WITH_SEALED, in_token_twice, length_in_token};
 
-/// So much of a UUIDv7 is time, version and variant (RFC 9562 §5.7).
-const ORDERED_BYTES: usize = 9;
-
 /// How a login page accepts.
 #[derive(Debug, Clone, Default)]
 #[expect(missing_docs, reason = "the fields are those of Hydra's `acceptOAuth2LoginRequest`")]
@@ -333,14 +330,6 @@ impl FlowService {
 /// The session under which login is skipped.
 fn skipped_under<'a>(flow: &'a AwaitingLogin, accept: &AcceptLogin) -> Option<&'a KnownSession> {
     flow.known.as_ref().filter(|_| accept.authenticated_at.is_none())
-}
-
-/// The session that begins with a flow if there is none to go on in. Its id is told by that of the flow, in whose order of time it is: who sees
-/// both knows that it belongs to no other.
-pub(crate) fn own_session(flow: GrantId) -> SessionId {
-    let (mut id, hash) = (*flow.as_bytes(), sha256(flow.as_bytes()));
-    id.iter_mut().skip(ORDERED_BYTES).zip(hash).for_each(|(to, from)| *to = from);
-    SessionId::from_bytes(id)
 }
 
 /// The session that follows another one with this flow: the same however often the page accepts.

@@ -139,9 +139,9 @@ impl LogoutService {
         };
         if skip {
             let own = self.own_session(&logout, browser).await?;
-            let (mut frames, own) = (Vec::new(), own.map(|own| own.session));
-            self.end_both(logout.session, own, &mut frames).await?;
-            return Ok(self.done(&logout, frames, own));
+            let (mut frames, own) = (Vec::new(), sessions_of(own));
+            self.end_all(logout.session, &own, &mut frames).await?;
+            return Ok(self.done(&logout, frames, &own));
         }
         let page = with_parameter(&self.config.pages.logout, "logout_challenge", &self.challenge(logout));
         Ok(LogoutStep::Confirm { page, binding })
@@ -218,9 +218,9 @@ impl LogoutService {
         }
         let own = self.own_session(&logout, browser).await?;
         let began_later = own.as_ref().is_some_and(|own| own.authenticated_at > logout.requested_at);
-        let own = own.map(|own| own.session);
+        let own = sessions_of(own);
         // Only a session that began after the logout was asked for must not end by a verifier that was used before.
-        let (at_once, later) = if began_later { (None, own) } else { (own, None) };
+        let (at_once, later): (&[_], &[_]) = if began_later { (&[], &own) } else { (&own, &[]) };
         let mut frames = logout.frames.clone();
         match self.end_and_spend(&logout, at_once, &mut frames).await {
             Ok(()) => {}
@@ -230,7 +230,7 @@ impl LogoutService {
             }
             Err(why) => return Err(why),
         }
-        if let Some(later) = later.filter(|later| *later != logout.session) {
+        for later in later.iter().copied().filter(|later| *later != logout.session) {
             match self.end_session(later).await {
                 Ok(more) => frames.extend(more),
                 Err(LogoutError::Store(why)) => {
@@ -241,7 +241,7 @@ impl LogoutService {
                 Err(why) => return Err(why),
             }
         }
-        Ok(self.done(&logout, frames, own))
+        Ok(self.done(&logout, frames, &own))
     }
 
     /// A logout whose verifier is spent, as one that is asked for now in the browser with this key.
@@ -256,14 +256,14 @@ impl LogoutService {
     async fn end_and_spend(
         &self,
         logout: &Logout,
-        own: Option<SessionId>,
+        own: &[SessionId],
         frames: &mut Vec<Url>,
     ) -> Result<(), LogoutError> {
         let hash = sluice_crypto::digest::sha256(logout.id.as_bytes());
         if self.replay.is_spent(ReplayKind::LogoutVerifier, hash, self.clock.now()).await? {
             return Err(LogoutError::Verifier);
         }
-        self.end_both(logout.session, own, frames).await?;
+        self.end_all(logout.session, own, frames).await?;
         let now = self.clock.now();
         let expires_at = logout.requested_at + self.config.lifetimes.flow;
         let first = self.replay.spend(ReplayKind::LogoutVerifier, hash, now, expires_at).await?;
@@ -279,28 +279,28 @@ impl LogoutService {
         browser.session.as_deref().and_then(|value| SessionCookie::open(value, &self.sealer))
     }
 
-    /// Ends the session that is named, and that of the browser if it is the same user's: who signs out here is not to be
-    /// recognised by it a moment later (RP-Initiated Logout §2). What clients want to be loaded is told also if the second one
+    /// Ends the session that is named, and those of the browser if they are the same user's: who signs out here is not to be
+    /// recognised by one a moment later (RP-Initiated Logout §2). What clients want to be loaded is told also if another one
     /// cannot be ended.
-    async fn end_both(
+    async fn end_all(
         &self,
         named: SessionId,
-        own: Option<SessionId>,
+        own: &[SessionId],
         frames: &mut Vec<Url>,
     ) -> Result<(), LogoutError> {
         frames.extend(self.end_session(named).await?);
-        if let Some(own) = own.filter(|own| *own != named) {
+        for own in own.iter().copied().filter(|own| *own != named) {
             frames.extend(self.end_session(own).await?);
         }
         Ok(())
     }
 
     /// Where the browser goes when the sessions are over.
-    fn done(&self, logout: &Logout, frames: Vec<Url>, own: Option<SessionId>) -> LogoutStep {
+    fn done(&self, logout: &Logout, frames: Vec<Url>, own: &[SessionId]) -> LogoutStep {
         let target = logout.redirect_uri.as_ref().map(|uri| with_state(uri, logout.state.as_deref()));
         let continue_to =
             target.or_else(|| self.config.pages.post_logout_redirect.as_ref().map(ToString::to_string));
-        LogoutStep::Done { frames, continue_to, ends_cookie: own.is_some() }
+        LogoutStep::Done { frames, continue_to, ends_cookie: !own.is_empty() }
     }
 
     /// The client that asked, unless the document that describes it cannot be had now: the logout goes on.
@@ -411,4 +411,9 @@ fn with_state(uri: &RedirectUri, state: Option<&str>) -> String {
     let encoded = url::form_urlencoded::Serializer::new(String::new()).append_pair("state", state).finish();
     let joint = if uri.as_str().contains('?') { '&' } else { '?' };
     format!("{uri}{joint}{encoded}")
+}
+
+/// The sessions of a person that a browser's cookie names.
+fn sessions_of(cookie: Option<SessionCookie>) -> Vec<SessionId> {
+    cookie.into_iter().flat_map(|cookie| std::iter::once(cookie.session).chain(cookie.former)).collect()
 }

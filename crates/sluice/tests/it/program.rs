@@ -25,9 +25,14 @@ pub(crate) struct Ended {
 
 fn command(arguments: &[&str], environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sluice"));
-    command.args(arguments).env_clear().envs(environment.iter().copied());
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(arguments);
+    set_apart(&mut command, environment);
     command
+}
+
+fn set_apart(command: &mut Command, environment: &[(&str, &str)]) {
+    command.env_clear().envs(environment.iter().copied());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
 }
 
 /// Runs it until it ends by itself.
@@ -38,6 +43,14 @@ pub(crate) fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
 /// Starts it, for somebody who does not wait for its end.
 pub(crate) fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Child {
     command(arguments, environment).spawn().unwrap()
+}
+
+/// The same as [`start`], as from a terminal: what starts tests may have it ignore that its terminal is closed.
+pub(crate) fn start_in_terminal(arguments: &[&str], environment: &[(&str, &str)]) -> Child {
+    let mut command = Command::new("/usr/bin/env");
+    command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_sluice")]).args(arguments);
+    set_apart(&mut command, environment);
+    command.spawn().unwrap()
 }
 
 /// The same as [`run`], printing into a pipe that nobody reads.

@@ -19,8 +19,8 @@ use crate::proxy::alarm::Alarm;
 use crate::proxy::fault::{AnswerFault, Fault};
 use crate::proxy::upstream::{End, Link, Ticket};
 
-/// A client that takes nothing for longer has a part in what its server does next.
-const PAUSE: Duration = Duration::from_secs(5);
+/// A client that lets an answer wait for longer, in all, has a part in what its server does next, in milliseconds.
+const PAUSE: u32 = 5_000;
 
 /// The body of an answer.
 pub enum ProxyBody {
@@ -62,15 +62,16 @@ pub struct AnswerBody {
 pub(in crate::proxy) struct Pace {
     /// When the last part was handed over.
     handed_at: Option<Instant>,
-    /// Whether the next one was ever waited for so long that the server may have lost its patience.
-    has_paused: bool,
+    /// For how long it has let parts wait, in all, in milliseconds.
+    paused: u32,
 }
 
 impl Pace {
     /// The client wants more.
     fn wants(&mut self) {
         if let Some(at) = self.handed_at.take() {
-            self.has_paused |= at.elapsed() > PAUSE;
+            let waited = u32::try_from(at.elapsed().as_millis()).unwrap_or(u32::MAX);
+            self.paused = self.paused.saturating_add(waited);
         }
     }
 
@@ -207,7 +208,7 @@ impl AnswerBody {
     /// server calls off does not: its client may have bounded its time. Nor does silence where nobody said that there is more, as in a
     /// stream of events.
     fn speaks_against(&self, error: &BodyError) -> bool {
-        if self.pace.has_paused {
+        if self.pace.paused > PAUSE {
             return false;
         }
         match (&self.carrier, error) {

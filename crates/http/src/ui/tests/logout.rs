@@ -207,6 +207,7 @@ fn signed_in(world: &World, session: SessionId) -> Browser {
         authenticated_at: world.now(),
         remembered: true,
         until_closed: Some(false),
+        former: Vec::new(),
     };
     Browser {
         keys: BindingKeys(vec![world.key.clone()]),

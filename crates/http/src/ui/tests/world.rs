@@ -431,6 +431,7 @@ impl World {
             authenticated_at: self.now(),
             remembered: true,
             until_closed: Some(false),
+            former: Vec::new(),
         };
         let sealed = cookie.seal(&self.sealer, &OsRng);
         let browser = Browser {

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::{environment, setting};
-use crate::program::start;
+use crate::program::start_in_terminal;
 
 /// Longer than a start may take.
 const AT_MOST: Duration = Duration::from_secs(90);
@@ -17,7 +17,7 @@ const AT_MOST: Duration = Duration::from_secs(90);
 fn begun(arguments: &[&str]) -> Child {
     let environment = environment();
     let environment: Vec<_> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    start(&[&["bench"], arguments].concat(), &environment)
+    start_in_terminal(&[&["bench"], arguments].concat(), &environment)
 }
 
 fn send(child: &Child, signal: Signal) {

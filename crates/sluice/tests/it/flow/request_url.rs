@@ -130,7 +130,7 @@ async fn a_consent_request_says_which_login_it_follows(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let client = sluice.client(&json!({})).await;
     let (mut browser, mut seen) = (sluice.browser(), Vec::new());
-    for subject in ["alice", "alice"] {
+    for subject in ["alice", "bob"] {
         let challenge = browser.begin(&client, &Authorize::default()).await;
         let path = format!("/admin/oauth2/auth/requests/login?login_challenge={challenge}");
         let login = sluice.ask_json(Method::GET, &path, None, 200).await;
