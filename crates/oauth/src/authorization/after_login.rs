@@ -24,9 +24,7 @@ use crate::subject::shown_at_login;
 /// How many binding keys a browser keeps: the present one, and those of tabs opened before its last logins.
 const KEYS_KEPT: usize = 4;
 /// How many former sessions of a person a browser's cookie names.
-const MOST_FORMER: usize = 8;
-/// A session that ends sooner has a cookie that ends with the browser: a logout must find it.
-const SOON: Lifetime = Lifetime::hours(1);
+const MOST_FORMER: usize = 32;
 
 impl AuthorizationService {
     /// The second leg: a login verifier comes back.
@@ -51,9 +49,9 @@ impl AuthorizationService {
         if request.prompt.none && !skip {
             return Err(refused(&request, ErrorCode::ConsentRequired, ""));
         }
-        self.stay_remembered(&request, &mut login, browser).await?;
+        let least = self.stay_remembered(&request, &mut login, browser).await?;
         self.keep_session((&request, &client), &mut login, browser).await?;
-        let cookies = self.cookies(&request, &login, browser);
+        let cookies = self.cookies(&request, (&login, least), browser);
         let challenge = self.flows.seal_consent_challenge(&AwaitingConsent { request, login, skip }).await?;
         self.metrics.logged_in.add();
         let page = with_parameter(&self.config.pages.consent, "consent_challenge", &challenge);
@@ -67,26 +65,32 @@ impl AuthorizationService {
         SessionCookie::open(value, &self.sealer).filter(|cookie| cookie.subject == login.subject)
     }
 
-    /// Who was to be remembered in this browser still is, for as long as they were to be, if the later login does not say for how long.
+    /// Who was to be remembered in this browser still is, for as long as they were to be, if the later login does not say for how long. One
+    /// that proves more in the same session says by that page whether they are. For how long the browser keeps the cookie at least, then: a
+    /// logout must find the session for as long as there are tokens of it.
     async fn stay_remembered(
         &self,
         request: &Request,
         login: &mut Login,
         browser: &Browser,
-    ) -> Result<(), AuthorizationError> {
-        let cookie = self.cookie_before(request, login, browser).filter(|cookie| cookie.remembered);
-        let Some(cookie) = cookie.filter(|_| login.remember.is_none()) else { return Ok(()) };
+    ) -> Result<Option<Lifetime>, AuthorizationError> {
+        let is_step_up = |cookie: &SessionCookie| {
+            cookie.session == login.session && cookie.authenticated_at < login.authenticated_at
+        };
+        let goes_on =
+            |cookie: &SessionCookie| cookie.remembered && login.remember.is_none() && !is_step_up(cookie);
+        let Some(cookie) = self.cookie_before(request, login, browser).filter(goes_on) else {
+            return Ok(None);
+        };
         let now = self.clock.now();
         let before = self.sessions.find(cookie.session, now).await?;
         let is_own = |before: &LoginSession| {
             before.subject == login.subject && before.authenticated_at <= cookie.authenticated_at
         };
-        if let Some(before) = before.filter(is_own) {
-            let left = before.expires_at.since(now);
-            login.remember = Some(left);
-            login.until_closed = cookie.until_closed != Some(false) || left < SOON;
-        }
-        Ok(())
+        let Some(before) = before.filter(is_own) else { return Ok(None) };
+        login.remember = Some(before.expires_at.since(now));
+        login.until_closed = cookie.until_closed != Some(false);
+        Ok(Some(tokens_of_session(self.config.lifetimes.refresh_token)))
     }
 
     /// The sessions that the same person has in this browser besides: a logout there ends them, too.
@@ -202,7 +206,13 @@ impl AuthorizationService {
         }))
     }
 
-    fn cookies(&self, request: &Request, login: &Login, browser: &Browser) -> CookieChanges {
+    /// A cookie that is kept is kept for `least`, if any.
+    fn cookies(
+        &self,
+        request: &Request,
+        (login, least): (&Login, Option<Lifetime>),
+        browser: &Browser,
+    ) -> CookieChanges {
         // In a frame, too: sessions are renewed silently there.
         if login.skipped {
             return CookieChanges { session: self.extended(login, browser), ..CookieChanges::default() };
@@ -225,7 +235,8 @@ impl AuthorizationService {
         let session = if own.is_some_and(|own| own.authenticated_at > login.authenticated_at) {
             CookieChange::Keep
         } else {
-            CookieChange::Set((cookie.seal(&self.sealer, &*self.rng), login.cookie_life()))
+            let life = login.cookie_life().map(|life| least.map_or(life, |least| life.max(least)));
+            CookieChange::Set((cookie.seal(&self.sealer, &*self.rng), life))
         };
         CookieChanges { binding: Some(BindingKeys(std::iter::once(fresh).chain(kept).collect())), session }
     }

@@ -138,13 +138,25 @@ impl LogoutService {
             frames: Vec::new(),
         };
         if skip {
-            let own = self.own_session(&logout, browser).await?;
-            let (mut frames, own) = (Vec::new(), sessions_of(own));
-            self.end_all(logout.session, &own, &mut frames).await?;
-            return Ok(self.done(&logout, frames, &own));
+            return self.end_unasked(logout, browser).await;
         }
         let page = with_parameter(&self.config.pages.logout, "logout_challenge", &self.challenge(logout));
         Ok(LogoutStep::Confirm { page, binding })
+    }
+
+    /// Ends the sessions of a browser at once. What fails in the middle goes on as a logout that was confirmed.
+    async fn end_unasked(&self, logout: Logout, browser: &Browser) -> Result<LogoutStep, LogoutError> {
+        let own = self.own_session(&logout, browser).await?;
+        let (mut frames, own) = (Vec::new(), sessions_of(own));
+        match self.end_all(logout.session, &own, &mut frames).await {
+            Ok(()) => Ok(self.done(&logout, frames, &own)),
+            Err(LogoutError::Store(why)) if !frames.is_empty() => {
+                warn!(error = %chain(&why), "a logout that ended sessions is tried again");
+                let logout = Logout { frames, further: Further::default(), ..logout };
+                Ok(LogoutStep::Again { to: self.confirmed(logout) })
+            }
+            Err(why) => Err(why),
+        }
     }
 
     /// Whether users of this client need not confirm. Another page than the built-in one may have a session of its own to end, so
@@ -311,14 +323,15 @@ impl LogoutService {
         }
     }
 
-    /// The session that the browser's cookie names, if it is the one that ends, or of the same user.
+    /// The session that the browser's cookie names, if it is the one that ends, or another of the same user.
     async fn own_session(
         &self,
         logout: &Logout,
         browser: &Browser,
     ) -> Result<Option<SessionCookie>, LogoutError> {
         let Some(own) = self.cookie(browser) else { return Ok(None) };
-        if own.session == logout.session || own.subject == logout.subject {
+        let is_here = own.session == logout.session || own.former.contains(&logout.session);
+        if is_here || own.subject == logout.subject {
             return Ok(Some(own));
         }
         // Of a session that is not kept only the client's name for the user is known.

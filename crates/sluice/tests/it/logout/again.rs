@@ -12,6 +12,8 @@ use crate::legs::{login_request, token};
 
 on_both_stores! {
     a_sign_out_ends_the_sessions_of_former_logins_in_its_browser,
+    a_sign_out_reaches_the_first_of_many_logins,
+    a_hint_of_a_former_session_ends_the_present_one_too,
     who_was_remembered_still_is_after_a_second_login_that_says_nothing,
     a_sign_out_ends_no_session_of_somebody_else_or_elsewhere,
     a_verifier_that_is_sent_again_after_a_sign_out_signs_nobody_in,
@@ -70,6 +72,38 @@ async fn a_sign_out_ends_the_sessions_of_former_logins_in_its_browser(backend: B
             "a copy of the first cookie is worth nothing"
         );
     }
+    sluice.node.stop().await;
+}
+
+async fn a_sign_out_reaches_the_first_of_many_logins(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let (mut browser, login) = (sluice.browser(), json!({"subject": "alice"}));
+    let first = log_in(&sluice, &client, &mut browser, &login).await;
+    let mut last = Value::Null;
+    for _ in 0..12 {
+        last = log_in_again(&sluice, &client, &mut browser, &login).await;
+    }
+    assert!(browser.cookies.values().all(|value| value.len() < 1_000));
+    sluice.advance(Lifetime::secs(1));
+    log_out(&sluice, &mut browser, &[("id_token_hint", token(&last, "id_token"))]).await;
+    assert!(!sluice.is_active(token(&first, "access_token")).await);
+    sluice.node.stop().await;
+}
+
+async fn a_hint_of_a_former_session_ends_the_present_one_too(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let clients = [sluice.client(&json!({})).await, sluice.client(&json!({})).await];
+    let login = json!({"subject": "alice", "remember": true});
+    let mut browser = sluice.browser();
+    let former = log_in(&sluice, &clients[0], &mut browser, &login).await;
+    let present = log_in_again(&sluice, &clients[1], &mut browser, &login).await;
+    sluice.advance(Lifetime::secs(1));
+    log_out(&sluice, &mut browser, &[("id_token_hint", token(&former, "id_token"))]).await;
+    for tokens in [former, present] {
+        assert!(!sluice.is_active(token(&tokens, "access_token")).await);
+    }
+    assert_eq!(is_known(&sluice, &clients[0], &mut browser).await, false);
     sluice.node.stop().await;
 }
 
