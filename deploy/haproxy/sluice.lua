@@ -3,13 +3,18 @@
 -- The question carries the headers of the request (token, DPoP proof), the method, the path and the host, and of the body only whether
 -- there is one: a preflight has none. A 200 lets the request pass with the OAuth-* headers of the answer, and says so in the variable
 -- txn.sluice; 400, 401, 403, 404, 405, 429, 501 and 503 go to the client as they are; everything else, also a Sluice that cannot be
--- reached, is 502. A request without a host is 400 unasked.
+-- reached, is 502. A request without a host is 400 unasked, one of too many header lines 431, and so is one that leaves no room for what
+-- Sluice says.
 --
 -- HAProxy takes an error in here for nothing at all and goes on with the request. What follows in its configuration must therefore refuse
 -- whatever has not txn.sluice: see haproxy.cfg.
 
 local PATH = "/oauth/auth_request"
 local TIMEOUT = 5000 -- ms
+
+-- The most header lines of a question. Keep it below tune.http.maxhdr (101), also where you set that: HAProxy writes more beyond its own
+-- memory, and ends. Sluice reads 100, and HAProxy adds two.
+local MOST_LINES = 96
 
 -- Of the connection or the body, not of the question.
 local LEFT_OUT = {
@@ -43,7 +48,7 @@ local PASSED_ON = {
 local REFUSALS = { [400] = true, [401] = true, [403] = true, [404] = true, [405] = true, [429] = true, [501] = true, [503] = true }
 
 -- What is answered here.
-local TITLES = { [400] = "Bad Request", [502] = "Bad Gateway" }
+local TITLES = { [400] = "Bad Request", [431] = "Request Header Fields Too Large", [502] = "Bad Gateway" }
 
 -- The lines of one header, which HAProxy counts from zero.
 local function values(lines)
@@ -73,6 +78,14 @@ local function question(txn)
     return headers
 end
 
+local function count(headers)
+    local lines = 0
+    for _, found in pairs(headers) do
+        lines = lines + #found
+    end
+    return lines
+end
+
 local function refuse(txn, status, answer)
     local reply = txn:reply({ status = status })
     if answer then
@@ -95,12 +108,21 @@ core.register_action("sluice", { "http-req" }, function(txn, address)
     if txn.sf:req_hdr("host") == "" then
         return refuse(txn, 400)
     end
-    local answer = core.httpclient():get({ url = address .. PATH, headers = question(txn), timeout = TIMEOUT })
+    local asked = question(txn)
+    if count(asked) > MOST_LINES then
+        return refuse(txn, 431)
+    end
+    local answer = core.httpclient():get({ url = address .. PATH, headers = asked, timeout = TIMEOUT })
     local status = answer and answer.status
     if status == 200 then
         for name, lines in pairs(answer.headers) do
             if name:sub(1, 6) == "oauth-" or ALSO[name] then
-                txn.http:req_set_header(name, values(lines)[1])
+                local value = values(lines)[1]
+                txn.http:req_set_header(name, value)
+                -- Where the request leaves no room for it, HAProxy says nothing.
+                if txn.sf:req_fhdr(name) ~= value then
+                    return refuse(txn, 431)
+                end
             end
         end
         -- Last: a request that has not all of its headers has not passed.

@@ -56,6 +56,14 @@ sub sluice_path {
     }
 }
 
+# The application is told the host as it came, and one that is none (`user@admin.example`) it could read as another; without one it would be told
+# this backend's.
+sub sluice_host {
+    if (req.http.Host !~ "^[A-Za-z0-9._~:\[\]-]+$") {
+        return (synth(400, "Bad Request"));
+    }
+}
+
 # What only Sluice and this file may say. VCL cannot remove headers by a pattern: add the names in strip_headers of the routes file. What
 # routes set is not in the answers here, which are about the token alone.
 # Spellings with underscores are here because many applications cannot tell them from dashes. The few that take any sign for one
@@ -103,6 +111,7 @@ sub sluice_strip {
 sub vcl_recv {
     if (req.restarts == 0) {
         call sluice_strip;
+        call sluice_host;
         call sluice_path;
         # Its answer would show the client what the application was told.
         if (req.method == "TRACE") {
@@ -119,8 +128,9 @@ sub vcl_recv {
             return (synth(401, "Unauthorized"));
         }
         # A body that is not kept in memory is lost in the restart: a keep-alive POST then waits for it until it times out, a chunked
-        # one arrives empty. Larger ones than this need a proxy without restarts: Sluice itself, or nginx.
-        if (req.http.Content-Length || req.http.Transfer-Encoding) {
+        # one arrives empty. Over HTTP/2 nothing says that there is one. Larger ones than this need a proxy without restarts: Sluice itself,
+        # or nginx with a client_max_body_size.
+        if (req.http.Content-Length || req.http.Transfer-Encoding || req.proto == "HTTP/2.0") {
             if (!std.cache_req_body(1MB)) {
                 return (synth(413, "Content Too Large"));
             }
@@ -217,6 +227,14 @@ sub vcl_deliver {
             if (resp.http.OAuth-Client-Id) { set req.http.OAuth-Client-Id = resp.http.OAuth-Client-Id; }
             if (resp.http.OAuth-Issuer) { set req.http.OAuth-Issuer = resp.http.OAuth-Issuer; }
             if (resp.http.OAuth-Country) { set req.http.OAuth-Country = resp.http.OAuth-Country; }
+            # A header for which a request of many has no place left (http_max_hdr) is lost without a word. Varnish makes 500 of the 431 then.
+            if ((resp.http.OAuth-User-Id && !req.http.OAuth-User-Id)
+                || (resp.http.OAuth-User-Scope && !req.http.OAuth-User-Scope)
+                || (resp.http.OAuth-Client-Id && !req.http.OAuth-Client-Id)
+                || (resp.http.OAuth-Issuer && !req.http.OAuth-Issuer)
+                || (resp.http.OAuth-Country && !req.http.OAuth-Country)) {
+                return (synth(431, "Request Header Fields Too Large"));
+            }
             set req.http.X-Sluice = "passed";
             return (restart);
         }
@@ -232,7 +250,8 @@ sub vcl_synth {
     if (resp.status == 401) {
         set resp.http.WWW-Authenticate = "Bearer";
     }
-    if (resp.status == 400 || resp.status == 401 || resp.status == 403 || resp.status == 413 || resp.status == 501 || resp.status == 502) {
+    if (resp.status == 400 || resp.status == 401 || resp.status == 403 || resp.status == 413 || resp.status == 431 || resp.status == 501
+        || resp.status == 502) {
         set resp.http.Content-Type = "application/problem+json";
         set resp.http.Cache-Control = "no-store";
         set resp.body = {"{"title":""} + resp.reason + {"","status":"} + resp.status + "}";

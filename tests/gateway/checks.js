@@ -62,6 +62,14 @@ function goodTokens({ check, ask }) {
     assert.equal(status, 200)
     assert.deepEqual(told(seen, 'oauth-user-id'), [TOKENS.jwt.user])
   })
+
+  check('a token to which much was granted passes with all of it', async () => {
+    const { token, client, scope } = TOKENS.wide
+    const { status, text, seen } = await ask('/orders/7', { token })
+    assert.equal(status, 200, text)
+    assert.deepEqual(told(seen, 'oauth-client-id'), [client])
+    assert.deepEqual(told(seen, 'oauth-user-scope').join().split(' ').sort(), scope.split(' ').sort())
+  })
 }
 
 function refusals({ check, ask }) {
@@ -88,7 +96,8 @@ function refusals({ check, ask }) {
   })
 }
 
-function largeHeads({ check, ask, running }) {
+function largeHeads(setup) {
+  const { check, ask, running } = setup
   check('a request that may be too large to be asked about does not pass unasked', async () => {
     const before = running.echo.count()
     // The question is larger than the request: some have the host twice in it. So one of these fits where its question does not.
@@ -100,6 +109,39 @@ function largeHeads({ check, ask, running }) {
     }
     assert.equal(running.echo.count(), before)
   })
+
+  check('a request of many header lines passes with all that Sluice says, or not at all', async () => {
+    for (let count = 30; count <= 105; count++) {
+      const headers = Object.fromEntries(Array.from({ length: count }, (_, line) => [`x-line-${line}`, '1']))
+      await passesWhole(setup, headers, `${count} lines`, count <= 40)
+    }
+  })
+
+  check('so does one that leaves little room for what Sluice says', async () => {
+    // Of these two nothing is in the question of some, so that it fits where the request does.
+    for (const length of [6000, ...Array.from({ length: 50 }, (_, turn) => 6800 + 10 * turn)]) {
+      const headers = { host: 'h'.repeat(880), 'content-type': 'x'.repeat(length), 'content-encoding': 'x'.repeat(length) }
+      await passesWhole(setup, headers, `twice ${length} bytes`, length === 6000)
+    }
+  })
+}
+
+/** Asks with these headers, with a token and without. What reaches the application must have all that Sluice says of the caller; `must`: it reaches it. */
+async function passesWhole({ ask, running }, headers, what, must) {
+  const { token, user, client } = TOKENS.good
+  for (const given of [token, undefined]) {
+    const before = running.echo.count()
+    // What is too large for the proxy may be cut.
+    const answer = await ask('/orders/7', { token: given, headers }).catch(() => undefined)
+    if (running.echo.count() === before) {
+      assert.ok(!given || !must, `${what} are ${answer?.status}`)
+      continue
+    }
+    assert.ok(given && answer?.seen, `${what} pass as ${answer?.status}${given ? '' : ', without a token'}`)
+    for (const [header, value] of [['oauth-user-id', user], ['oauth-client-id', client]]) assert.deepEqual(told(answer.seen, header), [value], what)
+    assert.equal(told(answer.seen, 'oauth-user-scope').length, 1, what)
+  }
+  assert.equal((await ask('/basket', { token })).status, 200, `after ${what}`)
 }
 
 function forgedHeaders({ check, ask }, anySign) {

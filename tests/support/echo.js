@@ -6,6 +6,9 @@ import http from 'node:http'
 /** RFC 6455 §1.3. */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
+/** Bytes: more than a proxy passes on. */
+const LARGEST_HEAD = 65_536
+
 /**
  * Answers 200 with method, URL, headers and body of each request, as JSON. Headers as they came: names and values in turn. `count()` requests came.
  *
@@ -15,7 +18,7 @@ const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 export async function startEcho() {
   let count = 0
   const upgraded = new Set()
-  const server = http.createServer(async (request, response) => {
+  const server = http.createServer({ maxHeaderSize: LARGEST_HEAD }, async (request, response) => {
     count += 1
     const digest = createHash('sha256')
     let length = 0

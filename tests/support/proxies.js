@@ -62,30 +62,31 @@ function found(name, variable) {
   return folders.map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file)) ?? name
 }
 
-/** `remember` is how long a yes counts, instead of not at all. */
+/** `remember` is how long a yes counts, instead of not at all; `parameters` are for its command line. */
 export function startVarnish(options) {
   return onFreePorts(1, (...ports) => varnishAt(ports, options))
 }
 
-async function varnishAt([listen], { sluice, gateway, app, remember = '0s' }) {
+async function varnishAt([listen], { sluice, gateway, app, remember = '0s', parameters = [] }) {
   const vcl = shipped('varnish/sluice.vcl', { sluice, gateway, app }).replace('set beresp.ttl = 0s;', `set beresp.ttl = ${remember};`)
   const folder = folderWith('varnish', { 'sluice.vcl': vcl })
   const args = ['-F', '-n', `${folder}/state`, '-f', `${folder}/sluice.vcl`, '-a', `127.0.0.1:${listen}`, '-s', 'malloc,32m']
   // Its sandbox needs a user that not every machine has.
-  return running('Varnish', listen, folder, [found('varnishd', 'VARNISHD'), ...args, '-j', 'none'])
+  return running('Varnish', listen, folder, [found('varnishd', 'VARNISHD'), ...args, '-j', 'none', ...parameters])
 }
 
+/** `change` makes another configuration of the shipped one. */
 export function startNginx(options) {
   return onFreePorts(1, (...ports) => nginxAt(ports, options))
 }
 
-async function nginxAt([listen], { sluice, gateway, app }) {
+async function nginxAt([listen], { sluice, gateway, app, change = (text) => text }) {
   const main = ['daemon off;', `pid nginx.pid;`, 'error_log stderr;', 'worker_processes 1;', 'events {}']
   if (process.getuid() === 0) main.push('user www-data;')
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${kind};`)
   const folder = folderWith('nginx', {
     'nginx.conf': [...main, 'http {', 'access_log off;', ...temporary, 'include sluice.conf;', '}'].join('\n'),
-    'sluice.conf': shipped('nginx/sluice.conf', { listen, sluice, gateway, app }),
+    'sluice.conf': change(shipped('nginx/sluice.conf', { listen, sluice, gateway, app })),
   })
   fs.chmodSync(folder, 0o777)
   const args = ['-p', folder, '-c', `${folder}/nginx.conf`, '-e', 'stderr']

@@ -7,9 +7,12 @@ import { relyingParty, signIn } from './relying-party.js'
 
 const SCOPE = 'openid orders.read'
 
+/** As long as one may be that is asked for: 4096 bytes, less a few. */
+const WIDE_SCOPE = ['orders.read', ...Array.from({ length: 240 }, (_, number) => `scope.number.${100 + number}`)].join(' ')
+
 /**
- * `good` is alice's and `other` bob's; `jwt` is alice's too; `narrow` is that of a client that acts for itself, without the scope orders.read;
- * `forged`, `expired` and `revoked` are what they say; `bound` is alice's and bound to its `key`, a private JWK. `spare` has a token for each of `names`, with the request that revokes it.
+ * `good` is alice's and `other` bob's; `jwt` is alice's too; `narrow` is that of a client that acts for itself, without the scope orders.read,
+ * and `wide` that of another, with it and many more; `forged`, `expired` and `revoked` are what they say; `bound` is alice's and bound to its `key`, a private JWK. `spare` has a token for each of `names`, with the request that revokes it.
  */
 export async function mintTokens(names) {
   const opaque = await application()
@@ -23,6 +26,7 @@ export async function mintTokens(names) {
     other: await tokenOf(opaque, 'bob'),
     jwt: await tokenOf(await application({ access_token_strategy: 'jwt' }), 'alice'),
     narrow: await machineToken('basket'),
+    wide: await machineToken(WIDE_SCOPE),
     forged: { token: tampered(good.token) },
     expired: await expiredToken(),
     revoked,
