@@ -28,6 +28,7 @@ use tracing::debug;
 
 use crate::dsn::Address;
 use crate::error::Failure;
+use crate::lenders::Lenders;
 use crate::silence::Silences;
 use crate::turn::Place;
 
@@ -51,6 +52,8 @@ const DIALLING: Duration = Duration::from_secs(5);
 /// How long the failure of an attempt to open a connection is that of all who ask: each attempt looks its server up and begins a process
 /// there, and a server that comes back must not find a thousand of them.
 const BETWEEN_DIALS: Duration = Duration::from_millis(100);
+/// The same where another connection will do meanwhile.
+const BETWEEN_DIALS_WITH_A_LOAN: Duration = Duration::from_secs(1);
 
 /// Opens connections.
 pub(crate) struct Dialer {
@@ -88,6 +91,8 @@ impl Dialer {
             };
             match self.open_in_time(server, notified.clone()).await {
                 Ok(session) => return Ok(session),
+                // What keeps the primary from being used is told, and not that others are standbys.
+                Err(_) if failure.is_for_want_of_connections() => {}
                 Err(other) => failure = other,
             }
         }
@@ -305,6 +310,8 @@ pub(crate) struct Link {
     silences: Silences,
     closed: AtomicBool,
     callers: Arc<AtomicUsize>,
+    /// Whose connection will do while the server has none left.
+    lenders: Option<Arc<Lenders>>,
 }
 
 impl Link {
@@ -312,12 +319,20 @@ impl Link {
     pub(crate) fn new(dialer: Arc<Dialer>) -> Self {
         let (current, dialing) = (ArcSwapOption::empty(), tokio::sync::Mutex::default());
         let (closed, callers) = (AtomicBool::new(false), Arc::default());
-        Self { dialer, notified: None, current, dialing, silences: Silences::default(), closed, callers }
+        let (notified, lenders, silences) = (None, None, Silences::default());
+        Self { dialer, notified, current, dialing, silences, closed, callers, lenders }
     }
 
-    /// The same, and `notified` is told when a notification arrives.
-    pub(crate) fn notifying(dialer: Arc<Dialer>, notified: Arc<Notify>) -> Self {
-        Self { notified: Some(notified), ..Self::new(dialer) }
+    /// The same: one of those that go over the connection of another while the server has none left.
+    pub(crate) fn lending(dialer: Arc<Dialer>, lenders: &Arc<Lenders>) -> Arc<Self> {
+        let link = Arc::new(Self { lenders: Some(lenders.clone()), ..Self::new(dialer) });
+        lenders.add(&link);
+        link
+    }
+
+    /// The same, and `notified` is told when a notification arrives. Its session is nobody else's.
+    pub(crate) fn notifying(dialer: Arc<Dialer>, notified: Arc<Notify>, lenders: &Arc<Lenders>) -> Self {
+        Self { notified: Some(notified), lenders: Some(lenders.clone()), ..Self::new(dialer) }
     }
 
     /// A place among those who run single statements here.
@@ -328,9 +343,27 @@ impl Link {
         Place::take(&self.callers, CALLERS)
     }
 
-    /// The session, dialled anew if there is none and the link does not rest (`silence`). Those who ask at once, or soon after, share one
-    /// attempt and its failure.
+    /// The session, dialled anew if there is none and the link does not rest (`silence`); that of another link if the server has none left.
     pub(crate) async fn session(&self) -> Result<Arc<Session>, Failure> {
+        self.own_session().await.or_else(|failure| {
+            if !failure.is_for_want_of_connections() {
+                return Err(failure);
+            }
+            self.lent(&failure).ok_or(failure)
+        })
+    }
+
+    /// The session of another link, for want of one.
+    fn lent(&self, why: &Failure) -> Option<Arc<Session>> {
+        self.lenders.as_ref()?.session(why)
+    }
+
+    fn another(&self) -> Option<Arc<Session>> {
+        self.lenders.as_ref()?.any()
+    }
+
+    /// A session of this link alone. Those who ask at once, or soon after, share one attempt and its failure.
+    pub(crate) async fn own_session(&self) -> Result<Arc<Session>, Failure> {
         if let Some(session) = self.living() {
             return Ok(session);
         }
@@ -345,8 +378,11 @@ impl Link {
         if self.silences.is_resting() {
             return Err(Failure::Silent(self.dialer.patience + GRACE));
         }
-        let is_shared = |at: Instant| at >= asked || at.elapsed() < BETWEEN_DIALS;
-        if let Some((_, failure)) = last.as_ref().filter(|(at, _)| is_shared(*at)) {
+        let is_shared = |(at, failure): &&(Instant, Failure)| {
+            let has_loan = failure.is_for_want_of_connections() && self.another().is_some();
+            at.elapsed() < if has_loan { BETWEEN_DIALS_WITH_A_LOAN } else { BETWEEN_DIALS } || *at >= asked
+        };
+        if let Some((_, failure)) = last.as_ref().filter(is_shared) {
             return Err(failure.clone());
         }
         match self.dialer.dial(self.notified.clone()).await {
@@ -386,14 +422,25 @@ impl Link {
 
     /// Wakes the readers of the feed, here and on other nodes, if there is a session.
     pub(crate) fn wake_readers(&self) {
-        if let Some(session) = self.living() {
+        if let Some(session) = self.living().or_else(|| self.another()) {
             session.wake_readers();
         }
     }
 
-    /// Gives the session up if this failure means that it is lost.
+    /// Gives the session up, also that of another link, if this failure means that it is lost.
     pub(crate) fn note(&self, session: &Arc<Session>, failure: &Failure) {
-        if !failure.ends_session() || session.is_noted.swap(true, Ordering::AcqRel) {
+        if !failure.ends_session() {
+            return;
+        }
+        match self.lenders.as_ref().filter(|_| !self.has(session)).and_then(|lenders| lenders.lender(session))
+        {
+            Some(lender) => lender.give_up(session, failure),
+            None => self.give_up(session, failure),
+        }
+    }
+
+    fn give_up(&self, session: &Arc<Session>, failure: &Failure) {
+        if session.is_noted.swap(true, Ordering::AcqRel) {
             return;
         }
         if matches!(failure, Failure::Silent(_)) && !self.closed.load(Ordering::Acquire) {
@@ -401,9 +448,8 @@ impl Link {
         } else {
             session.give_up();
         }
-        let current = self.current.load();
-        if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, session)) {
-            self.current.compare_and_swap(&*current, None);
+        if self.has(session) {
+            self.current.compare_and_swap(session, None);
         }
     }
 
@@ -414,7 +460,13 @@ impl Link {
         self.current.store(None);
     }
 
-    fn living(&self) -> Option<Arc<Session>> {
+    /// Whether this is its session.
+    pub(crate) fn has(&self, session: &Arc<Session>) -> bool {
+        self.current.load().as_ref().is_some_and(|current| Arc::ptr_eq(current, session))
+    }
+
+    /// Its session, if it has one.
+    pub(crate) fn living(&self) -> Option<Arc<Session>> {
         self.current.load_full().filter(|session| !session.is_closed())
     }
 }

@@ -23,6 +23,9 @@ pub(crate) enum Failure {
     /// The server follows another, and only reads. The connection is given up: its name may lead to another server by now.
     #[error("the server is a standby")]
     Standby,
+    /// Somebody else makes an index that a migration needs, or may be doing so.
+    #[error("an index of this database is being made")]
+    IndexUnderWay,
     /// The store was shut down.
     #[error("the store is shut down")]
     Closed,
@@ -60,6 +63,7 @@ impl Failure {
     pub(crate) fn nature(&self) -> Nature {
         match self {
             Self::Silent(_) | Self::Late(_) | Self::Standby => Nature::Lost,
+            Self::IndexUnderWay => Nature::Busy,
             Self::Closed => Nature::Refused,
             Self::Postgres(error) => match error.code() {
                 Some(code) => nature_of(code),
@@ -75,12 +79,17 @@ impl Failure {
         matches!(self, Self::Postgres(error) if error.code().is_some_and(|code| TURNED_AWAY.contains(code)))
     }
 
+    /// Whether the server, the database or the role has as many connections as it may.
+    pub(crate) fn is_for_want_of_connections(&self) -> bool {
+        matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS))
+    }
+
     /// Whether a transaction that was sent may be committed all the same. Who is told what stood in its way is told that it was rolled back,
     /// unless the server went away meanwhile.
     pub(crate) fn may_be_committed(&self) -> bool {
         match self {
             Self::Silent(_) | Self::Late(_) => true,
-            Self::Standby | Self::Closed => false,
+            Self::Standby | Self::IndexUnderWay | Self::Closed => false,
             Self::Postgres(error) => error.code().is_none_or(leaves_open),
         }
     }

@@ -26,6 +26,7 @@ mod grant;
 mod hardening;
 mod identity;
 mod identity_session;
+mod lenders;
 mod login_session;
 mod mail;
 mod mail_code;

@@ -157,16 +157,14 @@ impl PostgresStore {
         let dialer = dialer(&address, options.deadline)?;
         let counters = Arc::new(Counters::default());
         let (metrics, lookups) = (Arc::new(CommitMetrics::default()), Arc::new(CommitMetrics::default()));
-        let lane = |_| {
-            let link = Arc::new(Link::new(dialer.clone()));
-            Arc::new(Hot { link, counters: counters.clone() })
-        };
+        let lenders = Arc::default();
+        let shared = || Link::lending(dialer.clone(), &lenders);
+        let lane = |_| Arc::new(Hot { link: shared(), counters: counters.clone() });
         let lanes: Vec<Arc<Hot>> = (0..options.lanes.get()).map(lane).collect();
         let queues = Queues { lanes: &lanes, depth: options.depth, batch: BATCH, metrics: &metrics };
         let insert_client = |hot| InsertClients { hot, node: options.node, clock: options.clock.clone() };
         let revoke_grant = |hot| RevokeGrants { hot, node: options.node, clock: options.clock.clone() };
-        let readers: Vec<Arc<Link>> =
-            (0..options.readers.get()).map(|_| Arc::new(Link::new(dialer.clone()))).collect();
+        let readers: Vec<Arc<Link>> = (0..options.readers.get()).map(|_| shared()).collect();
         let (depth, patience) = (options.depth.get(), options.deadline);
         let refusals = Arc::new(StoreRefusals::default());
         let store = Self {
@@ -180,7 +178,7 @@ impl PostgresStore {
                 (patience, options.clock.clone()),
                 (counters.clone(), refusals.clone()),
             ),
-            listener: Listener::new(dialer.clone()),
+            listener: Listener::new(dialer.clone(), &lenders),
             inserts: queues.start(0, InsertGrants),
             redemptions: queues.start(1, RedeemCodes),
             rotations: queues.start(0, RotateRefreshes),

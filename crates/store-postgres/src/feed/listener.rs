@@ -11,6 +11,7 @@ use tracing::debug;
 
 use crate::connection::{Dialer, Link, Session};
 use crate::error::Failure;
+use crate::lenders::Lenders;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -27,9 +28,9 @@ pub(crate) struct Listener {
 
 impl Listener {
     /// A listener that begins when somebody waits for the first time.
-    pub(crate) fn new(dialer: Arc<Dialer>) -> Self {
+    pub(crate) fn new(dialer: Arc<Dialer>, lenders: &Arc<Lenders>) -> Self {
         let appended = Arc::new(Notify::new());
-        let link = Arc::new(Link::notifying(dialer, appended.clone()));
+        let link = Arc::new(Link::notifying(dialer, appended.clone(), lenders));
         Self { link, appended, task: OnceLock::new() }
     }
 
@@ -80,7 +81,7 @@ async fn listen(link: Arc<Link>, appended: Arc<Notify>) {
 }
 
 async fn subscribe(link: &Link) -> Result<Arc<Session>, Failure> {
-    let session = link.session().await?;
+    let session = link.own_session().await?;
     session.within(async { Ok(session.client().batch_execute("LISTEN sluice_feed").await?) }).await?;
     Ok(session)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -12,10 +13,14 @@ use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::grant::{Grant, GrantRepository, Rotation};
 use sluice_store_contract::given;
 use sluice_store_postgres::{MigrationStatus, PostgresStore, StoreOptions};
+use tokio::time::timeout;
 use tokio_postgres::Client;
 
 use crate::fixture::{connection, database, node, options};
 use crate::late_commit::somebody_waits;
+
+/// So long a node has to do what it must not do.
+const LOOKING: Duration = Duration::from_millis(500);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_nodes_that_migrate_at_once_share_one_schema_and_one_network_id() {
@@ -210,6 +215,138 @@ async fn logins_go_on_while_a_migration_waits_for_a_reader() {
     reader.batch_execute("COMMIT").await.unwrap();
     migrated.await.unwrap().unwrap();
     all_are_applied(&store).await;
+}
+
+/// A database with a marker, as it was before migrations 9 and 10.
+async fn without_markers_by_time(store: &PostgresStore, client: &Client) {
+    store.migrate_up().await.unwrap();
+    store.revoke(given::grant_id(), given::at(20), given::at(9000)).await.unwrap();
+    let back = "DROP INDEX revocation_target_time, revocation_left_over;
+        CREATE INDEX revocation_target ON revocation (kind, key);
+        DELETE FROM schema_migration WHERE version IN (9, 10)";
+    client.batch_execute(back).await.unwrap();
+}
+
+/// Number, name and whether it is valid, of each index of markers that has their time.
+async fn markers_by_time(client: &Client) -> Vec<(u32, String, bool)> {
+    let sql = "SELECT c.oid, c.relname::text, i.indisvalid
+        FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+        WHERE i.indrelid = 'revocation'::regclass AND c.relname IN ('revocation_target_time', 'revocation_left_over')
+        ORDER BY 2";
+    let rows = client.query(sql, &[]).await.unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect()
+}
+
+async fn both_are_valid(client: &Client) {
+    let indexes = markers_by_time(client).await;
+    let valid: Vec<_> = indexes.iter().filter(|index| index.2).map(|index| index.1.as_str()).collect();
+    assert_eq!(valid, ["revocation_left_over", "revocation_target_time"], "{indexes:?}");
+}
+
+/// Of those that keep others from writing a table, or might: by whoever does more than that.
+async fn strong_locks_of_markers(client: &Client) -> Vec<String> {
+    let sql = "SELECT DISTINCT mode FROM pg_locks
+        WHERE relation = 'revocation'::regclass AND mode NOT IN ('AccessShareLock', 'RowShareLock', 'RowExclusiveLock')";
+    client.query(sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
+}
+
+/// Else whoever revokes would wait, and behind it on its connection logins.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn revocations_go_on_while_a_migration_makes_an_index_of_them() {
+    let database = database().await;
+    let (writer, watching) = (connection(database.dsn()).await, connection(database.dsn()).await);
+    let (store, migrating) = (node(database.dsn()).await, node(database.dsn()).await);
+    without_markers_by_time(&store, &watching).await;
+    writer.batch_execute("BEGIN; UPDATE revocation SET at = at").await.unwrap();
+    let migrated = tokio::spawn(async move { migrating.migrate_up().await });
+    somebody_waits(&watching).await;
+    assert_eq!(strong_locks_of_markers(&watching).await, ["ShareUpdateExclusiveLock"]);
+    store.revoke(given::grant_id(), given::at(20), given::at(9000)).await.unwrap();
+    given::redeemed(&*store, given::grant()).await;
+    assert!(!migrated.is_finished());
+    writer.batch_execute("COMMIT").await.unwrap();
+    migrated.await.unwrap().unwrap();
+    all_are_applied(&store).await;
+    both_are_valid(&watching).await;
+}
+
+/// Limits of the database, on PostgreSQL 17 that of a transaction too: what they break off would begin anew, and be broken off again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_is_made_without_the_limits_that_the_server_sets() {
+    let database = database().await;
+    let (writer, watching) = (connection(database.dsn()).await, connection(database.dsn()).await);
+    let (store, migrating) = (node(database.dsn()).await, node(database.dsn()).await);
+    without_markers_by_time(&store, &watching).await;
+    writer.batch_execute("BEGIN; UPDATE revocation SET at = at").await.unwrap();
+    let limits = "SELECT name FROM pg_settings WHERE name IN ('lock_timeout', 'transaction_timeout')";
+    for row in watching.query(limits, &[]).await.unwrap() {
+        let (database, limit): (_, &str) = (database.name(), row.get(0));
+        watching.batch_execute(&format!("ALTER DATABASE {database} SET {limit} = '200ms'")).await.unwrap();
+    }
+    let migrated = tokio::spawn(async move { migrating.migrate_up().await });
+    somebody_waits(&watching).await;
+    tokio::time::sleep(LOOKING).await;
+    let under_way = "SELECT count(*) FROM pg_stat_progress_create_index WHERE datname = current_database()";
+    assert_eq!(watching.query_one(under_way, &[]).await.unwrap().get::<_, i64>(0), 1, "it waits on");
+    writer.batch_execute("COMMIT").await.unwrap();
+    migrated.await.unwrap().unwrap();
+    both_are_valid(&watching).await;
+}
+
+/// So a server leaves one that was broken off: under its name, and of no use.
+#[tokio::test]
+async fn an_index_that_is_invalid_is_made_anew() {
+    let database = database().await;
+    let (store, client) = (node(database.dsn()).await, connection(database.dsn()).await);
+    without_markers_by_time(&store, &client).await;
+    let broken_off = "CREATE INDEX revocation_target_time ON revocation (kind, key, at);
+        UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = 'revocation_target_time'::regclass";
+    client.batch_execute(broken_off).await.unwrap();
+    store.migrate_up().await.unwrap();
+    all_are_applied(&store).await;
+    both_are_valid(&client).await;
+}
+
+/// It is invalid until it is made.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_that_somebody_is_making_is_left_to_them() {
+    let database = database().await;
+    let (store, watching) = (node(database.dsn()).await, connection(database.dsn()).await);
+    let (writer, by_hand) = (connection(database.dsn()).await, connection(database.dsn()).await);
+    without_markers_by_time(&store, &watching).await;
+    writer.batch_execute("BEGIN; UPDATE revocation SET at = at").await.unwrap();
+    let making = tokio::spawn(async move {
+        let sql = "CREATE INDEX CONCURRENTLY revocation_target_time ON revocation (kind, key, at)";
+        by_hand.batch_execute(sql).await
+    });
+    somebody_waits(&watching).await;
+    let begun = markers_by_time(&watching).await;
+    assert!(matches!(begun[..], [(_, _, false)]), "{begun:?}");
+    let mut migrated = pin!(store.migrate_up());
+    assert!(timeout(LOOKING, migrated.as_mut()).await.is_err(), "it waits");
+    writer.batch_execute("COMMIT").await.unwrap();
+    making.await.unwrap().unwrap();
+    migrated.await.unwrap();
+    all_are_applied(&store).await;
+    both_are_valid(&watching).await;
+    assert!(markers_by_time(&watching).await.iter().any(|index| index.0 == begun[0].0), "it is theirs");
+}
+
+/// Two at once would wait for each other, until the server breaks one off.
+#[tokio::test]
+async fn indexes_are_made_by_one_node_at_a_time() {
+    let database = database().await;
+    let (store, other) = (node(database.dsn()).await, connection(database.dsn()).await);
+    without_markers_by_time(&store, &other).await;
+    let lock = "SELECT pg_advisory_lock(hashtextextended('sluice: indexes', 0))";
+    other.batch_execute(lock).await.unwrap();
+    let mut migrated = pin!(store.migrate_up());
+    assert!(timeout(LOOKING, migrated.as_mut()).await.is_err(), "it waits");
+    assert!(markers_by_time(&other).await.is_empty());
+    other.batch_execute("SELECT pg_advisory_unlock_all()").await.unwrap();
+    migrated.await.unwrap();
+    all_are_applied(&store).await;
+    both_are_valid(&other).await;
 }
 
 /// Its supervisor starts it again; it does not sit there for as long as a migration may take.

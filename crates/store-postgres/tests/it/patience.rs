@@ -19,7 +19,7 @@ use sluice_token::{Feed, FeedPosition};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use crate::fixture::{PostgresFixture, connection, options};
+use crate::fixture::{PostgresFixture, connection, database, node, options};
 use crate::proxy::Proxy;
 
 /// A node with one connection for reads, which has read already.
@@ -92,6 +92,34 @@ async fn what_the_server_refuses_is_counted_by_reads_and_writes() {
     assert!(matches!(statement, Err(StoreError::Refused(_))), "{statement:?}");
     let refusals = store.refusals();
     assert_eq!((refusals.reads.refused_total(), refusals.writes.refused_total()), (1, 2));
+}
+
+/// The first kind of write has the last connection. No other waits for one of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_finds_no_connection_left_goes_over_that_of_another() {
+    let database = database().await;
+    node(database.dsn()).await.migrate_up().await.unwrap();
+    let (name, all) = (database.name(), connection(database.dsn()).await);
+    let role = format!("CREATE ROLE {name} LOGIN CONNECTION LIMIT 2 IN ROLE sluice");
+    all.batch_execute(&role).await.unwrap();
+    let dsn = database.dsn().replace("postgres://sluice@", &format!("postgres://{name}@"));
+    let options = StoreOptions { lanes: NonZeroUsize::new(2).unwrap(), ..options() };
+    let store = PostgresStore::connect(&dsn, options).await.unwrap();
+    let used = async || -> i64 {
+        let sql = "SELECT count(*) FROM pg_stat_activity WHERE usename = $1";
+        all.query_one(sql, &[&name]).await.unwrap().get(0)
+    };
+    let grant = given::grant();
+    GrantRepository::insert(&store, grant.clone(), None, true).await.unwrap();
+    assert_eq!(used().await, 2);
+    let [first, second] = ["alice@example.com", "bob@example.com"].map(given::identity);
+    given::registered(&store, first).await;
+    assert!(GrantRepository::find(&store, grant.id).await.unwrap().is_some());
+    assert_eq!(used().await, 2, "all of it over the two");
+    all.batch_execute(&format!("ALTER ROLE {name} CONNECTION LIMIT 9")).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    given::registered(&store, second).await;
+    assert_eq!(used().await, 3, "it has its own as soon as there is one");
 }
 
 /// One who asks for anything may wait for a lock as long as may be: the node goes on hearing of revocations.

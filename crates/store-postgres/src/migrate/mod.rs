@@ -1,6 +1,8 @@
 //! Migrations: additive, in order, each in a transaction of its own that begins by claiming its version. Whoever comes
-//! second waits for the first and finds the version taken. No locks but that row. Indexes that are there already under their names are
-//! taken as they are: somebody has made them before, so that nobody had to wait.
+//! second waits for the first and finds the version taken. Indexes that are there already under their names are taken as they are:
+//! somebody has made them before, or `indexes` has, so that nobody had to wait.
+
+mod indexes;
 
 use std::time::Duration;
 
@@ -14,20 +16,20 @@ use crate::connection::Dialer;
 use crate::error::{Failure, column};
 use crate::retry::Tries;
 
-/// How long one migration may take, and how long all of them are tried again.
+/// How long one migration may take, and how long all of them are tried again, counted anew after each index that `indexes` makes.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
 
 const MIGRATIONS: &[Migration] = &[
-    required(1, "initial", include_str!("migrations/0001_initial.sql")),
-    required(2, "device_and_trust", include_str!("migrations/0002_device_and_trust.sql")),
-    required(3, "identities", include_str!("migrations/0003_identities.sql")),
-    optional(4, "grants_by_time", include_str!("migrations/0004_grants_by_time.sql")),
-    required(5, "upkeep", include_str!("migrations/0005_upkeep.sql")),
-    optional(6, "consents_by_flow", include_str!("migrations/0006_consents_by_flow.sql")),
-    optional(7, "consents_by_expiry", include_str!("migrations/0007_consents_by_expiry.sql")),
-    required(8, "recovery_code_keys", include_str!("migrations/0008_recovery_code_keys.sql")),
-    optional(9, "markers_by_time", include_str!("migrations/0009_markers_by_time.sql")),
-    optional(10, "former_markers", include_str!("migrations/0010_former_markers.sql")),
+    required(1, "initial", include_str!("../migrations/0001_initial.sql")),
+    required(2, "device_and_trust", include_str!("../migrations/0002_device_and_trust.sql")),
+    required(3, "identities", include_str!("../migrations/0003_identities.sql")),
+    optional(4, "grants_by_time", include_str!("../migrations/0004_grants_by_time.sql")),
+    required(5, "upkeep", include_str!("../migrations/0005_upkeep.sql")),
+    optional(6, "consents_by_flow", include_str!("../migrations/0006_consents_by_flow.sql")),
+    optional(7, "consents_by_expiry", include_str!("../migrations/0007_consents_by_expiry.sql")),
+    required(8, "recovery_code_keys", include_str!("../migrations/0008_recovery_code_keys.sql")),
+    optional(9, "markers_by_time", include_str!("../migrations/0009_markers_by_time.sql")),
+    optional(10, "former_markers", include_str!("../migrations/0010_former_markers.sql")),
 ];
 /// Behind one who waits for a lock on a table, whoever wants to read it waits as well: so a migration gives up soon, and lets them go first
 /// before it asks again. A backup may hold such a lock for hours.
@@ -83,13 +85,13 @@ pub struct MigrationStatus {
 pub(crate) async fn up(dialer: &Dialer, now: Timestamp, network: NetworkId) -> Result<(), StoreError> {
     let mut tries = Tries::at_the_start(PATIENCE);
     loop {
-        match apply_all(dialer, now, network).await {
+        match apply_all(dialer, now, network, &mut tries).await {
             Ok(()) => return Ok(()),
             Err(failure) if failure.is_lack_of_rights() => {
                 return Err(StoreError::refused(NotTheOwner(failure)));
             }
             Err(failure) => {
-                let others_go_first = failure.is_lock_timeout();
+                let others_go_first = failure.is_lock_timeout() || matches!(failure, Failure::IndexUnderWay);
                 tries.again(failure).await?;
                 if others_go_first {
                     sleep(BETWEEN_LOCKS).await;
@@ -129,10 +131,18 @@ async fn read_status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, Failure> {
     Ok(MIGRATIONS.iter().map(status).collect())
 }
 
-async fn apply_all(dialer: &Dialer, now: Timestamp, network: NetworkId) -> Result<(), Failure> {
-    if read_status(dialer).await?.iter().all(|migration| migration.applied_at.is_some()) {
+async fn apply_all(
+    dialer: &Dialer,
+    now: Timestamp,
+    network: NetworkId,
+    tries: &mut Tries,
+) -> Result<(), Failure> {
+    let status = read_status(dialer).await?;
+    if status.iter().all(|migration| migration.applied_at.is_some()) {
         return Ok(());
     }
+    // Nobody is there who would wait for an index.
+    let is_new = status.iter().all(|migration| migration.applied_at.is_none());
     let session = dialer.dial(None).await?;
     let client = session.client();
     match client.batch_execute(CREATE_TABLE).await.map_err(Failure::from) {
@@ -140,7 +150,11 @@ async fn apply_all(dialer: &Dialer, now: Timestamp, network: NetworkId) -> Resul
         Err(failure) if failure.is_duplicate() => {}
         created => created?,
     }
-    for migration in MIGRATIONS {
+    for (migration, known) in MIGRATIONS.iter().zip(&status) {
+        let is_applied = known.applied_at.is_some();
+        if !is_applied && !is_new {
+            indexes::make(client, migration.sql, tries).await?;
+        }
         apply(client, migration, now.as_millis(), network).await?;
     }
     Ok(())
