@@ -4,7 +4,7 @@
 //! is asking, behind proxies. [`client_certificate`](mod@client_certificate): which certificate the client proved to
 //! hold, behind proxies too. [`tls_termination`]: whether plain http may be believed to have been https.
 //! [`MAX_HEADER_LINES`]: how many lines of headers a request may have. [`fetch`]: the one guarded HTTP client. [`smtp`]: mail, handed to
-//! its server. [`LimitClock`]: what rate limiters tell the time by.
+//! its server. [`LimitClock`]: what rate limiters tell the time by. [`whole_body`](fn@whole_body): a body in one piece.
 //!
 //! Nothing here knows a route: whose requests these are is the business of `http` and `gateway`.
 
@@ -18,8 +18,9 @@ mod quoted_list;
 pub mod smtp;
 pub mod tls;
 pub mod tls_termination;
+mod whole_body;
 
-pub use client_address::{TrustedProxies, forwarded_proto, forwarded_without_hosts};
+pub use client_address::{ClientAddress, TrustedProxies, forwarded_proto, forwarded_without_hosts};
 pub use client_certificate::{
     CertificateHeader, CertificateHeaderFormat, ClientCertificate, ClientCertificateSource,
     ForwardedCertificatePolicy, UnreadableCertificate, client_certificate,
@@ -38,6 +39,8 @@ pub use smtp::{
     SmtpUrl, StartTls, UnsendableMail,
 };
 pub use tls::{
-    ClientTls, PemSource, Reload, SelfSigned, TlsAcceptorHandle, TlsError, client_config, self_signed,
+    AcceptorError, ClientTls, PemSource, Reload, SelfSigned, TlsAcceptorHandle, TlsError, client_config,
+    self_signed,
 };
 pub use tls_termination::{NotTerminated, is_over_tls, is_tls_terminated};
+pub use whole_body::{NoWholeBody, whole_body};

@@ -1,10 +1,10 @@
 //! JSON bodies of the admin API. Like Hydra, no `Content-Type` is asked for; unlike it, an error names the member.
 
-use axum::body::to_bytes;
 use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use http::StatusCode;
 use serde::de::DeserializeOwned;
+use sluice_net::{NoWholeBody, whole_body};
 
 use crate::respond::AdminError;
 
@@ -50,20 +50,17 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
     type Rejection = AdminError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, AdminError> {
-        match to_bytes(request.into_body(), MAX_BODY).await {
+        match whole_body(request.into_body(), MAX_BODY).await {
             Ok(bytes) => Ok(Self(bytes)),
-            Err(error) if is_too_large(&error) => {
+            Err(NoWholeBody::TooLong) => {
                 let description = format!("The request body is larger than {MAX_BODY} bytes.");
                 Err(AdminError::of(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large", description))
             }
-            Err(_) => Err(AdminError::malformed("The request body could not be read.".to_owned())),
+            Err(NoWholeBody::BrokeOff) => {
+                Err(AdminError::malformed("The request body could not be read.".to_owned()))
+            }
         }
     }
-}
-
-fn is_too_large(error: &axum::Error) -> bool {
-    std::error::Error::source(error)
-        .is_some_and(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>)
 }
 
 /// Reads a JSON object; the refusal is a sentence that names the member. (Serde would take a list for an object.)

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::http::StatusCode;
 use bytes::Bytes;
-use http_body_util::LengthLimitError;
+use sluice_net::{NoWholeBody, whole_body};
 use thiserror::Error;
 
 use crate::patience::within;
@@ -41,11 +41,10 @@ impl NoBody {
 
 /// The body, of at most `most` bytes.
 pub(crate) async fn whole(body: Body, most: usize) -> Result<Bytes, NoBody> {
-    let read = within(LONGEST, to_bytes(body, most)).await.ok_or(NoBody::TooSlow)?;
-    read.map_err(|error| {
-        let too_large =
-            std::error::Error::source(&error).is_some_and(<dyn std::error::Error>::is::<LengthLimitError>);
-        if too_large { NoBody::TooLarge } else { NoBody::BrokeOff }
+    let read = within(LONGEST, whole_body(body, most)).await.ok_or(NoBody::TooSlow)?;
+    read.map_err(|none| match none {
+        NoWholeBody::TooLong => NoBody::TooLarge,
+        NoWholeBody::BrokeOff => NoBody::BrokeOff,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Who is asking: the address of the client, behind proxies that are trusted to say so.
 //!
-//! [`TrustedProxies`]: the walk from the peer back to the client. `x_forwarded_for`, `forwarded`: the two headers; the latter also
-//! says how the proxy was asked, and for which host.
+//! [`TrustedProxies`]: the walk from the peer back to the client. [`ClientAddress`]: where it ends. `x_forwarded_for`,
+//! `forwarded`: the two headers; the latter also says how the proxy was asked, and for which host.
 //!
 //! Anyone can write these headers, so they are read from the right, where the nearest proxy wrote, and only as far as
 //! each writer is trusted.
@@ -19,6 +19,16 @@ pub use forwarded::{forwarded_proto, forwarded_without_hosts};
 /// The networks of the proxies before this server. Default: none, so that headers are never believed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Vec<IpNet>);
+
+/// Who asks, as far as that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientAddress {
+    /// The address that stands for the client.
+    pub address: IpAddr,
+    /// Whether it is the client's: that of the peer, or one that a trusted proxy named. Else it is that of a proxy which
+    /// named none, or none that can be believed.
+    pub is_named: bool,
+}
 
 impl TrustedProxies {
     /// Trusts the proxies in `networks`.
@@ -38,36 +48,52 @@ impl TrustedProxies {
     /// `X-Forwarded-For` and `Forwarded` (RFC 7239) are there and lead to different clients, one of them was forged
     /// and nothing tells which: the peer it is.
     pub fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-        let peer = peer.to_canonical();
-        if !self.trusts(peer) {
-            return peer;
-        }
-        self.client_address_behind(peer, headers)
+        self.client(peer, headers).address
+    }
+
+    /// The same, and whether it is the address of the client.
+    pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress {
+        if self.trusts(peer) { self.client_behind(peer, headers) } else { ClientAddress::named(peer) }
     }
 
     /// The same behind a peer that is trusted for a reason of its own: one on this machine, say.
-    pub fn client_address_behind(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-        let peer = peer.to_canonical();
+    pub fn client_behind(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress {
         let by_x_forwarded_for =
             x_forwarded_for::hops(headers).map(|nearest_first| self.walk(peer, nearest_first));
         let by_forwarded = forwarded::hops(headers).map(|hops| self.walk(peer, hops.into_iter().rev()));
         match (by_x_forwarded_for, by_forwarded) {
-            (Some(client), Some(also)) if client != also => peer,
-            (Some(client), _) | (None, Some(client)) => client,
-            (None, None) => peer,
+            (Some(client), Some(also)) if client.address != also.address => ClientAddress::of_proxy(peer),
+            (Some(client), Some(also)) => {
+                ClientAddress { is_named: client.is_named && also.is_named, ..client }
+            }
+            (Some(client), None) | (None, Some(client)) => client,
+            (None, None) => ClientAddress::of_proxy(peer),
         }
     }
 
-    fn walk(&self, peer: IpAddr, nearest_first: impl Iterator<Item = Option<IpAddr>>) -> IpAddr {
-        let mut reached = peer;
+    /// Where it ends among trusted proxies only, the farthest is the client.
+    fn walk(&self, peer: IpAddr, nearest_first: impl Iterator<Item = Option<IpAddr>>) -> ClientAddress {
+        let mut reached = ClientAddress::of_proxy(peer);
         for hop in nearest_first {
-            let Some(address) = hop else { break };
-            reached = address;
+            let Some(address) = hop else { return ClientAddress { is_named: false, ..reached } };
+            reached = ClientAddress::named(address);
             if !self.trusts(address) {
                 break;
             }
         }
         reached
+    }
+}
+
+impl ClientAddress {
+    /// Of a client that is known to be there.
+    pub fn named(address: IpAddr) -> Self {
+        Self { address: address.to_canonical(), is_named: true }
+    }
+
+    /// Of a client that is somewhere behind the proxy which is there.
+    fn of_proxy(address: IpAddr) -> Self {
+        Self { address: address.to_canonical(), is_named: false }
     }
 }
 

@@ -12,13 +12,14 @@ use hyper::body::Incoming;
 use hyper::service::Service;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use super::BoxError;
 use super::connection::Connections;
+use super::open_files::OPEN_FILES;
 use super::places::Places;
 use super::request_facts::{ConnectionFacts, PeerAddress};
 use super::socket::{self, Socket};
@@ -54,7 +55,7 @@ impl Acceptor {
             let connections = connections.clone();
             self.tasks.spawn(async move {
                 match accepted {
-                    Accepted::Tcp(stream, peer) => connections.serve_tcp(stream, PeerAddress(peer)).await,
+                    Accepted::Tcp(stream, peer) => connections.serve_tcp(stream, PeerAddress::of(peer)).await,
                     Accepted::Unix(stream) => connections.serve_unix(stream).await,
                 }
                 drop(place);
@@ -77,7 +78,9 @@ impl Acceptor {
                 Ok(accepted) => return accepted,
                 Err(error) if is_of_one_connection(&error) => {}
                 Err(error) => {
-                    warn!(%error, ?pause, "a connection could not be accepted");
+                    if !OPEN_FILES.note(&error, Instant::now()) {
+                        warn!(%error, ?pause, "a connection could not be accepted");
+                    }
                     sleep(pause).await;
                     pause = (pause * 2).min(longest);
                 }

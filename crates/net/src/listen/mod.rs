@@ -1,7 +1,8 @@
 //! Listening: from a socket to requests, until the last one is answered.
 //!
 //! [`serve`]: the whole of it. `socket`, `unix_socket`: what is listened on. `limits`: what clients are granted.
-//! `accept`: taking connections; `places`: how many at once. `connection`: one connection, TLS and HTTP. `client_io`: its bytes, and its end, which
+//! `accept`: taking connections; `places`: how many at once; `open_files`: whether there are files for them; `seldom`: what is said of either now
+//! and then. `connection`: one connection, TLS and HTTP. `client_io`: its bytes, and its end, which
 //! `lingering` draws out where answers would be lost. `record`: what is known of it; `counted`: its requests and their answers. `supervision`: who
 //! has been idle or slow too long, and the drain. `request_facts`: what a request is told about its connection.
 //!
@@ -14,9 +15,11 @@ mod connection;
 mod counted;
 mod limits;
 mod lingering;
+mod open_files;
 mod places;
 mod record;
 mod request_facts;
+mod seldom;
 mod socket;
 mod supervision;
 mod unix_socket;
@@ -41,6 +44,7 @@ pub use socket::{BindAddress, DetachedListener, ListenError, Listener, LocalAddr
 
 use accept::Acceptor;
 use connection::Connections;
+use open_files::OPEN_FILES;
 use places::Places;
 use request_facts::Stamped;
 use supervision::Supervision;
@@ -118,14 +122,14 @@ where
     drain(connections.supervision(), &places, &tasks, &limits).await
 }
 
-/// Ends who is slow or idle too long, for ever; sooner where there are no more `places`.
+/// Ends who is slow or idle too long, for ever; sooner where there are no more `places`, or no files for them.
 async fn sweep(supervision: &Supervision, places: &Places, limits: &Limits) -> Infallible {
     let mut ticks = interval(Supervision::sweep_interval(limits));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let now = ticks.tick().await;
         supervision.sweep(now);
-        if places.is_full() {
+        if places.is_full() || OPEN_FILES.are_lacking(now) {
             supervision.make_room(now);
         }
     }

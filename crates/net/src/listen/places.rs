@@ -2,15 +2,12 @@
 
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 use tracing::warn;
 
-/// How often it is said, at most, that there is no place.
-const SAY_EVERY: Duration = Duration::from_mins(1);
+use super::seldom::{SAY_EVERY, Seldom};
 
 /// The places of the listeners of an address; made when the first of them is served.
 pub(super) type SharedPlaces = Arc<OnceLock<Arc<Places>>>;
@@ -38,14 +35,14 @@ pub(super) struct Places {
     listener: String,
     most: usize,
     free: Arc<Semaphore>,
-    /// When it was last said that there are none.
-    said: Mutex<Option<Instant>>,
+    /// That there are none.
+    said: Seldom,
 }
 
 impl Places {
     pub(super) fn new(listener: String, most: usize) -> Self {
         let most = most.min(Semaphore::MAX_PERMITS);
-        Self { listener, most, free: Arc::new(Semaphore::new(most)), said: Mutex::default() }
+        Self { listener, most, free: Arc::new(Semaphore::new(most)), said: Seldom::new() }
     }
 
     /// Whether all are taken.
@@ -72,7 +69,7 @@ impl Places {
     }
 
     fn say_full(&self) {
-        if self.is_to_be_said(Instant::now()) {
+        if self.said.is_due(Instant::now()) {
             warn!(
                 listener = self.listener.as_str(),
                 limit = self.most,
@@ -80,32 +77,11 @@ impl Places {
             );
         }
     }
-
-    /// Whether it was not said in the last minute; then it is said now.
-    fn is_to_be_said(&self, now: Instant) -> bool {
-        let mut said = self.said.lock();
-        if said.is_some_and(|last| now.saturating_duration_since(last) < SAY_EVERY) {
-            return false;
-        }
-        *said = Some(now);
-        true
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn that_there_is_no_place_is_said_once_a_minute_whoever_waits() {
-        let places = Places::new("public".to_owned(), 1);
-        let begun = Instant::now();
-        let said = [0, 1, 59, 60, 61, 119, 120].map(|second| {
-            let now = begun + Duration::from_secs(second);
-            places.is_to_be_said(now)
-        });
-        assert_eq!(said, [true, false, false, true, false, false, true]);
-    }
 
     #[tokio::test]
     async fn what_is_taken_is_counted_until_it_is_given_back() {

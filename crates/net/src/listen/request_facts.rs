@@ -11,13 +11,20 @@ use tower::util::Oneshot;
 use tower::{Service, ServiceExt};
 
 /// The other end of the connection of a request, in its extensions: a client, or the last proxy before this server.
-/// Behind a Unix socket it is loopback with port 0: whoever is there, is on this machine.
+/// Behind a Unix socket it is loopback with port 0: whoever is there, is on this machine. One of IPv4 is told as such, also where `::` is
+/// listened on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeerAddress(pub SocketAddr);
 
 impl PeerAddress {
     /// Who is at the other end of a Unix socket.
     pub(crate) const UNIX: Self = Self(SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0));
+
+    /// Of a connection over TCP.
+    pub(crate) fn of(peer: SocketAddr) -> Self {
+        let address = peer.ip().to_canonical();
+        Self(if address.is_ipv4() { SocketAddr::new(address, peer.port()) } else { peer })
+    }
 }
 
 /// How a request came here, in its extensions.

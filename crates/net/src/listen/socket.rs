@@ -1,7 +1,7 @@
 //! What is listened on: TCP addresses and Unix sockets.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const UNACKNOWLEDGED_FOR: Duration = Duration::from_mins(2);
 pub enum BindAddress {
     /// An IP address, or a name of which the first address is taken; port 0 takes any that is free. `::` is IPv4 too.
     Tcp {
-        /// The address or name, an IPv6 address without brackets.
+        /// The address or name, an IPv6 address without brackets. Empty: every interface, `::` or, where there is no IPv6, `0.0.0.0`.
         host: String,
         /// The port.
         port: u16,
@@ -141,7 +141,7 @@ pub(super) enum Socket {
 
 impl Listener {
     /// Binds `address`; with more than one accept loop the kernel shares out the connections among as many sockets
-    /// (`SO_REUSEPORT`), which a Unix socket never needs.
+    /// (`SO_REUSEPORT`), which a Unix socket never needs. Another process that has the address already is in the way.
     ///
     /// # Errors
     /// [`ListenError`]: the address is unknown or cannot be bound, or the socket's owner does not exist.
@@ -207,6 +207,10 @@ impl Listener {
     fn bind_tcp(address: SocketAddr, accept_loops: NonZeroUsize) -> Result<Self, ListenError> {
         let failed = |source| ListenError::Bind { address: address.to_string(), source };
         let shared = accept_loops.get() > 1;
+        if shared && address.port() != 0 {
+            // Sockets that share a port would share it with those that another process of the same user has already, too, without a word.
+            bound(address, false).map_err(failed)?;
+        }
         let first = tcp_socket(address, shared).map_err(failed)?;
         let bound = first.local_addr().map_err(failed)?;
         let mut sockets = vec![Socket::Tcp(first)];
@@ -253,12 +257,29 @@ fn detach(socket: Socket, copies: usize) -> io::Result<Vec<DetachedSocket>> {
 }
 
 async fn first_address(host: &str, port: u16) -> Result<SocketAddr, ListenError> {
+    if host.is_empty() {
+        return Ok(every_interface(port));
+    }
     let no_address = |source| ListenError::NoAddress { host: host.to_owned(), source };
     let mut found = lookup_host((host, port)).await.map_err(|error| no_address(Some(error)))?;
     found.next().ok_or_else(|| no_address(None))
 }
 
+/// Of IPv6, and of IPv4 with it, where this machine has IPv6.
+fn every_interface(port: u16) -> SocketAddr {
+    let has_ipv6 = bound((Ipv6Addr::UNSPECIFIED, 0).into(), false).is_ok();
+    if has_ipv6 { (Ipv6Addr::UNSPECIFIED, port).into() } else { (Ipv4Addr::UNSPECIFIED, port).into() }
+}
+
 fn tcp_socket(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
+    let socket = bound(address, shared)?;
+    socket.set_nonblocking(true)?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}
+
+/// A socket that has the address and does not listen yet.
+fn bound(address: SocketAddr, shared: bool) -> io::Result<socket2::Socket> {
     let socket = socket2::Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     if address.is_ipv6() {
         socket.set_only_v6(!address.ip().is_unspecified())?;
@@ -268,10 +289,8 @@ fn tcp_socket(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
     if shared {
         socket.set_reuse_port(true)?;
     }
-    socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
-    TcpListener::from_std(socket.into())
+    Ok(socket)
 }
 
 /// Options of an accepted connection; one that refuses them is served all the same.

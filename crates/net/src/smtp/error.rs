@@ -10,6 +10,8 @@ use super::UnsendableMail;
 
 /// Replies about who one is, not about the mail (RFC 4954 §6).
 const ABOUT_LOGIN: [u16; 4] = [530, 534, 535, 538];
+/// What Postfix says of whom a mail is from, whatever its codes are.
+const SENDER_REJECTED: &str = "Sender address rejected";
 
 /// What went wrong with a mail. None of these sentences repeats an address or what the server wrote, which may.
 #[derive(Debug, thiserror::Error)]
@@ -74,11 +76,13 @@ pub enum SmtpError {
 pub struct SmtpReply {
     code: u16,
     status: Option<[u16; 3]>,
+    /// Whether its text names the sender as what is refused.
+    blames_sender: bool,
 }
 
 impl SmtpError {
-    /// Whether another attempt later may succeed. All that is about the connection, the login or the dialogue is temporary, so that
-    /// a server misconfigured for an hour loses no mail; a 5xx to the mail itself is not (RFC 5321 §4.2.1).
+    /// Whether another attempt later may succeed. All that is about the connection, the login, the sender or the dialogue is temporary,
+    /// so that a server misconfigured for an hour loses no mail; a 5xx to the mail itself is not (RFC 5321 §4.2.1).
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::ExtraCa { .. } | Self::SetupTls(_) | Self::HelloName | Self::PlainPasswordConfigured => {
@@ -117,14 +121,18 @@ impl SmtpError {
         }
     }
 
-    /// In answer to a mail.
+    /// In answer to whom a mail is from, which is the same of all: a server that refuses it for good is one for another
+    /// configuration, and no mail is to blame.
+    pub(super) fn introducing(error: smtp::Error) -> Self {
+        Self::connecting(error)
+    }
+
+    /// In answer to a mail: to its recipient, or its text.
     pub(super) fn sending(error: smtp::Error) -> Self {
         match SmtpReply::of(&error) {
             Some(reply) if ABOUT_LOGIN.contains(&reply.code) => Self::LoginRefused(reply),
-            Some(reply) if error.is_permanent() && !reply.is_about_dialogue() => Self::Refused(reply),
+            Some(reply) if error.is_permanent() && reply.is_about_mail() => Self::Refused(reply),
             Some(reply) => Self::Deferred(reply),
-            // The library looks at the addresses before it says anything.
-            None if error.is_client() => Self::NeedsSmtpUtf8,
             None => Self::without_reply(error),
         }
     }
@@ -141,6 +149,23 @@ impl SmtpReply {
         self.code
     }
 
+    /// Whether it is about the recipient or the text: neither about how this machine speaks, nor about whom the mail is from.
+    fn is_about_mail(self) -> bool {
+        !self.is_about_dialogue() && !self.is_about_sender()
+    }
+
+    /// Whether it is about whom the mail is from, which is the same of all: a bad address (RFC 3463 §3.2), or one that the login may not
+    /// use. Postfix says so in answer to the recipient (`smtpd_delay_reject`), and 553 with a status about policy to an address that is
+    /// somebody else's.
+    fn is_about_sender(self) -> bool {
+        let has_status_of_sender = match self.status {
+            Some([_, 1, 7 | 8]) => true,
+            Some([_, 7, _]) => self.code == 553,
+            _ => false,
+        };
+        has_status_of_sender || self.blames_sender
+    }
+
     /// Whether it is about how this machine speaks, or as whom, and not about the mail (RFC 5321 §4.2.3): the status code, if there is
     /// one, says so, too (RFC 3463 §3.6). Postfix says `504 5.5.2` to a name that it does not take; 501 may be about an address.
     fn is_about_dialogue(self) -> bool {
@@ -150,8 +175,13 @@ impl SmtpReply {
 
     fn of(error: &smtp::Error) -> Option<Self> {
         let code = error.status()?.to_string().parse().ok()?;
-        let text = error.source().map(ToString::to_string);
-        Some(Self { code, status: text.as_deref().and_then(status_code) })
+        let text = error.source().map(ToString::to_string).unwrap_or_default();
+        Some(Self::new(code, &text))
+    }
+
+    /// Of the text nothing is kept that could be an address.
+    fn new(code: u16, text: &str) -> Self {
+        Self { code, status: status_code(text), blames_sender: text.contains(SENDER_REJECTED) }
     }
 }
 
@@ -176,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_reply_keeps_its_codes_and_nothing_else() {
-        let reply = |text| SmtpReply { code: 550, status: status_code(text) }.to_string();
+        let reply = |text| SmtpReply::new(550, text).to_string();
         assert_eq!(reply("5.1.1 <alice@example.org>: unknown"), "550 5.1.1");
         assert_eq!(reply("no such user alice@example.org"), "550");
         assert_eq!(reply(""), "550");
@@ -184,11 +214,35 @@ mod tests {
 
     #[test]
     fn a_reply_about_how_this_machine_speaks_is_not_about_the_mail() {
-        let is_about = |code, text| SmtpReply { code, status: status_code(text) }.is_about_dialogue();
+        let is_about = |code, text| SmtpReply::new(code, text).is_about_dialogue();
         assert!(is_about(504, "5.5.2 <vm>: Helo command rejected: need fully-qualified hostname"));
         assert!(is_about(503, "bad sequence of commands") && is_about(500, "what?"));
         assert!(!is_about(550, "5.5.0 mailbox unavailable") && !is_about(501, "5.5.4 invalid arguments"));
         assert!(!is_about(501, "5.1.3 Bad recipient address syntax") && !is_about(550, "5.7.1 spam"));
         assert!(!is_about(550, "no such user"));
+    }
+
+    #[test]
+    fn a_reply_about_whom_a_mail_is_from_is_not_about_the_mail() {
+        for (code, text) in [
+            (553, "5.7.1 <no-reply@example.org>: Sender address rejected: not owned by user sluice"),
+            (553, "5.7.1 you may not send as that"),
+            (550, "5.1.8 <no-reply@example.org>: domain not found"),
+            (553, "5.1.7 bad address"),
+            (554, "5.7.1 <no-reply@example.org>: Sender address rejected: Access denied"),
+            (550, "<no-reply@example.org>: Sender address rejected"),
+        ] {
+            assert!(!SmtpReply::new(code, text).is_about_mail(), "{code} {text}");
+        }
+        for (code, text) in [
+            (553, "5.1.3 Bad recipient address syntax"),
+            (553, "not allowed"),
+            (550, "5.1.1 <alice@example.com>: Recipient address rejected: User unknown"),
+            (554, "5.7.1 <alice@example.com>: Relay access denied"),
+            (550, "5.7.8 spam"),
+            (554, "Message rejected: Email address is not verified"),
+        ] {
+            assert!(SmtpReply::new(code, text).is_about_mail(), "{code} {text}");
+        }
     }
 }

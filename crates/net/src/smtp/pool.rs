@@ -17,6 +17,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::dialogue::hand_over;
 use super::server_url::{Encryption, SmtpUrl};
 use super::{SmtpConfig, SmtpError, StartTls};
 use crate::fetch::certificates_in;
@@ -85,11 +86,11 @@ impl Pool {
     pub(super) async fn send(&self, envelope: &Envelope, mail: &[u8]) -> Result<(), SmtpError> {
         let ready = self.stopped.run_until_cancelled(self.ready()).await;
         let (_one_of_them, mut connection) = ready.unwrap_or(Err(SmtpError::Stopped))?;
-        let sent = connection.send(envelope, mail).await;
+        let sent = hand_over(&mut connection, envelope, mail).await;
         if !connection.has_broken() {
             self.idle.lock().push_back(Idle { connection, since: Instant::now() });
         }
-        sent.map(drop).map_err(SmtpError::sending)
+        sent
     }
 
     /// Gives up those mails that wait for a connection, and all that come.

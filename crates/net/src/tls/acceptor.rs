@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::client_certificates::AnyClientCertificate;
-use super::{ALPN_HTTP_1_1, ALPN_HTTP_2, PemSource, TlsError};
+use super::pem_source::private_key;
+use super::{ALPN_HTTP_1_1, ALPN_HTTP_2, AcceptorError, PemSource, TlsError};
 
 /// What a listener accepts TLS with. Clones share the configuration: one reload is seen by all.
 #[derive(Debug, Clone)]
@@ -29,8 +30,7 @@ pub struct TlsAcceptorHandle {
 
 #[derive(Debug)]
 struct Shared {
-    chain: PemSource,
-    private_key: PemSource,
+    sources: Sources,
     current: ArcSwap<Configs>,
     /// What was last tried, in force or not: a bad file is tried, and complained about, once.
     last_tried: Mutex<Fingerprint>,
@@ -64,12 +64,13 @@ impl TlsAcceptorHandle {
     /// Reads the certificate chain, leaf first, and its private key (PKCS #8, PKCS #1 or SEC 1).
     ///
     /// # Errors
-    /// [`TlsError`]: they cannot be read, or do not belong together.
-    pub fn load(chain: PemSource, private_key: PemSource) -> Result<Self, TlsError> {
-        let pem = Pem::read(&chain, &private_key)?;
-        let current = ArcSwap::from_pointee(pem.configs()?);
+    /// [`AcceptorError`]: they cannot be read, or do not belong together.
+    pub fn load(chain: PemSource, private_key: PemSource) -> Result<Self, AcceptorError> {
+        let sources = Sources { chain, private_key };
+        let pem = sources.read()?;
+        let current = ArcSwap::from_pointee(sources.configs(&pem)?);
         let last_tried = Mutex::new(pem.fingerprint());
-        let shared = Arc::new(Shared { chain, private_key, current, last_tried });
+        let shared = Arc::new(Shared { sources, current, last_tried });
         Ok(Self { shared, plain_http: false, client_certificates: false })
     }
 
@@ -92,16 +93,16 @@ impl TlsAcceptorHandle {
     /// Looks at the files; the old certificate stays in force if the new one is no good.
     ///
     /// # Errors
-    /// [`TlsError`]: why the new one is no good, once for each content of the files.
-    pub fn reload(&self) -> Result<Reload, TlsError> {
-        let pem = Pem::read(&self.shared.chain, &self.shared.private_key)?;
+    /// [`AcceptorError`]: why the new one is no good, once for each content of the files.
+    pub fn reload(&self) -> Result<Reload, AcceptorError> {
+        let pem = self.shared.sources.read()?;
         let fingerprint = pem.fingerprint();
         let mut last_tried = self.shared.last_tried.lock();
         if *last_tried == fingerprint {
             return Ok(Reload::Unchanged);
         }
         *last_tried = fingerprint;
-        self.shared.current.store(Arc::new(pem.configs()?));
+        self.shared.current.store(Arc::new(self.shared.sources.configs(&pem)?));
         Ok(Reload::Replaced)
     }
 
@@ -113,7 +114,7 @@ impl TlsAcceptorHandle {
         every: Duration,
         shutdown: CancellationToken,
     ) {
-        if !self.shared.chain.may_change() && !self.shared.private_key.may_change() {
+        if !self.shared.sources.may_change() {
             return;
         }
         let mut ticks = interval(every);
@@ -122,12 +123,12 @@ impl TlsAcceptorHandle {
         while shutdown.run_until_cancelled(ticks.tick()).await.is_some() {
             let handle = self.clone();
             let Ok(outcome) = tokio::task::spawn_blocking(move || handle.reload()).await else { continue };
-            let is_unreadable = matches!(outcome, Err(TlsError::Unreadable { .. }));
+            let is_unreadable = matches!(&outcome, Err(error) if error.is_unreadable());
             let was_unreadable = std::mem::replace(&mut unreadable, is_unreadable);
             match outcome {
                 Ok(Reload::Unchanged) => {}
                 Ok(Reload::Replaced) => info!(listener, "the TLS certificate was replaced"),
-                Err(TlsError::Unreadable { .. }) if was_unreadable => {}
+                Err(_) if is_unreadable && was_unreadable => {}
                 Err(error) => {
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
                     warn!(
@@ -157,6 +158,46 @@ impl TlsAcceptorHandle {
     }
 }
 
+/// Where a certificate chain and its key are.
+#[derive(Debug)]
+struct Sources {
+    chain: PemSource,
+    private_key: PemSource,
+}
+
+impl Sources {
+    fn may_change(&self) -> bool {
+        self.chain.may_change() || self.private_key.may_change()
+    }
+
+    fn read(&self) -> Result<Pem, AcceptorError> {
+        Ok(Pem {
+            chain: self.chain.read().map_err(|error| self.chain_is_bad(error))?,
+            private_key: self.private_key.read().map_err(|error| self.key_is_bad(error))?,
+        })
+    }
+
+    /// What is made of what was read here.
+    fn configs(&self, pem: &Pem) -> Result<Configs, AcceptorError> {
+        let chain = pem.certificates().map_err(|error| self.chain_is_bad(error))?;
+        let key = private_key(pem.private_key.expose()).map_err(|error| self.key_is_bad(error))?;
+        configs(chain, key).map_err(|error| self.pair_is_bad(error))
+    }
+
+    fn chain_is_bad(&self, error: TlsError) -> AcceptorError {
+        AcceptorError { of: self.chain.name("cert"), error }
+    }
+
+    fn key_is_bad(&self, error: TlsError) -> AcceptorError {
+        AcceptorError { of: self.private_key.name("key"), error }
+    }
+
+    fn pair_is_bad(&self, error: TlsError) -> AcceptorError {
+        let of = format!("{} and {}", self.chain.name("cert"), self.private_key.name("key"));
+        AcceptorError { of, error }
+    }
+}
+
 /// A certificate chain and its key, as read.
 struct Pem {
     chain: Secret<Vec<u8>>,
@@ -164,10 +205,6 @@ struct Pem {
 }
 
 impl Pem {
-    fn read(chain: &PemSource, private_key: &PemSource) -> Result<Self, TlsError> {
-        Ok(Self { chain: chain.read()?, private_key: private_key.read()? })
-    }
-
     fn fingerprint(&self) -> Fingerprint {
         let mut hasher = DefaultHasher::new();
         self.chain.expose().hash(&mut hasher);
@@ -175,27 +212,23 @@ impl Pem {
         Fingerprint(hasher.finish())
     }
 
-    fn configs(&self) -> Result<Configs, TlsError> {
-        let chain = CertificateDer::pem_slice_iter(self.chain.expose())
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(TlsError::NotPem)?;
-        if chain.is_empty() {
-            return Err(TlsError::NoCertificate);
-        }
-        let shown = chain.iter().map(|certificate| certificate.to_vec()).collect();
-        let private_key =
-            PrivateKeyDer::from_pem_slice(self.private_key.expose()).map_err(TlsError::NotPem)?;
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let any = AnyClientCertificate::new(provider.signature_verification_algorithms);
-        let silent = builder(&provider)?
-            .with_no_client_auth()
-            .with_single_cert(chain, private_key)
-            .map_err(TlsError::Unusable)?;
-        let asking = builder(&provider)?
-            .with_client_cert_verifier(Arc::new(any))
-            .with_cert_resolver(silent.cert_resolver.clone());
-        Ok(Configs { silent: finished(silent)?, asking: finished(asking)?, chain: shown })
+    fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(self.chain.expose()).collect();
+        let chain = chain.map_err(TlsError::NotPem)?;
+        if chain.is_empty() { Err(TlsError::NoCertificate) } else { Ok(chain) }
     }
+}
+
+fn configs(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Result<Configs, TlsError> {
+    let shown = chain.iter().map(|certificate| certificate.to_vec()).collect();
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let any = AnyClientCertificate::new(provider.signature_verification_algorithms);
+    let silent =
+        builder(&provider)?.with_no_client_auth().with_single_cert(chain, key).map_err(TlsError::Unusable)?;
+    let asking = builder(&provider)?
+        .with_client_cert_verifier(Arc::new(any))
+        .with_cert_resolver(silent.cert_resolver.clone());
+    Ok(Configs { silent: finished(silent)?, asking: finished(asking)?, chain: shown })
 }
 
 fn builder(provider: &Arc<CryptoProvider>) -> Result<ConfigBuilder<ServerConfig, WantsVerifier>, TlsError> {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use rustls::client::WantsClientCert;
 use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore};
 use sluice_primitives::Secret;
 
+use super::pem_source::private_key;
 use super::{PemSource, TlsError};
 
 /// How to meet a server.
@@ -60,7 +61,7 @@ fn showing(
     chain: &Path,
     key: &Path,
 ) -> Result<ClientConfig, TlsError> {
-    let key = PrivateKeyDer::from_pem_slice(read(key)?.expose()).map_err(TlsError::NotPem)?;
+    let key = private_key(read(key)?.expose())?;
     builder.with_client_auth_cert(certificates(chain)?, key).map_err(TlsError::Unusable)
 }
 

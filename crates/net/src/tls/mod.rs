@@ -14,6 +14,8 @@ pub use client::{ClientTls, client_config};
 pub use pem_source::PemSource;
 pub use self_signed::{SelfSigned, self_signed};
 
+use std::error::Error;
+use std::fmt;
 use std::path::PathBuf;
 
 /// HTTP/2 in the handshake's list of protocols (RFC 9113 §3.1).
@@ -41,6 +43,9 @@ pub enum TlsError {
     /// The text is not PEM, or not of the kind that is needed.
     #[error("the PEM text cannot be used")]
     NotPem(#[source] rustls::pki_types::pem::Error),
+    /// It is read with a passphrase only, and a server has nobody to ask for one.
+    #[error("the private key is encrypted: store it without a passphrase")]
+    EncryptedKey,
     /// Certificate and key do not belong together, or are of a kind that is not supported.
     #[error("certificate and key cannot be used")]
     Unusable(#[source] rustls::Error),
@@ -50,4 +55,39 @@ pub enum TlsError {
     /// The time lies outside what a certificate can say.
     #[error("the clock shows a time that no certificate can hold")]
     TimeOutOfRange,
+}
+
+/// Why a listener cannot use its certificate, and what of it was no good.
+#[derive(Debug)]
+pub struct AcceptorError {
+    /// A file, or how the text was given.
+    of: String,
+    error: TlsError,
+}
+
+impl AcceptorError {
+    /// What is wrong with it.
+    pub const fn error(&self) -> &TlsError {
+        &self.error
+    }
+
+    fn is_unreadable(&self) -> bool {
+        matches!(self.error, TlsError::Unreadable { .. })
+    }
+}
+
+impl fmt::Display for AcceptorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.error {
+            // It says itself which file.
+            error @ TlsError::Unreadable { .. } => write!(f, "{error}"),
+            error => write!(f, "{}: {error}", self.of),
+        }
+    }
+}
+
+impl Error for AcceptorError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
+    }
 }

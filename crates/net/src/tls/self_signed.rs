@@ -29,7 +29,8 @@ impl SelfSigned {
     /// [`TlsError`], never for a certificate of [`self_signed`].
     pub fn acceptor(&self) -> Result<TlsAcceptorHandle, TlsError> {
         let chain = PemSource::Text(Secret::new(self.certificate.clone()));
-        TlsAcceptorHandle::load(chain, PemSource::Text(self.private_key.clone()))
+        let loaded = TlsAcceptorHandle::load(chain, PemSource::Text(self.private_key.clone()));
+        loaded.map_err(|refused| refused.error)
     }
 }
 

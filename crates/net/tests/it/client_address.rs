@@ -56,9 +56,11 @@ fn a_peer_that_is_believed_for_a_reason_of_its_own_names_the_client_and_no_more(
         ("192.0.2.7, 10.0.0.2", "192.0.2.7"),
     ] {
         let lines = headers(&[("x-forwarded-for", said)]);
-        let client = proxies.client_address_behind("127.0.0.1".parse().unwrap(), &lines);
-        assert_eq!(client.to_string(), found, "{said}");
+        let client = proxies.client_behind("127.0.0.1".parse().unwrap(), &lines);
+        assert_eq!(client.address.to_string(), found, "{said}");
+        assert!(client.is_named, "{said}");
     }
+    assert!(!proxies.client_behind("127.0.0.1".parse().unwrap(), &HeaderMap::new()).is_named);
 }
 
 #[test]
@@ -91,6 +93,39 @@ fn an_entry_that_is_no_address_ends_the_walk_at_the_proxy_that_wrote_it() {
     for element in ["for=unknown", "for=_hidden", "proto=https", "for", "for=", "for=1.2.3.4;for=1.2.3.5"] {
         assert_eq!(by_forwarded(element), PROXY, "{element:?}");
     }
+}
+
+#[test]
+fn a_client_is_named_unless_the_walk_ends_at_a_proxy_that_names_nobody() {
+    let proxies = TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap()]);
+    let found = |peer: &str, lines: &[(&'static str, &str)]| {
+        let client = proxies.client(peer.parse().unwrap(), &headers(lines));
+        assert_eq!(client.address, proxies.client_address(peer.parse().unwrap(), &headers(lines)));
+        client.is_named
+    };
+    for lines in [
+        &[("x-forwarded-for", "1.2.3.4")][..],
+        &[("x-forwarded-for", "unknown, 1.2.3.4")],
+        &[("x-forwarded-for", "10.0.0.3, 10.0.0.2")],
+        &[("x-forwarded-for", PROXY)],
+        &[("forwarded", "for=10.0.0.3")],
+        &[("x-forwarded-for", "10.0.0.3"), ("forwarded", "for=10.0.0.3")],
+    ] {
+        assert!(found(PROXY, lines), "{lines:?}");
+    }
+    for lines in [
+        &[("x-forwarded-for", "1.2.3.4, unknown")][..],
+        &[],
+        &[("x-forwarded-for", "1.2.3.4, unknown, 10.5.5.5")],
+        &[("forwarded", "for=1.2.3.4, for=_hidden")],
+        &[("forwarded", "for=\"1.2.3.4")],
+        &[("x-forwarded-for", "1.2.3.4"), ("forwarded", "for=9.9.9.9")],
+        &[("x-forwarded-for", "1.2.3.4"), ("forwarded", "for=unknown")],
+        &[("x-forwarded-for", "10.5.5.5"), ("forwarded", "for=unknown, for=10.5.5.5")],
+    ] {
+        assert!(!found(PROXY, lines), "{lines:?}");
+    }
+    assert!(found("192.0.2.7", &[("x-forwarded-for", "unknown")]), "nobody is asked about a stranger");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a listener gives requests, and what it refuses.
 
 use std::convert::Infallible;
+use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +15,8 @@ use http::{Response, Version};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sluice_net::{
-    BindAddress, ConnectionFacts, Limits, Listener, LocalAddress, PeerAddress, Transport, serve_each,
+    BindAddress, ConnectionFacts, Limits, ListenError, Listener, LocalAddress, PeerAddress, Transport,
+    serve_each,
 };
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -157,6 +159,37 @@ async fn each_core_has_a_socket_of_its_own_and_each_connection_a_service() {
     shutdown.cancel();
     for core in serving {
         assert_eq!(in_time(core).await.unwrap().cut, 0);
+    }
+}
+
+#[tokio::test]
+async fn sockets_of_many_cores_share_their_port_with_nobody_else() {
+    let at = async |port| {
+        let address = BindAddress::Tcp { host: "127.0.0.1".into(), port };
+        Listener::bind_per_core(&address, NonZeroUsize::new(2).unwrap()).await
+    };
+    let first = at(0).await.unwrap();
+    let LocalAddress::Tcp(address) = *first[0].local_address() else { panic!("not TCP") };
+    let refused = at(address.port()).await.unwrap_err();
+    let in_use =
+        matches!(&refused, ListenError::Bind { source, .. } if source.kind() == ErrorKind::AddrInUse);
+    assert!(in_use, "{refused:?}");
+    drop(first);
+    assert_eq!(at(address.port()).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn an_empty_host_is_every_interface_of_ipv4_and_of_ipv6() {
+    let address = BindAddress::Tcp { host: String::new(), port: 0 };
+    let listener = Listener::bind(&address, NonZeroUsize::MIN).await.unwrap();
+    let told = |Extension(peer): Extension<PeerAddress>| async move { peer.0.to_string() };
+    let server = running_with(listener, None, Router::new().route("/", get(told)), Limits::default());
+    let has_ipv6 = std::net::TcpListener::bind("[::1]:0").is_ok();
+    for host in ["127.0.0.1", "::1"].into_iter().take(1 + usize::from(has_ipv6)) {
+        let mut stream = TcpStream::connect((host, server.address.port())).await.unwrap();
+        let expected = format!("\r\n\r\n{}", stream.local_addr().unwrap());
+        say(&mut stream, GET).await;
+        assert!(answer_until(&mut stream, &expected).await.ends_with(&expected), "{host}");
     }
 }
 

@@ -23,7 +23,7 @@ fn told(error: &SmtpError) -> String {
 
 #[tokio::test]
 async fn a_4xx_is_temporary_and_a_5xx_is_not() {
-    for step in [SmtpStep::Sender, SmtpStep::Recipient, SmtpStep::Text] {
+    for step in [SmtpStep::Recipient, SmtpStep::Text] {
         let server = SmtpServer::start().await;
         let transport = transport(&config(&server.url()));
 
@@ -39,6 +39,23 @@ async fn a_4xx_is_temporary_and_a_5xx_is_not() {
         transport.send(&mail()).await.unwrap();
         assert_eq!(server.wait_for(1).await.len(), 1);
     }
+}
+
+#[tokio::test]
+async fn a_sender_that_is_refused_for_good_costs_no_mail() {
+    let server = SmtpServer::start().await;
+    let transport = transport(&config(&server.url()));
+    let at_once = [(SmtpStep::Sender, 451), (SmtpStep::Sender, 553)];
+    let late = [(SmtpStep::SenderAtRecipient, 451), (SmtpStep::SenderAtRecipient, 553)];
+    for (step, code) in at_once.into_iter().chain(late) {
+        server.refuse_next_at(step, code, 1);
+        let deferred = transport.send(&mail()).await.unwrap_err();
+        let is_deferred = matches!(deferred, SmtpError::Deferred(_)) && deferred.is_temporary();
+        assert!(is_deferred, "{step:?} {deferred}");
+        assert_eq!(deferred.reply().map(SmtpReply::code), Some(code));
+    }
+    transport.send(&mail()).await.unwrap();
+    assert_eq!(server.wait_for(1).await.len(), 1);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use sluice_net::{
-    Limits, PemSource, Reload, SelfSigned, TlsAcceptorHandle, TlsError, Transport, self_signed,
+    AcceptorError, Limits, PemSource, Reload, SelfSigned, TlsAcceptorHandle, TlsError, Transport, self_signed,
 };
 use sluice_primitives::Secret;
 use tokio::net::TcpStream;
@@ -144,12 +144,12 @@ async fn a_bad_certificate_is_reported_once_and_the_old_one_stays() {
     let file = folder.path().join("cert.pem");
 
     fs::write(&file, certificate().certificate).unwrap();
-    assert!(matches!(tls.reload(), Err(TlsError::Unusable(_))), "of another key");
+    assert!(matches!(tls.reload().unwrap_err().error(), TlsError::Unusable(_)), "of another key");
     assert_eq!(tls.reload().unwrap(), Reload::Unchanged);
     fs::write(&file, "").unwrap();
-    assert!(matches!(tls.reload(), Err(TlsError::NoCertificate)));
+    assert!(matches!(tls.reload().unwrap_err().error(), TlsError::NoCertificate));
     fs::remove_file(&file).unwrap();
-    assert!(matches!(tls.reload(), Err(TlsError::Unreadable { .. })));
+    assert!(matches!(tls.reload().unwrap_err().error(), TlsError::Unreadable { .. }));
     assert!(handshake(&server, &old, &[]).await.is_ok());
     assert_eq!(*tls.certificates(), [der(&old)]);
 }
@@ -210,7 +210,41 @@ fn certificate_and_key_may_be_given_in_base64() {
     let chain = base64(&certificate.certificate);
     assert!(TlsAcceptorHandle::load(chain.clone(), base64(certificate.private_key.expose())).is_ok());
     let nonsense = PemSource::Base64(Secret::new("!".into()));
-    assert!(matches!(TlsAcceptorHandle::load(chain, nonsense), Err(TlsError::NotBase64(_))));
+    let refused = TlsAcceptorHandle::load(chain, nonsense).unwrap_err();
+    assert!(matches!(refused.error(), TlsError::NotBase64(_)));
+    assert_eq!(refused.to_string(), "key.base64: the PEM text is not base64");
+}
+
+#[test]
+fn what_is_wrong_is_said_of_the_file_that_it_is_wrong_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let certificate = certificate();
+    let [cert, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
+    let refused = || -> AcceptorError {
+        let (cert, key) = (PemSource::File(cert.clone()), PemSource::File(key.clone()));
+        TlsAcceptorHandle::load(cert, key).unwrap_err()
+    };
+    write(folder.path(), &certificate);
+    fs::write(&cert, certificate.private_key.expose()).unwrap();
+    assert_eq!(refused().to_string(), format!("{}: the PEM text holds no certificate", cert.display()));
+    fs::remove_file(&cert).unwrap();
+    assert_eq!(refused().to_string(), format!("{} cannot be read", cert.display()));
+
+    write(folder.path(), &certificate);
+    fs::write(&key, &certificate.certificate).unwrap();
+    assert_eq!(refused().to_string(), format!("{}: the PEM text cannot be used", key.display()));
+    assert!(std::error::Error::source(&refused()).is_some());
+    let of_pkcs_8 = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIHs\n-----END ENCRYPTED PRIVATE KEY-----\n";
+    let of_sec_1 = "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,90285E55\n\nMIHs\n\
+                    -----END EC PRIVATE KEY-----\n";
+    for encrypted in [of_pkcs_8, of_sec_1] {
+        fs::write(&key, encrypted).unwrap();
+        let expected = "the private key is encrypted: store it without a passphrase";
+        assert_eq!(refused().to_string(), format!("{}: {expected}", key.display()));
+    }
+    fs::write(&key, self::certificate().private_key.expose()).unwrap();
+    let expected = format!("{} and {}: certificate and key cannot be used", cert.display(), key.display());
+    assert_eq!(refused().to_string(), expected, "of another certificate");
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub enum SmtpStep {
     Sender,
     /// `RCPT TO`.
     Recipient,
+    /// `RCPT TO`, for the sender's sake.
+    SenderAtRecipient,
     /// The text, when all of it has arrived.
     Text,
 }

@@ -181,6 +181,10 @@ impl Session {
         if self.refused(SmtpStep::Recipient, &to).await? {
             return Ok(());
         }
+        let from = self.mail.as_ref().map(|mail| mail.from.clone()).unwrap_or_default();
+        if self.refused(SmtpStep::SenderAtRecipient, &from).await? {
+            return Ok(());
+        }
         let Some(mail) = &mut self.mail else { return self.reply("503 5.5.1 MAIL first").await };
         if !to.is_ascii() && !mail.smtp_utf8 {
             return self.reply("553 5.6.7 not ASCII").await;
@@ -228,7 +232,9 @@ impl Session {
     /// Refuses, if this step is to be refused. Like many a server, it repeats the address.
     async fn refused(&mut self, step: SmtpStep, address: &str) -> io::Result<bool> {
         let Some(code) = self.shared.failures.refusal(step) else { return Ok(false) };
-        self.reply(&format!("{code} {}.1.1 <{address}>: not today", code / 100)).await?;
+        let is_late = step == SmtpStep::SenderAtRecipient;
+        let reason = if is_late { "Sender address rejected" } else { "not today" };
+        self.reply(&format!("{code} {}.1.1 <{address}>: {reason}", code / 100)).await?;
         Ok(true)
     }
 
