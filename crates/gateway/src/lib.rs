@@ -17,6 +17,8 @@ pub mod proxy;
 pub mod route;
 pub mod validation;
 
+#[cfg(test)]
+mod captured;
 mod cores;
 mod gateway;
 

@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// busy is how much longer than it should anything may take: a machine that is kept busy here has little left for it.
+const busy = 5 * time.Second
+
 // endless is an upstream of more than anybody reads, which counts what was taken; elsewhere than at /large it says hello.
 func endless(sent *atomic.Int64) http.HandlerFunc {
 	return func(answer http.ResponseWriter, request *http.Request) {
@@ -40,11 +43,11 @@ func settle(sent *atomic.Int64) {
 	}
 }
 
-// greet asks for a small answer, and is how long that took.
+// greet asks for a small answer, which must come before long, and is how long that took.
 func greet(t *testing.T, client *http.Client, gateway *gateway) time.Duration {
 	t.Helper()
 	began := time.Now()
-	soon, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	soon, cancel := context.WithTimeout(t.Context(), busy)
 	defer cancel()
 	request, err := http.NewRequestWithContext(soon, http.MethodGet, gateway.url("/small"), nil)
 	must(t, err)

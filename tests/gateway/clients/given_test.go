@@ -255,6 +255,19 @@ func listen(t *testing.T) net.Listener {
 	return listener
 }
 
+// reserve is a socket and its address, which refuses connections until somebody listens there who was told of it: nobody else is given it.
+func reserve(t *testing.T) (socket int, address string) {
+	t.Helper()
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	must(t, err)
+	t.Cleanup(func() { _ = syscall.Close(socket) })
+	must(t, syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1))
+	must(t, syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	bound, err := syscall.Getsockname(socket)
+	must(t, err)
+	return socket, fmt.Sprintf("127.0.0.1:%d", bound.(*syscall.SockaddrInet4).Port)
+}
+
 // routesTo is a routes file that leads everybody who has a token to `server`; options are those of the upstream (`, retries: 0`).
 func routesTo(server, options string) string {
 	const text = `

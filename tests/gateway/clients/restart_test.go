@@ -128,9 +128,8 @@ type fragile struct {
 
 func newFragile(t *testing.T) *fragile {
 	t.Helper()
-	listener := listen(t)
-	fragile := &fragile{address: listener.Addr().String()}
-	listener.Close()
+	_, address := reserve(t)
+	fragile := &fragile{address: address}
 	fragile.begin(t)
 	t.Cleanup(fragile.end)
 	return fragile
@@ -162,9 +161,8 @@ type nginx struct {
 
 func newNginx(t *testing.T, protocol string) *nginx {
 	t.Helper()
-	listener := listen(t)
-	server := &nginx{address: listener.Addr().String(), folder: t.TempDir()}
-	listener.Close()
+	_, address := reserve(t)
+	server := &nginx{address: address, folder: t.TempDir()}
 	options := map[string]string{"http1": "reuseport", "http2": "reuseport http2"}[protocol]
 	text := "daemon off; pid nginx.pid; error_log stderr; worker_processes 1; events {} http { access_log off;"
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {

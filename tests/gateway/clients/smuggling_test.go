@@ -18,6 +18,9 @@ import (
 
 const smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
 
+// caseName is a header that says of which case a request is: one that comes late is not to be taken for the next one's.
+const caseName = "x-case"
+
 // settled is how long an upstream waits for what may follow.
 const settled = 40 * time.Millisecond
 
@@ -109,8 +112,8 @@ func TestSmuggling(t *testing.T) {
 		{"an extended CONNECT", with(get(":protocol", "websocket"), ":method", "CONNECT"), smuggled, false},
 	} {
 		t.Run(one.name, func(t *testing.T) {
-			status := sendFrames(t, gateway, one.fields, one.body)
-			complete, bytes := upstream.taken(one.passes)
+			status := sendFrames(t, gateway, append(slices.Clone(one.fields), caseName, one.name), one.body)
+			complete, bytes := upstream.taken(t, one.name, one.passes)
 			switch {
 			case one.passes && (status != "200" || len(complete) != 1 || complete[0].body != one.body):
 				t.Fatalf("%s: %q", status, bytes)
@@ -179,6 +182,8 @@ type recorded struct {
 type request struct {
 	target, body     string
 	lengths, codings int
+	// of is its case; empty if it does not say, as what was smuggled.
+	of string
 	// followed is what came after it on its connection.
 	followed string
 }
@@ -200,6 +205,7 @@ func newRecorder(t *testing.T) *recorder {
 					body:    string(body),
 					lengths: len(regexp.MustCompile(`(?im)^content-length:`).FindAllString(head, -1)),
 					codings: len(regexp.MustCompile(`(?im)^transfer-encoding:`).FindAllString(head, -1)),
+					of:      read.Header.Get(caseName),
 				})
 				_, _ = io.WriteString(connection, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
 			}
@@ -214,14 +220,20 @@ func newRecorder(t *testing.T) *recorder {
 	return recorder
 }
 
-// taken is what came since the last time; `waits` for the first of it.
-func (r *recorder) taken(waits bool) (complete []request, bytes string) {
+// taken is what came of this case, or of none, since the last time; `waits` for a request of it.
+func (r *recorder) taken(t *testing.T, name string, waits bool) (complete []request, bytes string) {
+	t.Helper()
 	for patience := 2 * settled; ; patience = 2 * settled {
 		if waits {
-			patience, waits = longest, false
+			patience = longest
 		}
 		select {
 		case one := <-r.came:
+			if len(one.complete) > 0 && one.complete[0].of != "" && one.complete[0].of != name {
+				t.Errorf("it came late, of %q: %q", one.complete[0].of, one.bytes)
+				continue
+			}
+			waits = waits && len(one.complete) == 0
 			complete = append(complete, one.complete...)
 			bytes += one.bytes
 		case <-time.After(patience):

@@ -9,9 +9,10 @@ use http::header::CACHE_CONTROL;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use sluice_crypto::digest::sha256;
-use sluice_net::{ForwardedCertificatePolicy, client_certificate};
+use sluice_net::{ClientAddress, ForwardedCertificatePolicy, client_certificate};
 
 use super::body::DecisionBody;
+use super::complaints::Complaints;
 use super::endpoint::Endpoint;
 use super::envoy::Changes;
 use super::judge::Judge;
@@ -20,6 +21,7 @@ use super::original::{self, Original, original};
 use crate::authn::{Refusal, Verdict};
 use crate::gateway::{Admitted, Judging};
 use crate::observer::RequestRecord;
+use crate::proxy::tell_of_unreadable;
 use crate::route::{AuthMode, Enrichment, Route, RoutePolicy, TokenSources};
 
 /// What is configured about decisions.
@@ -70,6 +72,7 @@ fn validation_route() -> Route {
 pub(super) struct Decisions<J> {
     judge: Arc<J>,
     config: DecisionConfig,
+    complaints: Complaints,
 }
 
 /// A decision, or the way to it.
@@ -95,14 +98,14 @@ impl Undecided {
             Ok(original) => {
                 decisions.conclude(self.endpoint, &self.question, &original, (admitted, self.started))
             }
-            Err(malformed) => malformed.response(),
+            Err(malformed) => decisions.refuse(malformed, self.peer),
         }
     }
 }
 
 impl<J: Judge> Decisions<J> {
-    pub(super) const fn new(judge: Arc<J>, config: DecisionConfig) -> Self {
-        Self { judge, config }
+    pub(super) fn new(judge: Arc<J>, config: DecisionConfig) -> Self {
+        Self { judge, config, complaints: Complaints::default() }
     }
 
     pub(super) fn judge(&self) -> &J {
@@ -123,7 +126,7 @@ impl<J: Judge> Decisions<J> {
     pub(super) fn decide(&self, endpoint: Endpoint, question: Parts, peer: IpAddr) -> Decided {
         let started = Instant::now();
         match self.judging(endpoint, &question, peer) {
-            Err(malformed) => Decided::Now(malformed.response()),
+            Err(malformed) => Decided::Now(self.refuse(malformed, peer)),
             Ok((original, Judging::Now(admitted))) => {
                 Decided::Now(self.conclude(endpoint, &question, &original, (admitted, started)))
             }
@@ -131,6 +134,24 @@ impl<J: Judge> Decisions<J> {
                 Decided::Later(Undecided { endpoint, question, peer, verdict, started })
             }
         }
+    }
+
+    /// The answer to a question that is none.
+    pub(super) fn refuse(&self, malformed: Malformed, peer: IpAddr) -> Response<DecisionBody> {
+        let response = malformed.response();
+        if malformed.may_be_of_client() {
+            tell_of_unreadable(self.judge.observer(), peer.to_canonical(), response.status());
+        } else {
+            self.complain(&malformed.to_string(), response.status(), peer);
+        }
+        response
+    }
+
+    /// Says that the proxy at `peer` asks what cannot be answered, and tells of it as of a request that could not be read.
+    pub(super) fn complain(&self, reason: &str, status: StatusCode, peer: IpAddr) {
+        let peer = peer.to_canonical();
+        self.complaints.say(reason, peer);
+        tell_of_unreadable(self.judge.observer(), peer, status);
     }
 
     fn judging<'a>(
@@ -161,8 +182,8 @@ impl<J: Judge> Decisions<J> {
         peer: IpAddr,
     ) -> Result<Original<'a>, Malformed> {
         let client = match endpoint {
-            Endpoint::TokenValidation => peer,
-            _ => self.judge.client_address(peer, &question.headers),
+            Endpoint::TokenValidation => ClientAddress::named(peer),
+            _ => self.judge.client(peer, &question.headers),
         };
         original(endpoint, question, client, &self.config.envoy_prefix)
     }
@@ -197,7 +218,7 @@ impl<J: Judge> Decisions<J> {
         endpoint: Endpoint,
         question: &Parts,
         admitted: &Admitted,
-        client: IpAddr,
+        client: ClientAddress,
     ) -> Response<DecisionBody> {
         let mut response = Response::new(DecisionBody::default());
         if endpoint == Endpoint::EnvoyHttp {
@@ -226,7 +247,7 @@ impl<J: Judge> Decisions<J> {
             method: &original.method,
             path: original.path,
             host: original.host,
-            client: original.client,
+            client: original.client.address,
             status: Some(status),
             verdict: match &admitted.verdict {
                 Verdict::Anonymous => "anonymous",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 use http_body_util::Full;
+use sluice_net::ClientAddress;
 
 use crate::authn::Asked;
 use crate::gateway::{Admitted, Gateway, Judging};
@@ -19,15 +20,15 @@ pub trait Judge: Send + Sync + 'static {
     /// The verdict on a request under `route`.
     fn judge_under(&self, route: &Arc<Route>, asked: &Asked<'_>) -> Judging;
     /// Strips from `headers` what only the gateway may say, and sets what it says.
-    fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, client: IpAddr);
+    fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, client: ClientAddress);
     /// The answer to a request that may not pass.
     fn refuse(&self, admitted: &Admitted) -> Response<Full<Bytes>>;
     /// Adds to the answer about a request that may pass what the client may know of its limits.
     fn announce(&self, admitted: &Admitted, answer: &mut HeaderMap);
     /// Whether the proxy at `peer` may ask, and is believed about the requests that it asks about.
     fn trusts(&self, peer: IpAddr) -> bool;
-    /// The address of the client, from `peer`, which is believed, back through the proxies that are trusted.
-    fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr;
+    /// The client, from `peer`, which is believed, back through the proxies that are trusted.
+    fn client(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress;
     /// Who hears of decisions.
     fn observer(&self) -> &dyn Observer;
 }
@@ -41,7 +42,7 @@ impl Judge for Gateway {
         self.judge_under(route, asked)
     }
 
-    fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, client: IpAddr) {
+    fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, client: ClientAddress) {
         self.enrich(admitted, headers, client);
     }
 
@@ -57,8 +58,8 @@ impl Judge for Gateway {
         self.trusts(peer)
     }
 
-    fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-        self.routes().load().settings().trusted_proxies.client_address_behind(peer, headers)
+    fn client(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress {
+        self.routes().load().settings().trusted_proxies.client_behind(peer, headers)
     }
 
     fn observer(&self) -> &dyn Observer {

@@ -40,6 +40,21 @@ pub(super) enum Malformed {
 }
 
 impl Malformed {
+    /// Whether a client can be to blame, and not the asking proxy: for too many lines, or what it takes for a host or a path.
+    pub(super) fn may_be_of_client(self) -> bool {
+        match self {
+            Self::Lines | Self::Missing("host") => true,
+            Self::Unreadable(name) => name == "path" || name.ends_with("host") || name.ends_with("-uri"),
+            Self::Missing(_)
+            | Self::Repeated(_)
+            | Self::Certificate
+            | Self::Stranger
+            | Self::PlainHttp
+            | Self::NoSuchDecision
+            | Self::NotGrpc => false,
+        }
+    }
+
     const fn status(self) -> StatusCode {
         match self {
             Self::Lines => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,

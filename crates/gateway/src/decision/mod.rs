@@ -2,7 +2,7 @@
 //!
 //! [`DecisionService`]: all of it, as a service. `endpoint`: which decision a path is about. `original`: the request that is
 //! asked about. `decide`: the verdict on it, and the answer. `envoy`: what Envoy wants said in its own way. [`Judge`]: what
-//! decisions are made with. `malformed`: questions that are none.
+//! decisions are made with. `malformed`: questions that are none. `complaints`: what the log says of them.
 //!
 //! | path | who asks | what is asked about |
 //! |---|---|---|
@@ -17,6 +17,7 @@
 //! asked that is 502, and 503 at `/oauth/token_validation`.
 
 mod body;
+mod complaints;
 mod decide;
 mod endpoint;
 mod envoy;

@@ -1,10 +1,10 @@
 //! The request that another proxy asks about, as that proxy describes it.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 
 use http::request::Parts;
 use http::{HeaderMap, Method};
-use sluice_net::is_over_tls;
+use sluice_net::{ClientAddress, is_over_tls};
 
 use super::endpoint::Endpoint;
 use super::malformed::Malformed;
@@ -21,7 +21,7 @@ pub(super) struct Original<'a> {
     pub(super) query: Option<&'a str>,
     /// Whether the proxy says that it has a body, which does not come with the question.
     pub(super) has_body: bool,
-    pub(super) client: IpAddr,
+    pub(super) client: ClientAddress,
 }
 
 impl Original<'_> {
@@ -35,14 +35,14 @@ impl Original<'_> {
             query: self.query,
             headers,
             has_body: self.has_body,
-            client: self.client,
+            client: self.client.address,
             certificate,
             last: None,
         }
     }
 }
 
-/// What the asking proxy says over HTTP about the original request. `client` is the address that `X-Forwarded-For` and
+/// What the asking proxy says over HTTP about the original request. `client` is whom `X-Forwarded-For` and
 /// `Forwarded` lead to.
 ///
 /// # Errors
@@ -50,7 +50,7 @@ impl Original<'_> {
 pub(super) fn original<'a>(
     endpoint: Endpoint,
     question: &'a Parts,
-    client: IpAddr,
+    client: ClientAddress,
     envoy_prefix: &str,
 ) -> Result<Original<'a>, Malformed> {
     let headers = &question.headers;
@@ -80,8 +80,10 @@ pub(super) fn original<'a>(
 /// never the proxy's.
 fn token_alone(question: &Parts) -> Result<Original<'_>, Malformed> {
     let client = match one(&question.headers, "oauth-ip")? {
-        Some(address) => address.parse().map_err(|_| Malformed::Unreadable("oauth-ip"))?,
-        None => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        Some(address) => {
+            ClientAddress::named(address.parse().map_err(|_| Malformed::Unreadable("oauth-ip"))?)
+        }
+        None => ClientAddress { address: Ipv4Addr::UNSPECIFIED.into(), is_named: false },
     };
     Ok(Original {
         method: question.method.clone(),
@@ -99,7 +101,7 @@ fn described<'a>(
     method: Method,
     host: &'a str,
     (target, name): (&'a str, &'static str),
-    client: IpAddr,
+    client: ClientAddress,
 ) -> Result<Original<'a>, Malformed> {
     if !target.starts_with('/') {
         return Err(Malformed::Unreadable(name));

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::decide::DecisionConfig;
 use super::judge::Judge;
 use super::malformed::Malformed;
-use super::service::{DecisionFuture, DecisionService, Extent};
+use super::service::{DecisionService, Extent};
 use crate::cores::{Cores, OneCore, PlainHttp};
 use crate::proxy::{ProxyConfig, StartError};
 
@@ -62,7 +62,7 @@ async fn serve<J: Judge>(service: DecisionService<J>, plain_http: PlainHttp, cor
             if is_admitted {
                 service.answer(peer.ip(), request)
             } else {
-                DecisionFuture::ready(Malformed::PlainHttp.response()).limited_to(Extent::of(&request))
+                service.refuse(Malformed::PlainHttp, peer.ip()).limited_to(Extent::of(&request))
             }
         })
     };

@@ -64,10 +64,10 @@ impl<J: Judge> DecisionService<J> {
     {
         let (question, body) = request.into_parts();
         if has_too_many_lines(&question.headers) {
-            return DecisionFuture::ready(Malformed::Lines.response());
+            return self.refuse(Malformed::Lines, peer);
         }
         let Some(endpoint) = self.decisions.endpoint(question.uri.path()) else {
-            return DecisionFuture::ready(Malformed::NoSuchDecision.response());
+            return self.refuse(Malformed::NoSuchDecision, peer);
         };
         let peer = peer.to_canonical();
         if endpoint == Endpoint::EnvoyGrpc {
@@ -84,6 +84,11 @@ impl<J: Judge> DecisionService<J> {
             discard(body).await;
             service.decide(endpoint, question, peer).await.unwrap_or_else(|never| match never {})
         })
+    }
+
+    /// The answer to a question that is none.
+    pub(super) fn refuse(&self, malformed: Malformed, peer: IpAddr) -> DecisionFuture {
+        DecisionFuture::ready(self.decisions.refuse(malformed, peer))
     }
 
     fn decide(&self, endpoint: Endpoint, question: Parts, peer: IpAddr) -> DecisionFuture {
@@ -168,7 +173,7 @@ enum State {
 }
 
 impl DecisionFuture {
-    pub(super) const fn ready(response: Response<DecisionBody>) -> Self {
+    const fn ready(response: Response<DecisionBody>) -> Self {
         Self { state: State::Ready(Some(response)), extent: Extent::Whole }
     }
 

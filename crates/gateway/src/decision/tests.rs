@@ -1,4 +1,5 @@
 mod grpc;
+mod refused;
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -13,7 +14,9 @@ use http_body::Frame;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
-use sluice_net::{CertificateHeader, ForwardedCertificatePolicy, MAX_HEADER_LINES, PeerAddress};
+use sluice_net::{
+    CertificateHeader, ClientAddress, ForwardedCertificatePolicy, MAX_HEADER_LINES, PeerAddress,
+};
 use sluice_primitives::Timestamp;
 use tokio::sync::mpsc;
 use tower::Service;
@@ -40,12 +43,13 @@ struct Seen {
 }
 
 /// Judges by the token alone: `alice` and `machine` are good, `down` cannot be asked about, others are not authentic. Remembers what it was asked,
-/// and what was recorded.
+/// what was recorded, and of whom it told last.
 #[derive(Default)]
 struct ByToken {
     later: bool,
     seen: Mutex<Vec<Seen>>,
     recorded: Mutex<Vec<(String, u16, &'static str)>>,
+    told_of: Mutex<Option<ClientAddress>>,
 }
 
 fn caller(token: &str) -> Arc<Caller> {
@@ -104,7 +108,8 @@ impl Judge for ByToken {
         self.judged(Some(route), asked)
     }
 
-    fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, _: IpAddr) {
+    fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, client: ClientAddress) {
+        *self.told_of.lock() = Some(client);
         let stripped: Vec<_> =
             headers.keys().filter(|name| name.as_str().starts_with("oauth-")).cloned().collect();
         for name in stripped {
@@ -143,9 +148,10 @@ impl Judge for ByToken {
         peer.to_string() == PROXY
     }
 
-    fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    fn client(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress {
         let forwarded = headers.get("x-forwarded-for").and_then(|value| value.to_str().ok());
-        forwarded.and_then(|address| address.parse().ok()).unwrap_or(peer)
+        let named = forwarded.and_then(|address| address.parse().ok());
+        ClientAddress { address: named.unwrap_or(peer), is_named: named.is_some() }
     }
 
     fn observer(&self) -> &dyn Observer {
@@ -212,6 +218,7 @@ async fn a_token_alone_is_judged_and_its_caller_named() {
         assert_eq!(header(&response, "cache-control"), Some("no-store"));
         let seen = judge.seen.lock().pop().unwrap();
         assert_eq!((seen.route.as_deref(), seen.client.as_str()), (Some("token_validation"), "192.0.2.1"));
+        assert_eq!(*judge.told_of.lock(), Some(ClientAddress::named("192.0.2.1".parse().unwrap())));
         let recorded = judge.recorded.lock().pop().unwrap();
         assert_eq!(recorded, ("token_validation /oauth/token_validation".to_owned(), 200, "caller"));
     }
@@ -222,6 +229,7 @@ async fn the_address_of_a_proxy_is_never_taken_for_that_of_its_client() {
     let (service, judge) = service(false);
     ask(&service, "/oauth/token_validation", &[BEARER]).await;
     assert_eq!(judge.seen.lock().pop().unwrap().client, "0.0.0.0");
+    assert!(!judge.told_of.lock().unwrap().is_named);
 }
 
 #[tokio::test]
@@ -293,6 +301,7 @@ async fn the_original_request_is_judged_in_the_words_of_nginx_and_of_traefik() {
             };
             assert_eq!(*judge.seen.lock(), [expected]);
             assert_eq!(judge.recorded.lock().pop().unwrap().0, "- /orders/7");
+            assert_eq!(*judge.told_of.lock(), Some(ClientAddress::named("192.0.2.1".parse().unwrap())));
         }
     }
 }

@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 use http_body_util::Full;
+use sluice_net::ClientAddress;
 use sluice_primitives::Clock;
 use tracing::warn;
 
@@ -134,9 +135,9 @@ impl Gateway {
         self.parts.routes.load().settings().trusted_proxies.trusts(peer)
     }
 
-    /// The address of the client, from `peer` back through the proxies that are trusted.
-    pub fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-        self.parts.routes.load().settings().trusted_proxies.client_address(peer, headers)
+    /// The client, from `peer` back through the proxies that are trusted.
+    pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress {
+        self.parts.routes.load().settings().trusted_proxies.client(peer, headers)
     }
 
     /// Finds the route of a request and judges it.
@@ -155,7 +156,7 @@ impl Gateway {
     /// Makes the headers of a request that may pass those that the upstream gets: strips what only the gateway may say, sets what it
     /// says. Comes last, after hop-by-hop headers are gone, so that no `Connection` takes a header of the gateway away. Answers to
     /// other proxies begin with an empty map.
-    pub fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, client: IpAddr) {
+    pub fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, client: ClientAddress) {
         self.strip(admitted, headers);
         let Some(route) = &admitted.route else { return };
         let told = &route.enrichment;
@@ -179,8 +180,10 @@ impl Gateway {
                 headers.insert(&phantom.header, value);
             }
         }
+        // Where a proxy is says nothing of the client.
         if told.country
-            && let Some(country) = self.parts.country.country(client)
+            && client.is_named
+            && let Some(country) = self.parts.country.country(client.address)
         {
             headers.insert(&headers::COUNTRY, country);
         }

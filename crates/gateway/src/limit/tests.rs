@@ -200,6 +200,21 @@ fn what_was_counted_by_its_address_before_is_not_counted_so_again() {
     }
 }
 
+/// A file may say no more: it takes 500 years to be given back.
+#[test]
+fn the_largest_burst_is_counted() {
+    let world = World::new();
+    let route = route("orders", vec![limit(LimitBy::Subject, 1, 30 * 24 * 3600, 6_083)]);
+    for left in (0..6_083).rev() {
+        let (_, standing) = world.headers(&route, &ADA);
+        assert!(standing.starts_with(&format!("\"subject\";r={left};")), "{left}: {standing}");
+    }
+    let days = Lifetime::hours(30 * 24);
+    assert_eq!(world.wait(&route, &ADA), Some(days));
+    world.clock.advance(days);
+    assert_eq!(world.wait(&route, &ADA), None);
+}
+
 #[test]
 fn counts_of_routes_that_are_gone_are_forgotten() {
     let world = World::new();

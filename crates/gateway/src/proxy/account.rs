@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode, Uri};
+use sluice_net::ClientAddress;
 use tokio::time::Instant;
 
 use super::fault::Fault;
@@ -21,7 +22,7 @@ pub(super) struct Account<'a> {
     /// Once its target was read.
     pub(super) uri: Uri,
     pub(super) host: Option<HeaderValue>,
-    pub(super) client: IpAddr,
+    pub(super) client: ClientAddress,
     pub(super) admitted: Option<Admitted>,
     /// Why there is no verdict.
     pub(super) reason: &'static str,
@@ -41,7 +42,7 @@ impl<'a> Account<'a> {
             method: parts.method.clone(),
             uri: Uri::default(),
             host: None,
-            client: peer,
+            client: ClientAddress::named(peer),
             admitted: None,
             reason: "unjudged",
             course: Course::default(),
@@ -78,7 +79,7 @@ impl<'a> Account<'a> {
                 .as_ref()
                 .and_then(|host| str::from_utf8(host.as_bytes()).ok())
                 .unwrap_or_default(),
-            client: self.client,
+            client: self.client.address,
             status,
             verdict: admitted.map_or(self.reason, verdict),
             subject: caller.and_then(|caller| caller.subject()),
@@ -92,8 +93,9 @@ impl<'a> Account<'a> {
     }
 }
 
-/// Tells of a request that could not be read: all that is known is who sent it and what was answered.
-pub(super) fn tell_of_unreadable(observer: &dyn Observer, peer: IpAddr, status: StatusCode) {
+/// Tells of a request that could not be read, or of another proxy's question that is none: all that is known is who sent it and what was
+/// answered.
+pub(crate) fn tell_of_unreadable(observer: &dyn Observer, peer: IpAddr, status: StatusCode) {
     let method = Method::from_bytes(b"-").unwrap_or_default();
     observer.request(&RequestRecord {
         route: "-",

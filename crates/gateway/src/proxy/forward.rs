@@ -120,7 +120,7 @@ impl<T: Traffic> Passage<'_, T> {
         let was_https = !self.visitor.has_tls() && self.core.plain_http.means_https();
         let https = was_https || self.visitor.is_https(trusted, &parts.headers);
         if trusted {
-            self.account.client = traffic.client_address(peer, &parts.headers);
+            self.account.client = traffic.client(peer, &parts.headers);
         }
         self.account.host = Some(host.clone());
         let admitted = match self.judge(parts, &host, (https, !body.is_end_stream()))? {
@@ -150,7 +150,7 @@ impl<T: Traffic> Passage<'_, T> {
             query: parts.uri.query(),
             headers: &parts.headers,
             has_body,
-            client: self.account.client,
+            client: self.account.client.address,
             certificate: self.visitor.certificate(&self.core.certificates, &parts.headers)?,
             last: Some(&self.visitor.last),
         };

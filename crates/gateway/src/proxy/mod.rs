@@ -25,6 +25,7 @@ mod tunnel;
 pub mod upstream;
 
 pub use crate::cores::{PlainHttp, ProxyConfig, StartError};
+pub(crate) use account::tell_of_unreadable;
 pub use body::{BodyError, ProxyBody};
 pub use fault::Fault;
 pub use headers::{Malformed, prepare};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::uri::PathAndQuery;
-use http::{HeaderValue, Method, Request, StatusCode, Uri};
+use http::{HeaderValue, Method, Request, StatusCode, Uri, Version};
 use http_body::Body;
 use hyper::body::Incoming;
 use hyper::ext::on_informational;
@@ -68,7 +68,7 @@ impl<T: Traffic> Outgoing<'_, T> {
     fn body(
         &self,
         body: Incoming,
-        Parts { method, headers, .. }: &mut Parts,
+        Parts { method, headers, version, .. }: &mut Parts,
         course: &mut Course,
     ) -> Result<RequestBody, Fault> {
         let size = body.size_hint();
@@ -99,7 +99,8 @@ impl<T: Traffic> Outgoing<'_, T> {
         }
         let progress = Arc::new(if held { Progress::held() } else { Progress::default() });
         course.progress = Some(progress.clone());
-        Ok(RequestBody::streamed(body, progress, BodyTerms { limit, trailers: self.trailers() }))
+        let terms = BodyTerms { limit, http2: *version >= Version::HTTP_2, trailers: self.trailers() };
+        Ok(RequestBody::streamed(body, progress, terms))
     }
 
     /// Trailers mean something in gRPC only; elsewhere they are dropped.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 use http_body_util::Full;
+use sluice_net::ClientAddress;
 
 use super::upstream::UpstreamConfig;
 use crate::authn::Asked;
@@ -17,8 +18,8 @@ pub trait Traffic: Send + Sync + 'static {
     /// Whether `peer` is a proxy that is believed about its clients.
     fn trusts(&self, peer: IpAddr) -> bool;
 
-    /// The address of the client, from `peer` back through the proxies that are trusted.
-    fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr;
+    /// The client, from `peer` back through the proxies that are trusted.
+    fn client(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress;
 
     /// A document of the gateway's own, if the request asks for one.
     fn metadata(&self, asked: &Asked<'_>) -> Option<Response<Full<Bytes>>>;
@@ -30,7 +31,7 @@ pub trait Traffic: Send + Sync + 'static {
     fn refuse(&self, admitted: &Admitted) -> Response<Full<Bytes>>;
 
     /// Makes the headers of a request that may pass those that the upstream gets.
-    fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, client: IpAddr);
+    fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, client: ClientAddress);
 
     /// Takes away what clients may not say in trailers.
     fn strip(&self, admitted: &Admitted, trailers: &mut HeaderMap);
@@ -53,8 +54,8 @@ impl Traffic for Gateway {
         self.trusts(peer)
     }
 
-    fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-        self.client_address(peer, headers)
+    fn client(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress {
+        self.client(peer, headers)
     }
 
     fn metadata(&self, asked: &Asked<'_>) -> Option<Response<Full<Bytes>>> {
@@ -69,7 +70,7 @@ impl Traffic for Gateway {
         self.refuse(admitted)
     }
 
-    fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, client: IpAddr) {
+    fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, client: ClientAddress) {
         self.enrich(admitted, headers, client);
     }
 

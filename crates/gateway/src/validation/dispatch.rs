@@ -183,10 +183,19 @@ impl Validation {
         let foreign = self.foreign(question.policy);
         let introspectors = foreign.iter().filter_map(|issuer| issuer.introspector.clone()).collect();
         match own {
+            // Of a route where it does not count, or no access token: shown to nobody.
+            None | Some(Validated::Now(Err(TokenFault::NotAuthentic))) if self.has_sealed(question.token) => {
+                Validated::Now(Err(TokenFault::NotAuthentic))
+            }
             None | Some(Validated::Now(Err(TokenFault::NotAuthentic))) => ask_each(introspectors, &question),
             Some(Validated::Later(answer)) => ask_after(answer, introspectors, &question),
             Some(known) => known,
         }
+    }
+
+    /// Whether this installation sealed a text, be it a token that counts on the route or not.
+    fn has_sealed(&self, text: &str) -> bool {
+        self.local.as_ref().is_some_and(|local| local.has_sealed(text))
     }
 
     fn sealed(local: &Arc<LocalValidator>, question: Question<'_>) -> Validated {

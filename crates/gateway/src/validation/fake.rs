@@ -26,7 +26,7 @@ use sluice_primitives::{
 use sluice_token::claims::{Extra, RareClaims};
 use sluice_token::jwt::{BelowExt, HeaderType, JwtLayout, ScopeClaim};
 use sluice_token::{AccessTokenClaims, PersonTokenClaims, RevocationSet, TokenId, jwt, paseto, sealed};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
@@ -176,6 +176,14 @@ pub(super) fn changed(mut claims: Value, change: &Value) -> Value {
     }
     claims.as_object_mut().unwrap().retain(|_, value| !value.is_null());
     claims
+}
+
+/// The URL of a port that refuses connections for as long as the socket is there.
+pub(super) fn refusing() -> (TcpSocket, String) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let url = format!("http://{}", socket.local_addr().unwrap());
+    (socket, url)
 }
 
 pub(super) fn signed(key: &Jwk, typ: Option<&str>, claims: &Value) -> String {

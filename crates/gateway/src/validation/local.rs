@@ -62,6 +62,15 @@ const MAX_QUESTIONS: usize = 256;
 const NEGATIVE: Lifetime = Lifetime::secs(10);
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(16_384).unwrap();
 
+/// What clients are given sealed: whoever has one of these can use it at this installation.
+const GIVEN_SEALED: [Purpose; 5] = [
+    Purpose::AccessToken,
+    Purpose::RefreshToken,
+    Purpose::IdentityRefreshToken,
+    Purpose::AuthorizationCode,
+    Purpose::DeviceCode,
+];
+
 /// What tokens of this installation are checked with.
 #[derive(Clone)]
 pub struct LocalParts {
@@ -141,6 +150,15 @@ impl LocalValidator {
             self.parts.keys.look_again();
         }
         TokenFault::NotAuthentic
+    }
+
+    /// Whether this installation sealed a text, as an access token or as anything else that clients are given: a key here opens it. What it
+    /// begins with tells nothing, since other issuers use the same prefixes.
+    pub(super) fn has_sealed(&self, text: &str) -> bool {
+        let sealed = without_prefix(text);
+        let sealer = self.parts.sealer.load();
+        Sealer::is_of_form(sealed)
+            && GIVEN_SEALED.into_iter().any(|purpose| sealer.sealed_by(purpose, sealed).opens())
     }
 
     /// Whether this is what tokens of this installation name as their issuer.
@@ -251,6 +269,12 @@ impl LocalValidator {
             asking.ask(token.expose(), (client, now), || authority.introspect(token.expose())).await
         }
     }
+}
+
+/// A sealed value without what may stand before it: `ory_at_`, `ory_rt_` and the like.
+fn without_prefix(text: &str) -> &str {
+    let kind_and_rest = text.strip_prefix("ory_").and_then(|rest| rest.split_once('_'));
+    kind_and_rest.map_or(text, |(_, rest)| rest)
 }
 
 #[cfg(test)]

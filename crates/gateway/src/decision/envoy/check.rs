@@ -8,11 +8,11 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use http_body::Body;
-use http_body_util::{BodyExt, Collected, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Collected};
 use percent_encoding::percent_decode_str;
 use sluice_crypto::certificate::ClientCertificate;
-use sluice_net::is_over_tls;
 use sluice_net::listen::BoxError;
+use sluice_net::{ClientAddress, NoWholeBody, is_over_tls, whole_body};
 
 use super::changes::Changes;
 use super::frame::{self, Fault};
@@ -49,39 +49,47 @@ where
 {
     let content = call.headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     if call.method != Method::POST || !content.starts_with(b"application/grpc") {
-        return Malformed::NotGrpc.response();
+        return decisions.refuse(Malformed::NotGrpc, peer);
     }
     if !decisions.may_ask(peer) {
-        return Fault::Stranger.response();
+        return refuse(decisions, Fault::Stranger, peer);
     }
     match read(body).await {
-        Ok(question) => frame::response(&answer(decisions, question).await),
-        Err(fault) => fault.response(),
+        Ok(question) => frame::response(&answer(decisions, question, peer).await),
+        Err(fault) => refuse(decisions, fault, peer),
     }
+}
+
+fn refuse<J: Judge>(decisions: &Decisions<J>, fault: Fault, peer: IpAddr) -> Response<DecisionBody> {
+    decisions.complain(fault.sentence(), fault.http_status(), peer);
+    fault.response()
 }
 
 async fn read<B>(body: B) -> Result<Question, Fault>
 where
     B: Body<Data = Bytes>,
-    B::Error: Into<BoxError>,
 {
-    let body = Limited::new(body, MAX_QUESTION)
-        .collect()
-        .await
-        .map_err(|error| if error.is::<LengthLimitError>() { Fault::TooLong } else { Fault::Unreadable })?;
-    Question::try_from(frame::decode::<CheckRequest>(&body.to_bytes())?)
+    let body = whole_body(body, MAX_QUESTION).await.map_err(|none| match none {
+        NoWholeBody::TooLong => Fault::TooLong,
+        NoWholeBody::BrokeOff => Fault::Unreadable,
+    })?;
+    Question::try_from(frame::decode::<CheckRequest>(&body)?)
 }
 
-async fn answer<J: Judge>(decisions: &Decisions<J>, question: Question) -> CheckResponse {
+async fn answer<J: Judge>(decisions: &Decisions<J>, question: Question, peer: IpAddr) -> CheckResponse {
     if !is_host(&question.host) {
-        return denied(Malformed::Unreadable("host").response()).await.1;
+        return denied(decisions.refuse(Malformed::Unreadable("host"), peer)).await.1;
+    }
+    // As in `OPTIONS *`.
+    if !question.target.starts_with('/') {
+        return denied(decisions.refuse(Malformed::Unreadable("path"), peer)).await.1;
     }
     let started = Instant::now();
     let judge = decisions.judge();
     let client = if judge.trusts(question.source) {
-        judge.client_address(question.source, &question.headers)
+        judge.client(question.source, &question.headers)
     } else {
-        question.source
+        ClientAddress::named(question.source)
     };
     let original = question.original(client);
     // The future of a judgement owns all it needs; what is asked about must not be borrowed while it is awaited.
@@ -100,7 +108,12 @@ async fn answer<J: Judge>(decisions: &Decisions<J>, question: Question) -> Check
     response
 }
 
-fn passed<J: Judge>(judge: &J, admitted: &Admitted, headers: &HeaderMap, client: IpAddr) -> CheckResponse {
+fn passed<J: Judge>(
+    judge: &J,
+    admitted: &Admitted,
+    headers: &HeaderMap,
+    client: ClientAddress,
+) -> CheckResponse {
     let changes = Changes::of(headers, |headers| judge.enrich(admitted, headers, client));
     let mut limits = HeaderMap::new();
     judge.announce(admitted, &mut limits);
@@ -166,9 +179,6 @@ impl TryFrom<CheckRequest> for Question {
     fn try_from(request: CheckRequest) -> Result<Self, Fault> {
         let attributes = request.attributes.ok_or(Fault::Unreadable)?;
         let http = attributes.request.and_then(|request| request.http).ok_or(Fault::Unreadable)?;
-        if !http.path.starts_with('/') {
-            return Err(Fault::Unreadable);
-        }
         let source = attributes.source.unwrap_or_default();
         Ok(Self {
             method: http.method.parse().map_err(|_| Fault::Unreadable)?,
@@ -183,7 +193,7 @@ impl TryFrom<CheckRequest> for Question {
 }
 
 impl Question {
-    fn original(&self, client: IpAddr) -> Original<'_> {
+    fn original(&self, client: ClientAddress) -> Original<'_> {
         let (path, query) = match self.target.split_once('?') {
             Some((path, query)) => (path, Some(query)),
             None => (self.target.as_str(), None),

@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderName, HeaderValue, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use prost::Message;
 
 use crate::decision::body::DecisionBody;
@@ -28,6 +28,21 @@ pub(super) enum Fault {
 }
 
 impl Fault {
+    /// What it would be over HTTP.
+    pub(super) const fn http_status(self) -> StatusCode {
+        match self {
+            Self::Unreadable => StatusCode::BAD_REQUEST,
+            Self::Stranger => StatusCode::FORBIDDEN,
+            Self::TooLong => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Compressed => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        }
+    }
+
+    /// The sentence of the answer.
+    pub(super) const fn sentence(self) -> &'static str {
+        self.status().1
+    }
+
     const fn status(self) -> (&'static str, &'static str) {
         match self {
             Self::Unreadable => ("3", "no readable CheckRequest"),

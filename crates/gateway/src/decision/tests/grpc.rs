@@ -225,21 +225,22 @@ async fn a_call_that_is_no_question_fails() {
     let mut compressed = good.clone();
     compressed[0] = 1;
     let two = [good.clone(), good.clone()].concat();
-    for (peer, body, status) in [
-        (LOCAL, Vec::new(), "3"),
-        (LOCAL, framed(b""), "3"),
-        (LOCAL, framed(b"nonsense"), "3"),
-        (LOCAL, good[..good.len() - 1].to_vec(), "3"),
-        (LOCAL, two, "3"),
-        (LOCAL, compressed, "12"),
-        (LOCAL, vec![0; 2 * 1024 * 1024], "8"),
-        (STRANGER, good, "7"),
+    for (peer, body, status, recorded) in [
+        (LOCAL, Vec::new(), "3", 400),
+        (LOCAL, framed(b""), "3", 400),
+        (LOCAL, framed(b"nonsense"), "3", 400),
+        (LOCAL, good[..good.len() - 1].to_vec(), "3", 400),
+        (LOCAL, two, "3", 400),
+        (LOCAL, compressed, "12", 415),
+        (LOCAL, vec![0; 2 * 1024 * 1024], "8", 413),
+        (STRANGER, good, "7", 403),
     ] {
         let (service, judge) = service(false);
         let response = call(&service, peer, body).await;
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(header(&response, "grpc-status"), Some(status));
         assert!(judge.seen.lock().is_empty());
+        assert_eq!(*judge.recorded.lock(), [("- ".to_owned(), recorded, "unreadable")]);
     }
 }
 

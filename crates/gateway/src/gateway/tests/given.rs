@@ -152,10 +152,15 @@ impl GivenGateway {
 
     /// The headers that the upstream gets.
     pub(super) async fn told(&self, ask: &Ask) -> HeaderMap {
+        self.told_of(ClientAddress::named(ask.client), ask).await
+    }
+
+    /// The headers that it gets where the client is this.
+    pub(super) async fn told_of(&self, client: ClientAddress, ask: &Ask) -> HeaderMap {
         let admitted = self.judge(ask).await;
         assert!(!matches!(admitted.verdict, Verdict::Refused(_)), "{:?}", admitted.verdict);
         let mut headers = ask.headers.clone();
-        self.gateway.enrich(&admitted, &mut headers, ask.client);
+        self.gateway.enrich(&admitted, &mut headers, client);
         headers
     }
 

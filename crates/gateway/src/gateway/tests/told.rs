@@ -4,12 +4,17 @@ use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue};
 use mmdb_writer::{Value, Writer};
 use proptest::prelude::*;
+use sluice_net::TrustedProxies;
 
 use super::given::{Ask, GivenGateway};
 use super::*;
 use crate::authn::given;
 use crate::enrichment::CountryDatabase;
 use crate::route::{Enrichment, HeaderFrom, Phantom, RouteTable, Settings, TokenSources};
+
+fn somebody() -> ClientAddress {
+    ClientAddress::named("192.0.2.1".parse().unwrap())
+}
 
 fn open() -> RoutePolicy {
     RoutePolicy { auth: AuthMode::None, ..RoutePolicy::default() }
@@ -70,7 +75,7 @@ async fn a_request_under_way_is_stripped_by_the_routes_that_it_was_judged_under(
     let (name, root) = (HeaderName::from_static("x-user"), HeaderValue::from_static("root"));
     let mut head = HeaderMap::from_iter([(name, root)]);
     let mut trailers = head.clone();
-    gateway.gateway.enrich(&admitted, &mut head, "192.0.2.1".parse().unwrap());
+    gateway.gateway.enrich(&admitted, &mut head, somebody());
     gateway.gateway.strip(&admitted, &mut trailers);
     assert!(head.is_empty() && trailers.is_empty(), "{head:?} {trailers:?}");
 }
@@ -134,8 +139,8 @@ async fn a_fixed_header_is_told_to_everybody() {
     assert_eq!(told.get_all("x-gateway").iter().collect::<Vec<_>>(), ["sluice"]);
 }
 
-#[tokio::test]
-async fn the_country_of_the_client_is_told_where_it_is_known() {
+/// A gateway that tells the country on one of two routes. That of 192.0.2.0/24 it knows.
+fn telling_countries(settings: Settings) -> GivenGateway {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("country.mmdb");
     let mut writer = Writer::new("Test-Country");
@@ -144,8 +149,14 @@ async fn the_country_of_the_client_is_told_where_it_is_known() {
     std::fs::write(&path, writer.to_bytes().unwrap()).unwrap();
     let telling = Enrichment { country: true, ..given::ordinary() };
     let routes = vec![("/told", open(), telling), ("/not", open(), given::ordinary())];
-    let gateway = GivenGateway::telling(routes, Settings::default());
+    let gateway = GivenGateway::telling(routes, settings);
     gateway.country.put(Some(CountryDatabase::read(&path).unwrap()));
+    gateway
+}
+
+#[tokio::test]
+async fn the_country_of_the_client_is_told_where_it_is_known() {
+    let gateway = telling_countries(Settings::default());
     let country = async |path, client| {
         let ask = Ask::to(path).from(client).header("oauth-country", "XX");
         gateway.told(&ask).await.get("oauth-country").cloned()
@@ -153,6 +164,30 @@ async fn the_country_of_the_client_is_told_where_it_is_known() {
     assert_eq!(country("/told", "192.0.2.1").await.unwrap(), "CZ");
     assert_eq!(country("/told", "10.0.0.1").await, None);
     assert_eq!(country("/not", "192.0.2.1").await, None);
+}
+
+#[tokio::test]
+async fn the_country_of_a_proxy_is_not_told_as_that_of_a_client_whom_it_does_not_name() {
+    let trusted_proxies = TrustedProxies::new(vec!["192.0.2.128/25".parse().unwrap()]);
+    let gateway = telling_countries(Settings { trusted_proxies, ..Settings::default() });
+    let proxy: IpAddr = "192.0.2.200".parse().unwrap();
+    let country = async |lines: &[(&str, &str)]| {
+        let ask = lines.iter().fold(Ask::to("/told"), |ask, (name, value)| ask.header(name, value));
+        let client = gateway.gateway.client(proxy, ask.asked().headers);
+        gateway.told_of(client, &ask).await.get("oauth-country").cloned()
+    };
+    // The last two are where a proxy might be, too.
+    for named in ["192.0.2.1", "192.0.2.201", "192.0.2.201, 192.0.2.202"] {
+        assert_eq!(country(&[("x-forwarded-for", named)]).await.unwrap(), "CZ", "{named}");
+    }
+    for lines in [
+        &[("x-forwarded-for", "unknown")][..],
+        &[],
+        &[("forwarded", "for=_hidden")],
+        &[("x-forwarded-for", "192.0.2.1"), ("forwarded", "for=192.0.2.2")],
+    ] {
+        assert_eq!(country(lines).await, None, "{lines:?}");
+    }
 }
 
 #[tokio::test]
@@ -179,7 +214,7 @@ async fn answers_to_other_proxies_begin_with_an_empty_map() {
     let ask = Ask::to("/orders").bearer("alice");
     let admitted = gateway.judge(&ask).await;
     let mut answer = HeaderMap::new();
-    gateway.gateway.enrich(&admitted, &mut answer, "192.0.2.1".parse().unwrap());
+    gateway.gateway.enrich(&admitted, &mut answer, somebody());
     assert_eq!((answer.len(), &answer["oauth-user-id"]), (3, &"alice".parse().unwrap()));
 }
 

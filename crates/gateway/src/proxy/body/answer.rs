@@ -158,13 +158,9 @@ impl AnswerBody {
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
-            Poll::Ready(Some(Err(error))) => {
-                let is_client = self.progress.as_ref().is_some_and(|progress| progress.fault().is_some());
-                let error = BodyError::Cut(error);
-                if !is_client {
-                    self.blame(AnswerFault::Cut, &error);
-                }
-                self.fail(context, error)
+            Poll::Ready(Some(Err(error))) => self.break_off(context, BodyError::Cut(error)),
+            Poll::Ready(None) if matches!(carrier, Carrier::Http2 { .. }) && !incoming.is_end_stream() => {
+                self.break_off(context, BodyError::CalledOff)
             }
             Poll::Ready(None) => {
                 self.finish(context);
@@ -172,6 +168,15 @@ impl AnswerBody {
             }
             Poll::Pending => self.poll_too_slow(context),
         }
+    }
+
+    /// Fails because it ended before its end; that is told unless the body of the request is to blame.
+    fn break_off(&mut self, context: &Context<'_>, error: BodyError) -> Polled {
+        let is_client = self.progress.as_ref().is_some_and(|progress| progress.fault().is_some());
+        if !is_client {
+            self.blame(AnswerFault::Cut, &error);
+        }
+        self.fail(context, error)
     }
 
     /// Ready with an error once the next part is overdue.
@@ -212,8 +217,9 @@ impl AnswerBody {
             return false;
         }
         match (&self.carrier, error) {
+            (_, BodyError::CalledOff) => false,
             (Some(Carrier::Http2 { end, .. }), BodyError::Cut(error)) => match reset_reason(error) {
-                Some(reason) => !matches!(reason, h2::Reason::CANCEL | h2::Reason::NO_ERROR),
+                Some(reason) => reason != h2::Reason::CANCEL,
                 None => end.is_first(),
             },
             (_, BodyError::TooSlow) => self.size_hint().exact().is_some(),
@@ -328,5 +334,46 @@ impl Body for ProxyBody {
 impl Default for ProxyBody {
     fn default() -> Self {
         Self::Own(Full::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    /// An answer of which is left how fast its client takes it, and that its length is known.
+    fn answer() -> AnswerBody {
+        AnswerBody {
+            incoming: None,
+            carrier: None,
+            ticket: None,
+            progress: None,
+            idle: Duration::from_mins(1),
+            deadline: None,
+            waiting: None,
+            failed: None,
+            witness: None,
+            pace: Pace::default(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_may_end_an_answer_that_its_client_has_let_wait_for_more_than_five_seconds_in_all() {
+        let mut answer = answer();
+        for _ in 0..5 {
+            answer.pace.has();
+            advance(Duration::from_secs(1)).await;
+            answer.pace.wants();
+        }
+        assert!(answer.speaks_against(&BodyError::TooSlow), "no more than five");
+        advance(Duration::from_mins(1)).await;
+        answer.pace.wants();
+        assert!(answer.speaks_against(&BodyError::TooSlow), "it was the client that waited");
+        answer.pace.has();
+        advance(Duration::from_millis(1)).await;
+        answer.pace.wants();
+        assert!(!answer.speaks_against(&BodyError::TooSlow));
     }
 }

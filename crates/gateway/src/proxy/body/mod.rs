@@ -24,6 +24,9 @@ pub enum BodyError {
     /// The connection that it came from failed.
     #[error("the body was cut short")]
     Cut(#[source] hyper::Error),
+    /// Who sends it, over HTTP/2, reset it before its end and named no error (`NO_ERROR`), which hyper takes for the end.
+    #[error("the body was reset before its end, without an error")]
+    CalledOff,
     /// It came too slowly.
     #[error("the body took too long")]
     TooSlow,

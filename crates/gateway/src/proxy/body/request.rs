@@ -141,6 +141,8 @@ pub(in crate::proxy) struct Streamed {
 pub(in crate::proxy) struct BodyTerms {
     /// The most bytes.
     pub(in crate::proxy) limit: u64,
+    /// Whether it comes over HTTP/2.
+    pub(in crate::proxy) http2: bool,
     /// What trailers go through. `None`: they are dropped, as RFC 9110 §6.5.1 permits.
     pub(in crate::proxy) trailers: Option<TrailerFilter>,
 }
@@ -198,6 +200,10 @@ impl Streamed {
             Poll::Ready(Some(Err(error))) => {
                 self.progress.enter(BROKEN);
                 Poll::Ready(Some(Err(BodyError::Cut(error))))
+            }
+            Poll::Ready(None) if self.terms.http2 && !self.incoming.is_end_stream() => {
+                self.progress.enter(BROKEN);
+                Poll::Ready(Some(Err(BodyError::CalledOff)))
             }
             Poll::Ready(None) => {
                 self.progress.enter(ENDED);

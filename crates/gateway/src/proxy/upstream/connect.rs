@@ -192,7 +192,6 @@ mod tests {
     use std::num::{NonZeroU32, NonZeroUsize};
     use std::path::Path;
 
-    use parking_lot::Mutex;
     use sluice_net::{ClientTls, SelfSigned, self_signed};
     use sluice_primitives::{Clock, SystemClock};
     use tokio::net::TcpListener;
@@ -201,33 +200,11 @@ mod tests {
     use tokio_rustls::rustls::crypto::aws_lc_rs;
     use tokio_rustls::rustls::pki_types::pem::PemObject;
     use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-    use tracing::Dispatch;
-    use tracing::subscriber::NoSubscriber;
 
     use super::super::config::{Breaker, ServerConfig, Timeouts, UpstreamConfig, UpstreamTls};
     use super::super::tls_client::TlsClient;
     use super::*;
-
-    /// What is logged.
-    #[derive(Clone, Default)]
-    struct Log(Arc<Mutex<Vec<u8>>>);
-
-    impl Log {
-        fn lines(&self, sentence: &str) -> Vec<String> {
-            let said = String::from_utf8(self.0.lock().clone()).unwrap();
-            said.lines().filter(|line| line.contains(sentence)).map(str::to_owned).collect()
-        }
-    }
-
-    impl io::Write for Log {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            io::Write::write(&mut *self.0.lock(), bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::captured::Captured;
 
     fn certificate() -> SelfSigned {
         self_signed(&["localhost".to_owned()], SystemClock.now()).unwrap()
@@ -309,14 +286,7 @@ mod tests {
 
     #[tokio::test]
     async fn why_a_server_cannot_be_reached_is_logged_and_that_it_can_be_again() {
-        let log = Log::default();
-        let writer = log.clone();
-        let subscriber =
-            tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false).finish();
-        // With one dispatcher in the process, `tracing` asks the thread that comes first to a place whether anybody listens there:
-        // another test, where nobody does.
-        let _second = Dispatch::new(NoSubscriber::default());
-        let _guard = tracing::subscriber::set_default(subscriber);
+        let (log, _guard) = Captured::begin();
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let (own, other) = (certificate(), certificate());

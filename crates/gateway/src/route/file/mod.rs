@@ -30,7 +30,7 @@ use super::rule::{Enrichment, Route};
 use super::table::{RouteTable, Settings};
 use crate::enrichment::CountryDatabase;
 use crate::proxy::upstream::UpstreamConfig;
-use crate::validation::OWN_ISSUER;
+use crate::validation::{IssuerConfig, OWN_ISSUER};
 pub use mistake::{Mistake, Mistakes};
 use section::Section;
 
@@ -68,6 +68,8 @@ pub fn read(text: &str, directory: &Path) -> Result<Checked, Mistakes> {
 
 /// One YAML document, its anchors and merge keys (`<<`) resolved.
 fn parse(text: &str) -> Result<Value, serde_norway::Error> {
+    // Some editors begin a file with a byte order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
         return Ok(Value::Null);
     }
@@ -148,6 +150,8 @@ fn warnings(table: &RouteTable) -> Vec<Mistake> {
         }
         let place = format!("routes[{index}].audience");
         warnings.extend(for_anybody(route).map(|why| Mistake::new(place.as_str(), why)));
+        let place = format!("routes[{index}].issuers");
+        warnings.extend(behind_their_like(route).map(|why| Mistake::new(place.as_str(), why)));
     }
     for upstream in table.upstreams() {
         let is_used = |name: &Arc<str>| *name == upstream.name;
@@ -175,6 +179,20 @@ fn for_anybody(route: &Route) -> impl Iterator<Item = String> {
             "JWTs of `{0}` pass whoever they are for, and may be id tokens: name an audience here or in `issuers.{0}`",
             issuer.name
         )
+    })
+}
+
+/// What is odd about a route with several issuers of one identifier: JWTs are checked by the first that they may be of.
+fn behind_their_like(route: &Route) -> impl Iterator<Item = String> {
+    let issuers = &route.policy.foreign_issuers;
+    let named = issuers.iter().enumerate().filter(|(_, issuer)| !issuer.issuer.is_empty());
+    named.filter_map(move |(index, issuer)| {
+        let is_like = |first: &&Arc<IssuerConfig>| first.issuer == issuer.issuer && first.name != issuer.name;
+        let first = issuers.iter().take(index).find(is_like)?;
+        Some(format!(
+            "JWTs of `{}` are checked as `issuers.{}` says, never as `issuers.{}` does",
+            issuer.issuer, first.name, issuer.name
+        ))
     })
 }
 

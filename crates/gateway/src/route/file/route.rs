@@ -13,6 +13,8 @@ use crate::route::{BalancedUpstream, Limit, LimitBy, Route};
 const LONGEST_EXCHANGE: Duration = Duration::from_hours(24);
 const SHORTEST_PERIOD: Duration = Duration::from_secs(1);
 const LONGEST_PERIOD: Duration = Duration::from_hours(24 * 30);
+/// After this, as many may come at once as ever. They are counted in nanoseconds, of which 64 bits hold 584 years.
+const LONGEST_REFILL: Duration = Duration::from_hours(24 * 365 * 500);
 
 /// Reads a route.
 pub(super) fn read(mut section: Section<'_>, surroundings: &Surroundings) -> Option<(Match, Route)> {
@@ -97,7 +99,13 @@ fn limit(mut section: Section<'_>) -> Option<Limit> {
     let (by, requests): (Option<LimitBy>, Option<NonZeroU32>) =
         (section.read("by"), section.read("requests"));
     let period = section.parse("period", value::duration(SHORTEST_PERIOD..=LONGEST_PERIOD));
-    let burst = section.read("burst");
+    let burst: Option<NonZeroU32> = section.read("burst");
+    if let (Some(requests), Some(period), Some(burst)) = (requests, period, burst)
+        && (period / requests.get()).saturating_mul(burst.get()) > LONGEST_REFILL
+    {
+        section
+            .mistake("burst", "takes longer than 500 years to be given back, at `requests` in each `period`");
+    }
     section.finish();
     let requests = requests?;
     Some(Limit { by: by?, requests, period: period?, burst: burst.unwrap_or(requests) })

@@ -58,6 +58,13 @@ fn a_file_that_ends_before_its_routes_is_a_mistake() {
 }
 
 #[test]
+fn a_byte_order_mark_at_the_start_is_no_part_of_the_file() {
+    assert!(table("\u{feff}routes: []").routes().is_empty());
+    assert_eq!(table("\u{feff}# routes\nroutes: [{name: a, match: {prefix: /}}]").routes().len(), 1);
+    assert_eq!(mistakes("\u{feff}"), mistakes(""));
+}
+
+#[test]
 fn what_a_route_does_not_say_is_strict() {
     let table = route("");
     let route = &table.routes()[0];
@@ -226,4 +233,19 @@ routes:
   - {name: b, match: {prefix: /b}, issuers: [open], audience: orders}";
     let why = "JWTs of `open` pass whoever they are for, and may be id tokens: name an audience here or in `issuers.open`";
     assert_eq!(warnings(text), [format!("routes[0].audience: {why}")]);
+}
+
+#[test]
+fn an_issuer_whose_jwts_another_of_the_route_takes_is_warned_of() {
+    let text = "
+issuers:
+  one: {issuer: https://o, audience: orders}
+  asked: {introspection: {endpoint: https://asked}}
+  vendor: {introspection: {endpoint: https://vendor}}
+  two: {issuer: https://o, audience: billing}
+routes:
+  - {name: a, match: {prefix: /a}, issuers: [asked, two, vendor, one]}
+  - {name: b, match: {prefix: /b}, issuers: [one]}";
+    let why = "JWTs of `https://o` are checked as `issuers.two` says, never as `issuers.one` does";
+    assert_eq!(warnings(text), [format!("routes[0].issuers: {why}")]);
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::{Purpose, Sealer, SystemSecret};
-use sluice_primitives::Lifetime;
+use sluice_primitives::{Lifetime, OsRng};
 use sluice_token::AccessTokenClaims;
 use tokio::runtime::Runtime;
 
@@ -223,6 +223,44 @@ async fn what_names_this_installation_is_shown_to_nobody() {
         assert_eq!(world.validate(issuers, &token).await, Err(TokenFault::NotAuthentic));
     }
     assert_eq!(nameless.tokens_asked(), 0);
+}
+
+#[tokio::test]
+async fn what_this_installation_sealed_is_shown_to_nobody_whatever_it_is_and_wherever_it_counts() {
+    let other = FakeIssuer::start().await;
+    let world = World::new(&[other.of_opaque("other")]);
+    let sealed = |purpose| world.sealer.load().seal(purpose, b"content", &OsRng);
+    for token in [
+        world.sealed(&claims()),
+        world.sealed(&claims()).trim_start_matches("ory_at_").to_owned(),
+        format!("ory_rt_{}", sealed(Purpose::RefreshToken)),
+        format!("ory_ac_{}", sealed(Purpose::AuthorizationCode)),
+        format!("ory_dc_{}", sealed(Purpose::DeviceCode)),
+        sealed(Purpose::IdentityRefreshToken),
+    ] {
+        let outcome = world.validate(&["other"], &token).await;
+        assert_eq!(outcome, Err(TokenFault::NotAuthentic), "{token}");
+    }
+    let refresh_token = sealed(Purpose::IdentityRefreshToken);
+    assert_eq!(world.validate(&["sluice", "other"], &refresh_token).await, Err(TokenFault::NotAuthentic));
+    assert_eq!(other.tokens_asked(), 0);
+    for issuers in [&["sluice", "other"][..], &["other"]] {
+        let alike = Sealer::new(NETWORK, &[SystemSecret::new(b"a secret of another".to_vec())]);
+        let alike = format!("ory_at_{}", alike.seal(Purpose::AccessToken, b"content", &OsRng));
+        other.tokens.lock().insert(alike.clone(), json!({ "active": true, "sub": "bob" }));
+        assert_eq!(world.validate(issuers, &alike).await.unwrap().subject(), Some("bob"));
+    }
+}
+
+#[tokio::test]
+async fn a_gateway_with_the_key_of_access_tokens_alone_shows_those_to_nobody() {
+    let other = FakeIssuer::start().await;
+    let world = World::new(&[other.of_opaque("other")]);
+    let own = world.sealed(&claims());
+    let keys = [world.sealer.load().subkeys(Purpose::AccessToken)];
+    world.sealer.store(Arc::new(Sealer::from_subkeys(NETWORK, &keys)));
+    assert_eq!(world.validate(&["other"], &own).await, Err(TokenFault::NotAuthentic));
+    assert_eq!(other.tokens_asked(), 0);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use sluice_primitives::Timestamp;
 
 use crate::authn::ForeignClaims;
 use crate::validation::TokenFault;
-use crate::validation::jwks::ClaimRules;
+use crate::validation::jwks::{ClaimRules, is_of_another_kind, said};
 
 /// Reads an answer. `None`: it is none.
 pub(super) fn read(
@@ -24,18 +24,12 @@ fn active(
     now: Timestamp,
 ) -> Result<ForeignClaims, TokenFault> {
     let is_other = |iss: &Value| !rules.issuer.is_empty() && iss.as_str() != Some(rules.issuer.as_str());
-    let is_other_issuer = claims.get("iss").is_some_and(is_other);
-    if is_other_issuer || is_refresh_token(&claims) {
+    // Some issuers answer about refresh tokens and id tokens, too.
+    if said(&claims, "iss").is_some_and(is_other) || is_of_another_kind(&claims) {
         return Err(TokenFault::NotAuthentic);
     }
     let expires_at = rules.check_times(&claims, now)?.unwrap_or(Timestamp::NEVER);
     rules.foreign(claims, expires_at)
-}
-
-/// Some issuers answer about refresh tokens too, and say so (Hydra: `token_use`).
-fn is_refresh_token(claims: &Map<String, Value>) -> bool {
-    let says = |name: &str| claims.get(name).and_then(Value::as_str) == Some("refresh_token");
-    ["token_use", "token_type", "typ"].into_iter().any(says)
 }
 
 #[cfg(test)]
@@ -75,11 +69,46 @@ mod tests {
         assert_eq!(told(&json!({ "active": false })).unwrap(), Err(TokenFault::Revoked));
         assert_eq!(active(json!({ "iss": "https://other.example" })), TokenFault::NotAuthentic);
         assert_eq!(active(json!({ "aud": "billing" })), TokenFault::NotAuthentic);
-        assert_eq!(active(json!({ "token_use": "refresh_token" })), TokenFault::NotAuthentic);
+        for claim in ["token_use", "token_type", "typ"] {
+            for kind in ["refresh_token", "Refresh", "Offline", "ID", "id_token", "Logout"] {
+                assert_eq!(active(json!({ claim: kind })), TokenFault::NotAuthentic, "{claim} {kind}");
+            }
+        }
+        for claim in ["at_hash", "c_hash", "s_hash", "events"] {
+            assert_eq!(active(json!({ claim: "x" })), TokenFault::NotAuthentic, "{claim}");
+        }
+        for sub in [json!(""), json!(true), json!(1.5), json!(["alice"]), json!({ "id": "alice" })] {
+            assert_eq!(active(json!({ "sub": sub })), TokenFault::NotAuthentic);
+        }
         assert_eq!(active(json!({ "cnf": { "kid": "1" } })), TokenFault::NotAuthentic);
         assert_eq!(active(json!({ "exp": 970 })), TokenFault::Expired);
         assert_eq!(active(json!({ "exp": "soon" })), TokenFault::NotAuthentic);
         assert_eq!(active(json!({ "nbf": 1_031 })), TokenFault::NotYet);
+    }
+
+    #[test]
+    fn an_answer_about_an_access_token_is_taken_by_whatever_name_it_goes() {
+        for said in [
+            json!({ "typ": "Bearer", "token_type": "Bearer" }),
+            json!({ "typ": "DPoP", "token_use": "access" }),
+            json!({ "token_use": "access_token", "token_type": "bearer" }),
+        ] {
+            let mut answer = json!({ "active": true, "aud": "orders", "sub": 42 });
+            answer.as_object_mut().unwrap().extend(said.as_object().unwrap().clone());
+            let claims = told(&answer).unwrap().unwrap();
+            assert_eq!(claims.subject.as_deref(), Some("42"), "{said}");
+        }
+    }
+
+    #[test]
+    fn what_is_null_in_an_answer_says_nothing() {
+        let answer = json!({
+            "active": true, "aud": "orders", "client_id": "shop", "sub": null, "iss": null, "exp": null, "nbf": null,
+            "iat": null, "cnf": null, "typ": null, "at_hash": null,
+        });
+        let claims = told(&answer).unwrap().unwrap();
+        assert_eq!((claims.subject, claims.client.as_deref()), (None, Some("shop")));
+        assert_eq!((claims.expires_at, claims.confirmation), (Timestamp::NEVER, None));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use sluice_commit::chain;
 use sluice_net::{FetchError, FetchLimits, Fetcher};
 use sluice_primitives::{Clock, Secret, Timestamp};
 use thiserror::Error;
@@ -142,7 +143,7 @@ impl Introspector {
             Err(why) => {
                 self.counters.failed.fetch_add(1, Ordering::Relaxed);
                 if !self.has_failed.swap(true, Ordering::Relaxed) {
-                    warn!(issuer.name = %self.name, error = %why, "an issuer does not answer about tokens");
+                    warn!(issuer.name = %self.name, error = %chain(&why), "an issuer does not answer about tokens");
                 }
                 Err(TokenFault::Unreachable)
             }

@@ -9,8 +9,9 @@ use http::header::AUTHORIZATION;
 use serde_json::json;
 use sluice_primitives::{Lifetime, Secret};
 
+use crate::captured::Captured;
 use crate::enrichment::headers::set_identity;
-use crate::validation::fake::{CLIENT, FakeIssuer, Mood, START, World, settled};
+use crate::validation::fake::{CLIENT, FakeIssuer, Mood, START, World, refusing, settled};
 use crate::validation::{IntrospectionClient, IntrospectionConfig, IssuerConfig, TokenFault};
 
 const ONE: &[&str] = &["one"];
@@ -109,6 +110,22 @@ async fn an_issuer_that_does_not_answer_is_given_up_in_time_and_nothing_is_remem
     assert!(world.validate(ONE, "good").await.is_ok());
     let stats = world.validation.introspection_stats().remove(0);
     assert_eq!((stats.asked, stats.failed), (3, 2));
+}
+
+#[tokio::test]
+async fn why_an_issuer_does_not_answer_is_logged_and_not_the_url_with_its_secrets() {
+    let (log, _guard) = Captured::begin();
+    let (_socket, url) = refusing();
+    let endpoint = format!("{url}/introspect?key=s3cret").parse().unwrap();
+    let introspection = Some(IntrospectionConfig::new(endpoint, IntrospectionClient::None));
+    let world = World::new(&[IssuerConfig { introspection, ..IssuerConfig::new("one", "") }]);
+    for token in ["a", "b"] {
+        assert_eq!(world.validate(ONE, token).await, Err(TokenFault::Unreachable));
+    }
+    let said = log.lines("an issuer does not answer about tokens");
+    let [why] = said.as_slice() else { panic!("{said:?}") };
+    assert!(why.contains("issuer.name=one") && why.contains("Connection refused"), "{why}");
+    assert!(!why.contains("s3cret"), "{why}");
 }
 
 #[tokio::test]

@@ -12,6 +12,10 @@ use crate::validation::{ClientMark, IssuerConfig, TokenFault};
 
 /// Types that are access tokens. Others (`dpop+jwt`, `logout+jwt`, `secevent+jwt`, …) are for something else (RFC 8725 §3.11).
 const TYPES: [&str; 4] = ["at+jwt", "application/at+jwt", "jwt", "application/jwt"];
+/// Claims in which some issuers say what a token is: Keycloak in `typ`, Amazon Cognito and Hydra in `token_use`.
+const NAMING_KINDS: [&str; 3] = ["typ", "token_use", "token_type"];
+/// What stands there in tokens that are no access tokens.
+const OTHER_KINDS: [&str; 6] = ["refresh_token", "refresh", "offline", "id", "id_token", "logout"];
 /// Claims of id tokens (OpenID Connect Core §3.1.3.6) and of logout tokens.
 const NEVER_IN_ACCESS_TOKENS: [&str; 4] = ["at_hash", "c_hash", "s_hash", "events"];
 /// How issuers name the grant by which clients get tokens for themselves (RFC 6749 §4.4).
@@ -86,21 +90,22 @@ impl ClaimRules {
     /// The rest of what a token says.
     ///
     /// # Errors
-    /// [`TokenFault::NotAuthentic`] if it is for somebody else, or bound to a key in a way that is not understood.
+    /// [`TokenFault::NotAuthentic`] if it is for somebody else, or names whom it is about, or the key that it is bound to, in a way that is
+    /// not understood.
     pub(in crate::validation) fn foreign(
         &self,
         claims: Map<String, Value>,
         expires_at: Timestamp,
     ) -> Result<ForeignClaims, TokenFault> {
-        let text = |name: &str| claims.get(name).and_then(Value::as_str).map(str::to_owned);
         let audience = words(claims.get("aud"));
         let wanted = &self.audience;
         if !wanted.is_empty() && !audience.iter().any(|one| wanted.contains(one)) {
             return Err(TokenFault::NotAuthentic);
         }
-        let confirmation = claims.get("cnf").map(Confirmation::from_json).transpose();
+        let confirmation = said(&claims, "cnf").map(Confirmation::from_json).transpose();
         let scope = said(&claims, "scope").or_else(|| said(&claims, "scp"));
-        let (subject, client) = (text("sub"), text("client_id").or_else(|| text("azp")));
+        let subject = named(&claims, "sub")?;
+        let client = ["client_id", "azp"].into_iter().find_map(|claim| named(&claims, claim).ok().flatten());
         // Its `sub` is a name of the client, whatever it looks like (RFC 9068 §2.2).
         let is_clients = self.is_clients(&claims, subject.as_deref().zip(client.as_deref()));
         let (subject, client) = if is_clients { (None, client.or(subject)) } else { (subject, client) };
@@ -138,21 +143,40 @@ impl ClaimRules {
 /// Whether a token is one for resources: many issuers do not say it by type (RFC 9068 §2.1), so it must not look like another.
 fn is_access_token(typ: Option<&str>, claims: &Map<String, Value>) -> bool {
     let of_type = |typ: &str| TYPES.iter().any(|known| known.eq_ignore_ascii_case(typ));
-    let says = |name: &str| claims.contains_key(name);
     let is_declared = typ.is_some_and(|typ| typ.to_ascii_lowercase().ends_with("at+jwt"));
     let names_scope = said(claims, "scope").or_else(|| said(claims, "scp")).is_some();
-    let is_id_token = !is_declared && says("nonce") && !names_scope;
-    typ.is_none_or(of_type) && !NEVER_IN_ACCESS_TOKENS.into_iter().any(says) && !is_id_token
+    let is_id_token = !is_declared && said(claims, "nonce").is_some() && !names_scope;
+    typ.is_none_or(of_type) && !is_of_another_kind(claims) && !is_id_token
+}
+
+/// Whether a token says that it is something else than an access token, or says what none does.
+pub(in crate::validation) fn is_of_another_kind(claims: &Map<String, Value>) -> bool {
+    let is_other = |kind: &str| OTHER_KINDS.iter().any(|other| other.eq_ignore_ascii_case(kind));
+    let mut kinds = NAMING_KINDS.into_iter().filter_map(|name| said(claims, name)?.as_str());
+    kinds.any(is_other) || NEVER_IN_ACCESS_TOKENS.into_iter().any(|name| said(claims, name).is_some())
+}
+
+/// Whom a claim names: a text, or an integer as it is written. `None`: nobody.
+///
+/// # Errors
+/// [`TokenFault::NotAuthentic`] for anything else, and for an empty text: it names somebody, and nothing tells whom.
+fn named(claims: &Map<String, Value>, name: &str) -> Result<Option<String>, TokenFault> {
+    match said(claims, name) {
+        None => Ok(None),
+        Some(Value::String(text)) if !text.is_empty() => Ok(Some(text.clone())),
+        Some(Value::Number(number)) if number.is_i64() || number.is_u64() => Ok(Some(number.to_string())),
+        Some(_) => Err(TokenFault::NotAuthentic),
+    }
 }
 
 /// The value of a claim; a null says nothing.
-fn said<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+pub(in crate::validation) fn said<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     claims.get(name).filter(|value| !value.is_null())
 }
 
 /// A `NumericDate` (RFC 7519 §2), which may have a fraction.
 fn time(claims: &Map<String, Value>, name: &str) -> Result<Option<Timestamp>, TokenFault> {
-    let Some(value) = claims.get(name) else { return Ok(None) };
+    let Some(value) = said(claims, name) else { return Ok(None) };
     let seconds = value.as_f64().filter(|seconds| (0.0..FARTHEST).contains(seconds));
     let since_epoch = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let since_epoch = since_epoch.ok_or(TokenFault::NotAuthentic)?;

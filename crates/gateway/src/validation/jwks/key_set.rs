@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use sluice_commit::chain;
 use sluice_crypto::jws::VerifyingKey;
 use sluice_primitives::{Clock, Lifetime, Timestamp};
 use tokio::runtime::Handle;
@@ -171,7 +172,7 @@ impl RemoteKeys {
 
     fn not_renewed(&self, old: &Known, why: &KeysNotFetched, asked_at: Timestamp) -> Known {
         if !old.has_failed {
-            warn!(issuer.name = %self.name, error = %why, "the keys of an issuer could not be fetched");
+            warn!(issuer.name = %self.name, error = %chain(why), "the keys of an issuer could not be fetched");
         }
         Known {
             keys: old.keys.clone(),

@@ -15,7 +15,7 @@ use sluice_net::Fetcher;
 use sluice_primitives::{Clock, Timestamp};
 use tokio::runtime::Handle;
 
-pub(super) use claims::ClaimRules;
+pub(super) use claims::{ClaimRules, is_of_another_kind, said};
 
 use super::config::{IssuerConfig, JwtConfig};
 use super::flights::Flight;

@@ -8,7 +8,10 @@ use sluice_crypto::jwk::{MacAlgorithm, SigningAlgorithm};
 use sluice_crypto::jws::sign_hmac;
 use sluice_primitives::Lifetime;
 
-use crate::validation::fake::{CLIENT, FakeIssuer, Mood, START, World, changed, key, settled, signed};
+use crate::captured::Captured;
+use crate::validation::fake::{
+    CLIENT, FakeIssuer, Mood, START, World, changed, key, refusing, settled, signed,
+};
 use crate::validation::{IssuerConfig, JwtConfig, KeySource, TokenFault};
 
 const ONE: &[&str] = &["one"];
@@ -205,6 +208,21 @@ async fn an_issuer_that_does_not_answer_is_given_up_in_time_and_left_alone_for_a
         world.clock.advance(Lifetime::secs(10));
         assert!(world.validate(ONE, &issuer.token(&json!({}))).await.is_ok());
     }
+}
+
+#[tokio::test]
+async fn why_keys_could_not_be_fetched_is_logged_and_not_the_url_with_its_secrets() {
+    let (log, _guard) = Captured::begin();
+    let (_socket, url) = refusing();
+    let keys = KeySource::JwksUri(format!("{url}/keys?key=s3cret").parse().unwrap());
+    let jwt = Some(JwtConfig { keys, ..JwtConfig::default() });
+    let world = World::new(&[IssuerConfig { jwt, ..IssuerConfig::new("one", "urn:one") }]);
+    let token = signed(&key("one", SigningAlgorithm::ES256), Some("at+jwt"), &json!({ "iss": "urn:one" }));
+    assert_eq!(world.validate(ONE, &token).await, Err(TokenFault::Unreachable));
+    let said = log.lines("the keys of an issuer could not be fetched");
+    let [why] = said.as_slice() else { panic!("{said:?}") };
+    assert!(why.contains("issuer.name=one") && why.contains("Connection refused"), "{why}");
+    assert!(!why.contains("s3cret"), "{why}");
 }
 
 #[tokio::test]

@@ -160,7 +160,7 @@ async fn a_client_that_sends_no_more_gets_all_of_its_answer() {
 
 #[tokio::test]
 async fn a_refusal_reaches_a_client_that_sends_all_of_its_body_first() {
-    let mut setup = Setup::to(&[nowhere().await]);
+    let mut setup = Setup::to(&[nowhere()]);
     setup.refusal = Some(sluice_gateway::Refusal::TokenMissing);
     let world = setup.start().await;
     let mut client = Peer::new(world.connect().await);

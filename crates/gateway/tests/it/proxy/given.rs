@@ -16,9 +16,11 @@ use sluice_gateway::proxy::upstream::{
 use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy, Traffic};
 use sluice_gateway::route::{AuthMode, BalancedUpstream, Enrichment, RoutePolicy};
 use sluice_gateway::{Admitted, Asked, Judging, Observer, Refusal, RequestRecord, Route, Verdict};
-use sluice_net::{BindAddress, Drained, ForwardedCertificatePolicy, Limits, LocalAddress, TlsAcceptorHandle};
+use sluice_net::{
+    BindAddress, ClientAddress, Drained, ForwardedCertificatePolicy, Limits, LocalAddress, TlsAcceptorHandle,
+};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -81,9 +83,9 @@ impl Traffic for OneRoute {
         self.trusts
     }
 
-    fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    fn client(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress {
         let said = headers.get("x-forwarded-for").and_then(|line| line.to_str().ok()?.parse().ok());
-        said.unwrap_or(peer)
+        ClientAddress::named(said.unwrap_or(peer))
     }
 
     fn metadata(&self, asked: &Asked<'_>) -> Option<Response<Full<Bytes>>> {
@@ -104,7 +106,7 @@ impl Traffic for OneRoute {
         Response::builder().status(StatusCode::UNAUTHORIZED).body(Full::from("refused")).unwrap()
     }
 
-    fn enrich(&self, _: &Admitted, headers: &mut HeaderMap, _: IpAddr) {
+    fn enrich(&self, _: &Admitted, headers: &mut HeaderMap, _: ClientAddress) {
         headers.remove("oauth-user-id");
     }
 
@@ -424,10 +426,16 @@ impl Backend {
     }
 }
 
+/// What keeps the addresses of [`nowhere`] from other tests.
+static TAKEN: Mutex<Vec<TcpSocket>> = Mutex::new(Vec::new());
+
 /// An address where nobody listens.
-pub(crate) async fn nowhere() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    listener.local_addr().unwrap()
+pub(crate) fn nowhere() -> SocketAddr {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = socket.local_addr().unwrap();
+    TAKEN.lock().push(socket);
+    address
 }
 
 pub(crate) const SOON: Duration = Duration::from_millis(60);

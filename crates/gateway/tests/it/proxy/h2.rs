@@ -222,7 +222,7 @@ async fn what_the_gateway_itself_answers_to_head_over_http_2_has_no_body() {
     for (refusal, path, status) in
         [(Some(Refusal::InsufficientScope), "/", 401), (None, "/document", 200), (None, "/", 502)]
     {
-        let mut setup = Setup::to(&[nowhere().await]);
+        let mut setup = Setup::to(&[nowhere()]);
         setup.refusal = refusal;
         let world = setup.start().await;
         let mut client = http2_client(world.connect().await).await;
@@ -290,11 +290,11 @@ async fn an_answer_that_its_client_does_not_take_holds_nothing_for_ever() {
 async fn an_answer_that_is_read_slowly_is_not_given_up() {
     let address = Backend::bind().await.serve(|mut peer, _| async move {
         peer.request().await;
-        peer.say("HTTP/1.1 200 OK\r\ncontent-length: 300000\r\n\r\n").await;
-        peer.say(vec![b'x'; 300_000]).await;
+        peer.say("HTTP/1.1 200 OK\r\ncontent-length: 450000\r\n\r\n").await;
+        peer.say(vec![b'x'; 450_000]).await;
     });
     let mut setup = Setup::to(&[address]);
-    setup.upstream.timeouts.idle = SOON * 10;
+    setup.upstream.timeouts.idle = SOON * 15;
     let world = setup.start().await;
     let mut client = http2_client_with_room_for(16 << 10, world.connect().await).await;
     let request = Request::get("http://api.example/").body(Empty::<Bytes>::new()).unwrap();
@@ -304,7 +304,7 @@ async fn an_answer_that_is_read_slowly_is_not_given_up() {
         length += frame.unwrap().into_data().unwrap().len();
         tokio::time::sleep(SOON * 3).await;
     }
-    assert_eq!(length, 300_000);
+    assert_eq!(length, 450_000);
 }
 
 #[tokio::test]

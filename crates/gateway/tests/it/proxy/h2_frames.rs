@@ -1,5 +1,5 @@
 //! Servers over HTTP/2 that are known by their frames: how many streams and how much room they give, and what they say they did not
-//! look at.
+//! look at. And a client that is.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use http::Request;
 use http_body_util::Empty;
 use sluice_gateway::proxy::upstream::PassiveHealth;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use super::given::*;
 use super::h2::{http2_client_with_room_for, http2_server, spoken_over_http2};
@@ -27,8 +27,11 @@ const ACK: u8 = 1;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
-/// A code of errors (RFC 9113 §7).
+/// Codes of errors (RFC 9113 §7).
+const NO_ERROR: [u8; 4] = [0, 0, 0, 0];
+const INTERNAL_ERROR: [u8; 4] = [0, 0, 0, 2];
 const REFUSED_STREAM: [u8; 4] = [0, 0, 0, 7];
+const CANCEL: [u8; 4] = [0, 0, 0, 8];
 
 fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![0, 0, u8::try_from(payload.len()).unwrap(), kind, flags, 0, 0, 0, stream];
@@ -205,7 +208,7 @@ async fn a_server_that_says_nothing_of_itself_gets_requests_at_once_all_the_same
         }
     });
     let mut setup = spoken_over_http2(Setup::to(&[address]));
-    setup.upstream.timeouts.connect = SOON * 4;
+    setup.upstream.timeouts.connect = SOON * 15;
     let world = setup.start().await;
     for answer in join_all([world.ask(GET), world.ask(GET)]).await {
         assert_eq!(answer.status(), 200);
@@ -350,6 +353,92 @@ async fn answers_that_end_with_their_connection_speak_against_its_server_once() 
         was_asked |= is_there(&world.told().await);
     }
     assert!(was_asked, "it is not left alone");
+}
+
+/// A server over HTTP/2 that sends, once the head of an answer `is_there`, all there is of its body, with `flags`, and resets it with
+/// `code`.
+async fn resetting_server(flags: u8, code: [u8; 4], is_there: Arc<Notify>) -> SocketAddr {
+    Backend::bind().await.serve(move |mut peer, _| {
+        let is_there = Arc::clone(&is_there);
+        async move {
+            greet(&mut peer, &[]).await;
+            while let Some((kind, _, stream)) = next_frame(&mut peer).await {
+                if kind == HEADERS {
+                    peer.say(head(0, stream)).await;
+                    is_there.notified().await;
+                    let body = frame(DATA, flags, stream, b"half");
+                    peer.say([body, frame(RST_STREAM, 0, stream, &code)].concat()).await;
+                }
+            }
+        }
+    })
+}
+
+/// It may have a bound on the time of its clients. Nor is its word that nothing is wrong the end of an answer.
+#[tokio::test]
+async fn an_answer_that_its_server_calls_off_is_cut_and_does_not_speak_against_it() {
+    for (code, is_left_alone) in [(CANCEL, false), (NO_ERROR, false), (INTERNAL_ERROR, true)] {
+        let is_there = Arc::new(Notify::new());
+        let resetting = resetting_server(0, code, Arc::clone(&is_there)).await;
+        let (sound, _) = http2_server().await;
+        let mut setup = spoken_over_http2(Setup::to(&[resetting, sound]));
+        setup.upstream.passive_health =
+            Some(PassiveHealth { failures: NonZeroU32::MIN, eject_for: Duration::from_hours(1) });
+        let mut world = setup.start().await;
+        let mut cut = 0;
+        for _ in 0..12 {
+            let mut client = Peer::new(world.connect().await);
+            client.say(GET).await;
+            let head = client.head().await.unwrap();
+            let is_reset = world.told().await.upstream == Some(resetting.to_string());
+            if is_reset {
+                cut += 1;
+                is_there.notify_one();
+            }
+            assert_eq!(client.body_of(head).await.is_none(), is_reset, "{code:?}");
+        }
+        assert_eq!(cut == 1, is_left_alone, "{code:?}: {cut}");
+        assert_eq!(in_time(world.broken.recv()).await, Some(("all".to_owned(), "cut")), "{code:?}");
+    }
+}
+
+/// So a server asks for no more of a request that it has answered (RFC 9113 §8.1).
+#[tokio::test]
+async fn an_answer_that_is_reset_after_its_end_is_whole() {
+    let is_there = Arc::new(Notify::new());
+    let address = resetting_server(END_STREAM, NO_ERROR, Arc::clone(&is_there)).await;
+    let mut world = spoken_over_http2(Setup::to(&[address])).start().await;
+    for request in [GET, "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhel"] {
+        let mut client = Peer::new(world.connect().await);
+        client.say(request).await;
+        let head = client.head().await.unwrap();
+        is_there.notify_one();
+        let answer = client.body_of(head).await.expect("it was cut");
+        assert_eq!(answer.text(), "4\r\nhalf\r\n0\r\n\r\n", "{request}");
+        assert!(world.broken.try_recv().is_err(), "{request}");
+    }
+}
+
+/// The head of an upload without a length, in HPACK: `POST http://a/`.
+const UPLOAD: [u8; 6] = [0x83, 0x86, 0x84, 1, 1, b'a'];
+
+/// Its upstream would take what came for all of it.
+#[tokio::test]
+async fn an_upload_that_its_client_calls_off_does_not_end() {
+    for code in [CANCEL, NO_ERROR] {
+        let backend = Backend::bind().await;
+        let world = Setup::to(&[backend.address]).start().await;
+        let mut client = Peer::new(world.connect().await);
+        client.say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
+        client.say(frame(SETTINGS, 0, 0, &[])).await;
+        client.say(frame(HEADERS, END_HEADERS, 1, &UPLOAD)).await;
+        client.say(frame(DATA, 0, 1, b"half")).await;
+        let mut upstream = backend.accept().await;
+        upstream.head().await.unwrap();
+        assert_eq!(upstream.until(b"half\r\n").await.unwrap(), b"4\r\nhalf\r\n");
+        client.say(frame(RST_STREAM, 0, 1, &code)).await;
+        assert_eq!(upstream.rest().await, b"", "{code:?}");
+    }
 }
 
 /// Also where it has said before that it will take no more.

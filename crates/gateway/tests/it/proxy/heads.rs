@@ -157,10 +157,10 @@ async fn answers_without_a_body_keep_their_headers_and_the_connection() {
 
 #[tokio::test]
 async fn documents_and_refusals_are_answered_without_the_upstream() {
-    let world = Setup::to(&[nowhere().await]).start().await;
+    let world = Setup::to(&[nowhere()]).start().await;
     let answer = world.ask("GET /document HTTP/1.1\r\nhost: a\r\n\r\n").await;
     assert_eq!((answer.status(), answer.text()), (200, "a document"));
-    let mut setup = Setup::to(&[nowhere().await]);
+    let mut setup = Setup::to(&[nowhere()]);
     setup.refusal = Some(sluice_gateway::Refusal::TokenMissing);
     let world = setup.start().await;
     let post = "POST / HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n";
@@ -172,7 +172,7 @@ async fn documents_and_refusals_are_answered_without_the_upstream() {
 
 #[tokio::test]
 async fn a_request_that_cannot_be_read_is_told_of() {
-    let mut world = Setup::to(&[nowhere().await]).start().await;
+    let mut world = Setup::to(&[nowhere()]).start().await;
     let large = format!("GET / HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "x".repeat(70_000));
     for (request, status) in [
         ("GET / HTTP/1.1\r\nhost: a\r\nx: 1\r\n folded\r\n\r\n", 400),

@@ -32,7 +32,7 @@ async fn requests_beyond_the_breaker_are_answered_at_once() {
 #[tokio::test]
 async fn a_server_that_fails_again_and_again_is_left_alone() {
     let (sound, _requests) = Backend::bind().await.recording();
-    let mut setup = Setup::to(&[nowhere().await, sound]);
+    let mut setup = Setup::to(&[nowhere(), sound]);
     let failures = NonZeroU32::new(3).unwrap();
     setup.upstream.passive_health = Some(PassiveHealth { failures, eject_for: Duration::from_mins(10) });
     let mut world = setup.start().await;
@@ -71,9 +71,36 @@ async fn a_server_whose_answers_break_off_again_and_again_is_left_alone() {
     }
 }
 
+/// Nobody said that there is more, as in a stream of events.
+#[tokio::test]
+async fn a_stream_that_falls_silent_speaks_against_no_server() {
+    const EVENT: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n";
+    for (beginning, is_left_alone) in [(EVENT, false), (HALF, true)] {
+        let silent = Backend::bind().await.serve(move |mut peer, _| async move {
+            peer.request().await;
+            peer.say(beginning).await;
+            peer.rest().await;
+        });
+        let (sound, _requests) = Backend::bind().await.recording();
+        let mut setup = Setup::to(&[silent, sound]);
+        setup.upstream.passive_health =
+            Some(PassiveHealth { failures: NonZeroU32::MIN, eject_for: Duration::from_mins(10) });
+        setup.upstream.timeouts.idle = SOON * 4;
+        let mut world = setup.start().await;
+        let mut cut = 0;
+        for _ in 0..6 {
+            let mut client = Peer::new(world.connect().await);
+            client.say(GET).await;
+            cut += usize::from(client.answer().await.is_none());
+        }
+        assert_eq!(cut == 1, is_left_alone, "{beginning}: {cut}");
+        assert_eq!(in_time(world.broken.recv()).await, Some(("all".to_owned(), "stalled")), "{beginning}");
+    }
+}
+
 #[tokio::test]
 async fn the_last_server_is_never_left_alone() {
-    let mut setup = Setup::to(&[nowhere().await]);
+    let mut setup = Setup::to(&[nowhere()]);
     setup.upstream.passive_health =
         Some(PassiveHealth { failures: NonZeroU32::MIN, eject_for: Duration::from_mins(10) });
     setup.upstream.retries = 0;

@@ -40,7 +40,7 @@ async fn an_answer_that_its_server_breaks_off_is_told_of() {
             }
         });
         let mut setup = Setup::to(&[address]);
-        setup.upstream.timeouts.idle = SOON;
+        setup.upstream.timeouts.idle = if hangs { SOON } else { AT_MOST };
         let mut world = setup.start().await;
         let mut client = Peer::new(world.connect().await);
         client.say(GET).await;
@@ -78,7 +78,7 @@ async fn an_answer_that_ends_by_its_client_speaks_against_no_server() {
 
 #[tokio::test]
 async fn requests_that_go_nowhere_are_told_of_too() {
-    let mut setup = Setup::to(&[nowhere().await]);
+    let mut setup = Setup::to(&[nowhere()]);
     setup.refusal = Some(Refusal::InsufficientScope);
     setup.trusts = true;
     let mut world = setup.start().await;

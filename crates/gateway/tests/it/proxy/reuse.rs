@@ -188,7 +188,7 @@ async fn requests_survive_a_restart_of_the_upstream() {
 #[tokio::test]
 async fn a_request_that_reached_nobody_goes_to_another_server() {
     let (address, mut requests) = Backend::bind().await.recording();
-    let mut world = Setup::to(&[nowhere().await, address]).start().await;
+    let mut world = Setup::to(&[nowhere(), address]).start().await;
     let mut retried = 0;
     for _ in 0..8 {
         assert_eq!(world.ask(POST).await.status(), 200);
@@ -250,7 +250,7 @@ async fn only_what_may_be_repeated_is_sent_again_when_an_answer_fails_to_come() 
 
 #[tokio::test]
 async fn a_server_that_cannot_be_reached_gives_502_and_one_that_speaks_nonsense_too() {
-    let mut world = Setup::to(&[nowhere().await]).start().await;
+    let mut world = Setup::to(&[nowhere()]).start().await;
     let answer = world.ask(GET).await;
     assert_eq!((answer.status(), answer.header("content-type")), (502, Some("application/problem+json")));
     assert_eq!(world.told().await.fault, Some("connect"));

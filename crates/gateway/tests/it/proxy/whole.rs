@@ -378,7 +378,7 @@ async fn a_page_may_read_why_there_is_no_answer_where_its_preflights_pass() {
          - {{name: guarded, match: {{prefix: /guarded}}, upstream: gone, preflight: pass}}\n  \
          - {{name: open, match: {{prefix: /open}}, upstream: gone, preflight: pass, auth: none}}\n  \
          - {{name: judged, match: {{prefix: /judged}}, upstream: gone}}\n",
-        nowhere().await
+        nowhere()
     );
     let gateway = Arc::new(gateway(Arc::new(LiveRoutes::new(routes(&text)))));
     let shutdown = CancellationToken::new();

@@ -237,6 +237,15 @@ fn what_marks_the_tokens_of_clients_is_a_claim() {
 }
 
 #[test]
+fn what_may_come_at_once_is_given_back_within_500_years() {
+    let with = |burst: u32| format!(", limits: [{{by: address, requests: 1, period: 30d, burst: {burst}}}]");
+    for burst in [6_084, 10_000, u32::MAX] {
+        assert_in_route(&with(burst), ".limits[0].burst: takes longer than 500 years");
+    }
+    assert_eq!(route(&with(6_083)).routes()[0].limits[0].burst.get(), 6_083);
+}
+
+#[test]
 fn methods_and_hosts_are_told_from_nonsense() {
     let with = |rest: &str| format!("routes: [{{name: r, match: {{prefix: /, {rest}}}}}]");
     for method in ["get", "CONNECT", "TRACE", "'GET POST'"] {

@@ -48,6 +48,8 @@ fn a_token_that_a_client_got_for_itself_is_nobody_elses_whatever_its_subject() {
         json!({ "sub": "f1c2", "client_id": "shop", "grant_type": "client_credentials" }),
         json!({ "sub": "f1c2", "azp": "shop", "idtyp": "app" }),
         json!({ "sub": "shop", "idtyp": "app" }),
+        json!({ "sub": null, "azp": "shop" }),
+        json!({ "client_id": "", "azp": "shop" }),
     ] {
         assert_eq!(names(None, &said), shop, "{said}");
     }
@@ -59,6 +61,22 @@ fn a_token_that_a_client_got_for_itself_is_nobody_elses_whatever_its_subject() {
     ] {
         let (subject, client) = names(None, &said);
         assert_eq!((subject.as_deref(), client.as_deref()), (said["sub"].as_str(), Some("shop")), "{said}");
+    }
+}
+
+#[test]
+fn a_subject_that_is_a_number_is_somebody() {
+    let number = |number: &str| Some(number.to_owned());
+    assert_eq!(names(None, &json!({ "sub": 42, "azp": "shop" })), (number("42"), Some("shop".to_owned())));
+    assert_eq!(names(None, &json!({ "sub": -7 })), (number("-7"), None));
+    assert_eq!(names(None, &json!({ "sub": u64::MAX })).0, number("18446744073709551615"));
+    assert_eq!(names(None, &json!({ "sub": 42, "client_id": 42 })), (None, number("42")), "its client");
+}
+
+#[test]
+fn a_token_about_somebody_who_cannot_be_told_is_refused() {
+    for sub in [json!(""), json!(true), json!(1.5), json!(["alice"]), json!({ "id": "alice" })] {
+        assert_eq!(read(&json!({ "sub": sub })), Err(TokenFault::NotAuthentic), "{sub}");
     }
 }
 
@@ -103,6 +121,19 @@ fn a_scope_that_is_null_is_none() {
     assert_eq!(claims("JWT", &json!({ "scp": null })).unwrap().scope, "");
     let of_id_token = claims("JWT", &json!({ "nonce": "x", "scp": null }));
     assert_eq!(of_id_token, Err(TokenFault::NotAuthentic), "it names no scope");
+}
+
+#[test]
+fn a_claim_that_is_null_says_nothing() {
+    let outcome = |name: &str| {
+        let mut claims = json!({ "iss": "https://id.example", "aud": "orders", "exp": NOW + 60 });
+        claims[name] = Value::Null;
+        read_claims(Some("JWT"), &claims).map(|claims| claims.confirmation)
+    };
+    for name in ["nbf", "iat", "cnf", "sub", "nonce", "at_hash", "typ"] {
+        assert_eq!(outcome(name), Ok(None), "{name}");
+    }
+    assert_eq!(outcome("exp"), Err(TokenFault::NotAuthentic), "without an end");
 }
 
 #[test]
@@ -151,10 +182,18 @@ fn tokens_for_something_else_are_refused() {
         json!({ "c_hash": "x" }),
         json!({ "events": {} }),
         json!({ "nonce": "x", "scope": null }),
+        json!({ "typ": "Refresh" }),
+        json!({ "typ": "Offline" }),
+        json!({ "typ": "ID" }),
+        json!({ "token_use": "id" }),
+        json!({ "token_type": "refresh" }),
     ] {
         assert_eq!(read_as(Some("JWT"), &change), Err(TokenFault::NotAuthentic), "{change}");
     }
     assert!(read_as(Some("JWT"), &json!({ "nonce": "x" })).is_ok(), "an id token names no scope");
+    for change in [json!({ "typ": "Bearer" }), json!({ "token_use": "access" })] {
+        assert!(read_as(Some("JWT"), &change).is_ok(), "{change}");
+    }
 }
 
 #[test]
