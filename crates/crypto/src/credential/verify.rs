@@ -7,7 +7,7 @@ use super::sealed::Opened;
 use super::stored::{Hardened, Kind};
 use super::{CredentialError, CredentialKeys, MAX_PASSWORD, StoredCredential};
 use crate::aead::Purpose;
-use crate::foreign_hash::ForeignHash;
+use crate::foreign_hash::{ForeignHash, ForeignHashError};
 use crate::password_hash::{Argon2Params, HashMemory};
 
 /// What a password turned out to be.
@@ -18,7 +18,8 @@ pub enum Verified {
     /// That of the identity.
     Right {
         /// A hardened credential to store in place of the one that was verified: it was provisional, foreign, or made
-        /// with other parameters or an older pepper.
+        /// with other parameters or an older pepper. None of a foreign one that does not tell this password from all others
+        /// ([`ForeignHash::covers`]): what was typed, and would be the password from now on, may not be the right one.
         replacement: Option<String>,
     },
 }
@@ -67,8 +68,8 @@ impl CredentialKeys {
     /// Whether a password is right. `salt` is random; it goes into the replacement. Slow.
     ///
     /// Equal work: one Argon2id of `params` for a provisional credential, a hardened one of these parameters, none, and
-    /// an unknown account, and one beside the hash itself for a foreign one: that time tells that it is foreign, until the
-    /// first right password. Only a hardened credential of other parameters runs its own, and another when the password is
+    /// an unknown account, and one beside the hash itself for a foreign one: that time tells that it is foreign, until it is
+    /// replaced. Only a hardened credential of other parameters runs its own, and another when the password is
     /// right.
     ///
     /// # Errors
@@ -92,17 +93,17 @@ impl CredentialKeys {
             Some(Kind::Bare(hash)) => judge(hash, forms, memory),
             Some(Kind::Absent) | None => Ok(Judged { right: false, next: Next::HashAnew }),
         };
-        let right = match judged {
+        let (right, replaces) = match judged {
             Ok(Judged { right, next: Next::Nothing }) => {
                 let right = right && !too_long;
                 return Ok(if right { Verified::Right { replacement: None } } else { Verified::Wrong });
             }
-            Ok(Judged { right, next: Next::HashAnew }) => Ok(right && !too_long),
-            Err(error) => Err(error),
+            Ok(Judged { right, next }) => (Ok(right && !too_long), matches!(next, Next::HashAnew)),
+            Err(error) => (Err(error), false),
         };
         // Computed whatever came out, so that the time tells nothing.
         let fresh = self.hardened(password, params, salt, memory)?;
-        Ok(if right? { Verified::Right { replacement: Some(fresh) } } else { Verified::Wrong })
+        Ok(if right? { Verified::Right { replacement: replaces.then_some(fresh) } } else { Verified::Wrong })
     }
 
     fn judge_hardened(
@@ -147,7 +148,7 @@ impl CredentialKeys {
     ) -> Result<Judged, CredentialError> {
         let owner = owner.ok_or(CredentialError::OtherOwner)?;
         let opened = Opened::open(&self.at_rest, Purpose::ForeignHash, sealed)?.of(owner)?;
-        judge(&ForeignHash::parse(opened.text()?)?, forms, memory)
+        judge(&stored_hash(opened.text()?)?, forms, memory)
     }
 }
 
@@ -162,14 +163,25 @@ enum Next {
     Nothing,
     /// One Argon2id is still to run.
     HashAnew,
+    /// The same, only for the time that it takes.
+    HashInVain,
+}
+
+/// A hash that was sealed. Versions that took `$2x$` for `$2b$` sealed such, and their people logged in.
+fn stored_hash(text: &str) -> Result<ForeignHash, ForeignHashError> {
+    match text.strip_prefix("$2x$") {
+        Some(rest) => ForeignHash::parse(&format!("$2b${rest}")),
+        None => ForeignHash::parse(text),
+    }
 }
 
 /// As it was typed first, if that is something else: most systems hash what they are given.
 fn judge(hash: &ForeignHash, forms: Forms<'_>, memory: &mut HashMemory) -> Result<Judged, CredentialError> {
-    let mut right = match forms.raw {
-        Some(raw) => hash.verify(raw, memory)?,
-        None => false,
-    };
-    right = right || hash.verify(forms.password, memory)?;
-    Ok(Judged { right, next: Next::HashAnew })
+    for form in forms.raw.into_iter().chain([forms.password]) {
+        if hash.verify(form, memory)? {
+            let next = if hash.covers(form) { Next::HashAnew } else { Next::HashInVain };
+            return Ok(Judged { right: true, next });
+        }
+    }
+    Ok(Judged { right: false, next: Next::HashAnew })
 }

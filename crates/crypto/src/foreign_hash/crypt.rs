@@ -57,7 +57,7 @@ impl ShaCrypt {
             None => (Params::RECOMMENDED, rest),
         };
         let (salt, hash) = salt_and_hash.split_once('$').ok_or(malformed)?;
-        if salt.len() > SHA_SALT || !is_encoded(salt) || hash.len() != digest.digits() || !is_encoded(hash) {
+        if salt.len() > SHA_SALT || !is_salt(salt) || hash.len() != digest.digits() || !is_encoded(hash) {
             return Err(malformed);
         }
         Ok(Self { digest, params, salt: salt.to_owned(), hash: hash.to_owned() })
@@ -99,7 +99,7 @@ impl Md5Crypt {
     pub(super) fn parse(rest: &str) -> Result<Self, ForeignHashError> {
         let malformed = ForeignHashError::Malformed("MD5-crypt");
         let (salt, hash) = rest.split_once('$').ok_or(malformed)?;
-        if salt.len() > MD5_SALT || !is_encoded(salt) || hash.len() != 22 || !is_encoded(hash) {
+        if salt.len() > MD5_SALT || !is_salt(salt) || hash.len() != 22 || !is_encoded(hash) {
             return Err(malformed);
         }
         Ok(Self { salt: salt.to_owned(), hash: hash.to_owned() })
@@ -109,6 +109,11 @@ impl Md5Crypt {
         password.len() <= MAX_PASSWORD
             && same_bytes(md5_crypt(password, self.salt.as_bytes()).as_bytes(), self.hash.as_bytes())
     }
+}
+
+/// Salts are the digits above where programs make them up, but crypt(3) takes whatever fits into a field of `/etc/shadow`.
+fn is_salt(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':')
 }
 
 fn is_encoded(text: &str) -> bool {

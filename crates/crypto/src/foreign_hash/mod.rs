@@ -2,7 +2,7 @@
 //!
 //! | form | where from |
 //! |---|---|
-//! | `$2a$…`, `$2b$…`, `$2x$…`, `$2y$…` | bcrypt |
+//! | `$2a$…`, `$2b$…`, `$2y$…` | bcrypt; not `$2x$…`, of a faulty release |
 //! | `$argon2i$…`, `$argon2id$…` | Argon2 of version 19, with `argon2$` before it from Django |
 //! | `$pbkdf2-sha256$i=…,l=…$salt$hash` | PHC, with SHA-1, SHA-256 and SHA-512 |
 //! | `$pbkdf2-sha256$29000$salt$hash` | passlib, also `$pbkdf2$…` for SHA-1 |
@@ -38,6 +38,8 @@ const MAX_STRING: usize = 1024;
 const BCRYPT_COST: std::ops::RangeInclusive<u32> = 4..=16;
 /// The characters of the base64 of bcrypt, in the order of their values.
 const BCRYPT_DIGITS: &[u8; 64] = b"./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+/// What bcrypt reads of a password, in bytes.
+const BCRYPT_PASSWORD: usize = 72;
 /// Where the last digit of the salt is, after `$2b$05$`, and the last of all.
 const BCRYPT_END_OF_SALT: usize = 28;
 const BCRYPT_END: usize = 59;
@@ -51,6 +53,9 @@ pub enum ForeignHashError {
     /// The form is known, what follows is not of it.
     #[error("the {0} hash is malformed")]
     Malformed(&'static str),
+    /// `$2x$`: of releases of bcrypt that took bytes above 127 for negative, which nothing here does.
+    #[error("a $2x$ hash is of a faulty bcrypt, which takes letters that are not ASCII for others")]
+    FaultyBcrypt,
     /// It would keep a core busy for too long or need too much memory, or is too weak to be meant.
     #[error("the parameters of the {0} hash are out of bounds")]
     OutOfBounds(&'static str),
@@ -71,7 +76,7 @@ pub struct ForeignHash {
 
 #[derive(Clone)]
 enum Scheme {
-    /// Counts the first 72 bytes of a password only, as bcrypt does. As the library reads it.
+    /// Counts the first 72 bytes of a password only, as bcrypt does ([`ForeignHash::covers`]). As the library reads it.
     Bcrypt(String),
     Argon2(Box<StoredArgon2>),
     Pbkdf2(Pbkdf2),
@@ -139,6 +144,13 @@ impl ForeignHash {
         }
     }
 
+    /// Whether it tells `password` from all others. bcrypt passes over what follows the first 72 bytes, so that one which has as many is
+    /// also the beginning of others; and a zero byte ends a password for some programs, and fills it up for others.
+    pub fn covers(&self, password: &[u8]) -> bool {
+        let is_read_whole = !matches!(self.scheme, Scheme::Bcrypt(_)) || password.len() < BCRYPT_PASSWORD;
+        is_read_whole && !password.contains(&0)
+    }
+
     /// Whether it is the hash of `password`; hashes are compared in constant time. Slow.
     ///
     /// # Errors
@@ -175,7 +187,8 @@ impl Scheme {
             None => return Self::parse_django(raw),
         };
         match form {
-            "2a" | "2b" | "2x" | "2y" => parse_bcrypt(raw).map(Self::Bcrypt),
+            "2a" | "2b" | "2y" => parse_bcrypt(raw).map(Self::Bcrypt),
+            "2x" => Err(ForeignHashError::FaultyBcrypt),
             "argon2i" | "argon2id" => parse_argon2(raw),
             "pbkdf2" | "pbkdf2-sha1" | "pbkdf2-sha256" | "pbkdf2-sha512" => {
                 Pbkdf2::parse(form, rest).map(Self::Pbkdf2)

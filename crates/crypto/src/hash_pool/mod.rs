@@ -1,9 +1,9 @@
 //! Where slow hashes run: a few threads of their own, so that hashing never holds up a request that does not hash, and
 //! never needs more than `threads × max_memory_kib` of memory.
 //!
-//! [`Priority`]: a login goes before a client secret, both before hardening; each has a bounded queue and a full one
-//! refuses ([`PoolBusy::QueueFull`]: 503 or 429 with `Retry-After`). `queue`: what waits. [`PoolMetrics`]: what is
-//! published.
+//! [`Priority`]: a login goes before a client secret, but not more than three in a row do, and both before hardening; each has
+//! a bounded queue and a full one refuses ([`PoolBusy::QueueFull`]: 503 or 429 with `Retry-After`). `queue`: what waits.
+//! [`PoolMetrics`]: what is published.
 //!
 //! A job whose future was dropped before it began is not run. A job that panics takes its caller with it, not its
 //! thread.

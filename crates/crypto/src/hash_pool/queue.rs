@@ -10,12 +10,20 @@ use parking_lot::{Condvar, Mutex};
 use super::{PoolBusy, PoolMetrics};
 use crate::password_hash::HashMemory;
 
-/// Who goes first. A lower one waits while a higher one has work, however long.
+/// After so many logins that went before a client that waits, the client has its turn: there may be a next login all the time.
+const LOGINS_IN_A_ROW: u8 = 3;
+/// What so many logins make up for at least. A client's job may take far longer, such as one for an old hash with many rounds: what it takes
+/// beyond this, logins get so many times before the next.
+const MADE_UP_FOR: Duration = Duration::from_millis(250);
+/// No more than this is made up for.
+const MOST_OWED: Duration = Duration::from_mins(1);
+
+/// Who goes first. A lower one waits while a higher one has work, but that of clients has every fourth turn, and a quarter of the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
     /// A person waits.
     Login = 0,
-    /// A client waits.
+    /// A client waits: behind logins, of which no more than three in a row go first.
     ClientSecret = 1,
     /// Nobody waits.
     Hardening = 2,
@@ -66,7 +74,7 @@ pub(super) type Tell = Box<dyn FnOnce() + Send>;
 
 /// What a thread is told to do next.
 pub(super) enum Next {
-    Run(Box<dyn Job>),
+    Run(Priority, Box<dyn Job>),
     GiveMemoryBack,
     End,
 }
@@ -76,6 +84,10 @@ struct Waiting {
     login: VecDeque<Box<dyn Job>>,
     client_secret: VecDeque<Box<dyn Job>>,
     hardening: VecDeque<Box<dyn Job>>,
+    /// How many logins in a row went before a client that waits.
+    went_before: u8,
+    /// How much time logins are to have before a client goes before them once more.
+    owed: Duration,
     stopped: bool,
 }
 
@@ -86,6 +98,23 @@ impl Waiting {
             Priority::ClientSecret => &mut self.client_secret,
             Priority::Hardening => &mut self.hardening,
         }
+    }
+
+    /// A job took so long.
+    fn note(&mut self, priority: Priority, took: Duration) {
+        match priority {
+            Priority::Login => self.owed = self.owed.saturating_sub(took),
+            Priority::ClientSecret if !self.login.is_empty() => {
+                let more = took.saturating_sub(MADE_UP_FOR) * u32::from(LOGINS_IN_A_ROW);
+                self.owed = self.owed.saturating_add(more).min(MOST_OWED);
+            }
+            Priority::ClientSecret | Priority::Hardening => {}
+        }
+    }
+
+    /// Whether a client goes before the logins that wait.
+    const fn is_client_due(&self) -> bool {
+        self.went_before >= LOGINS_IN_A_ROW && self.owed.is_zero()
     }
 }
 
@@ -129,12 +158,15 @@ impl Queue {
         Ok(())
     }
 
-    /// What a thread does next; waits for it. Waits no longer than `idle` if that is given.
-    pub(super) fn next(&self, idle: Option<Duration>) -> Next {
+    /// What a thread does next, after a job that took so long; waits for it. Waits no longer than `idle` if that is given.
+    pub(super) fn next(&self, idle: Option<Duration>, last: Option<(Priority, Duration)>) -> Next {
         let mut waiting = self.waiting.lock();
+        if let Some((priority, took)) = last {
+            waiting.note(priority, took);
+        }
         loop {
-            if let Some(job) = self.take(&mut waiting) {
-                return Next::Run(job);
+            if let Some((priority, job)) = self.take(&mut waiting) {
+                return Next::Run(priority, job);
             }
             if waiting.stopped {
                 return Next::End;
@@ -145,7 +177,8 @@ impl Queue {
                     let timed_out = self.changed.wait_for(&mut waiting, idle).timed_out();
                     if timed_out {
                         // What came at the last moment goes first.
-                        return self.take(&mut waiting).map_or(Next::GiveMemoryBack, Next::Run);
+                        let job = self.take(&mut waiting);
+                        return job.map_or(Next::GiveMemoryBack, |(priority, job)| Next::Run(priority, job));
                     }
                 }
             }
@@ -158,16 +191,25 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    fn take(&self, waiting: &mut Waiting) -> Option<Box<dyn Job>> {
-        Priority::ALL.into_iter().find_map(|priority| {
-            let queue = waiting.of(priority);
-            let mut taken = queue.pop_front();
-            while taken.as_ref().is_some_and(|job| !job.is_awaited()) {
-                taken = queue.pop_front();
-            }
-            self.metrics.depth(priority).store(queue.len(), Relaxed);
-            taken
-        })
+    fn take(&self, waiting: &mut Waiting) -> Option<(Priority, Box<dyn Job>)> {
+        let due = waiting.is_client_due().then_some(Priority::ClientSecret);
+        let (priority, job) = due
+            .into_iter()
+            .chain(Priority::ALL)
+            .find_map(|priority| self.take_of(waiting, priority).map(|job| (priority, job)))?;
+        let is_passed_over = priority == Priority::Login && !waiting.client_secret.is_empty();
+        waiting.went_before = if is_passed_over { waiting.went_before.saturating_add(1) } else { 0 };
+        Some((priority, job))
+    }
+
+    fn take_of(&self, waiting: &mut Waiting, priority: Priority) -> Option<Box<dyn Job>> {
+        let queue = waiting.of(priority);
+        let mut taken = queue.pop_front();
+        while taken.as_ref().is_some_and(|job| !job.is_awaited()) {
+            taken = queue.pop_front();
+        }
+        self.metrics.depth(priority).store(queue.len(), Relaxed);
+        taken
     }
 }
 
@@ -177,5 +219,53 @@ impl fmt::Debug for Queue {
             .field("limits", &self.limits)
             .field("metrics", &self.metrics)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nothing;
+
+    impl Job for Nothing {
+        fn is_awaited(&self) -> bool {
+            true
+        }
+
+        fn run(self: Box<Self>, _memory: &mut HashMemory) -> Tell {
+            Box::new(|| ())
+        }
+    }
+
+    /// What goes in which order while both wait, where each login takes as long as `login`, and each client as long as `client`.
+    fn order((login, client): (Duration, Duration), jobs: usize) -> String {
+        let queue = Queue::new(QueueLimits::default(), PoolMetrics::default());
+        let mut last = None;
+        let mut order = String::new();
+        for _ in 0..jobs {
+            for priority in [Priority::Login, Priority::Login, Priority::ClientSecret] {
+                let _ = queue.push(priority, Box::new(Nothing));
+            }
+            let Next::Run(priority, _) = queue.next(None, last) else { panic!("there is work") };
+            let (letter, took) = if priority == Priority::Login { ('l', login) } else { ('c', client) };
+            order.push(letter);
+            last = Some((priority, took));
+        }
+        order
+    }
+
+    #[test]
+    fn clients_whose_hashes_take_long_have_a_quarter_of_the_time() {
+        let ms = Duration::from_millis;
+        assert_eq!(order((ms(80), ms(80)), 12), "lllclllclllc");
+        let long = order((ms(80), ms(1_250)), 1_000);
+        let clients = long.matches('c').count();
+        let (of_clients, of_logins) = (clients * 1_250, (1_000 - clients) * 80);
+        assert!(clients > 10, "{clients}");
+        assert!(
+            of_clients * 3 <= of_logins + 3 * 1_250 + clients * 250 * 3,
+            "{of_clients} ms, {of_logins} ms"
+        );
     }
 }

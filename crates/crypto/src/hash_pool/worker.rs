@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::HashPoolConfig;
 use super::queue::{Next, Queue};
@@ -24,13 +24,16 @@ pub(super) fn start(
 
 fn work(queue: &Queue, mut memory: HashMemory, idle: Duration) {
     let metrics = queue.metrics();
+    let mut last = None;
     loop {
         let held = memory.held_kib();
         let mut tell = None;
-        match queue.next((held > 0).then_some(idle)) {
-            Next::Run(job) => {
+        match queue.next((held > 0).then_some(idle), last.take()) {
+            Next::Run(priority, job) => {
                 metrics.busy.fetch_add(1, Relaxed);
+                let began = Instant::now();
                 tell = Some(job.run(&mut memory));
+                last = Some((priority, began.elapsed()));
                 metrics.busy.fetch_sub(1, Relaxed);
                 metrics.done.fetch_add(1, Relaxed);
             }

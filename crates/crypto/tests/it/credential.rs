@@ -9,7 +9,7 @@ use sluice_crypto::credential::{
 };
 use sluice_crypto::foreign_hash::{ForeignHash, ForeignHashError};
 use sluice_crypto::password_hash::{self, Argon2Params, HashMemory, PasswordHashError};
-use sluice_crypto::{OpenError, Sealer};
+use sluice_crypto::{OpenError, Purpose, Sealer};
 use sluice_primitives::{IdentityId, NetworkId, OsRng, Secret, SeededRng};
 
 use crate::foreign_vectors::{PASSWORD, VECTORS};
@@ -23,8 +23,11 @@ fn secrets(names: &[&str]) -> Vec<Secret<Vec<u8>>> {
 }
 
 fn keys(peppers: &[&str], storage: &[&str]) -> CredentialKeys {
-    let sealer = Sealer::new(NetworkId::from_bytes([7; 16]), &secrets(storage));
-    CredentialKeys::new(Peppers::new(&secrets(peppers)).unwrap(), Arc::new(sealer))
+    CredentialKeys::new(Peppers::new(&secrets(peppers)).unwrap(), Arc::new(sealer(storage)))
+}
+
+fn sealer(storage: &[&str]) -> Sealer {
+    Sealer::new(NetworkId::from_bytes([7; 16]), &secrets(storage))
 }
 
 fn usual() -> CredentialKeys {
@@ -129,6 +132,38 @@ fn an_imported_hash_verifies_and_is_replaced() {
         assert_eq!(verify(&keys, &stored, "another"), Ok(Verified::Wrong), "{scheme}");
         replaced(&keys, &stored, password);
     }
+}
+
+#[test]
+fn what_was_typed_does_not_replace_a_hash_that_is_also_one_of_other_passwords() {
+    let keys = usual();
+    let of_72_bytes = foreign(&keys, "$2b$04$abcdefghijklmnopqrstuubzadhGtS2zEF.gu0yd0opP6cVzb.e0i");
+    let of_71_bytes = foreign(&keys, "$2b$04$abcdefghijklmnopqrstuu.gc7UY/21CSNJGJg21jJzx9QiOpJ9bO");
+    let (whole, mistyped) = ("x".repeat(72), "x".repeat(72) + "mistyped");
+    let twice = format!("{PASSWORD}\0{PASSWORD}");
+    let with_zero = foreign(&keys, VECTORS[0].2);
+    for (stored, password) in [(&of_72_bytes, &mistyped), (&of_72_bytes, &whole), (&with_zero, &twice)] {
+        assert_eq!(verify(&keys, stored, password), Ok(Verified::Right { replacement: None }));
+        let parsed = StoredCredential::parse(stored).unwrap();
+        let attempt =
+            Attempt { owner: Some(OWNER), stored: Some(&parsed), password: password.as_bytes(), raw: None };
+        let outcome = keys.verify(&attempt, cheap(), SALT, &mut HashMemory::with_limit(63));
+        let too_little = CredentialError::Argon2(PasswordHashError::TooMuchMemory);
+        assert_eq!(outcome, Err(too_little), "the time tells nothing");
+    }
+    assert_eq!(verify(&keys, &of_72_bytes, &whole.replacen('x', "y", 1)), Ok(Verified::Wrong));
+    replaced(&keys, &of_71_bytes, &"x".repeat(71));
+}
+
+#[test]
+fn a_stored_hash_of_the_faulty_bcrypt_verifies_though_none_is_imported_any_more() {
+    let hash = "$2x$05$abcdefghijklmnopqrstuuFiPhXf1sVd3pCCRO.uVh34H/qI/ZsuS";
+    assert_eq!(ForeignHash::parse(hash).unwrap_err(), ForeignHashError::FaultyBcrypt);
+    let of_owner = [OWNER.as_bytes().as_slice(), hash.as_bytes()].concat();
+    let sealed = sealer(&["storage"]).seal(Purpose::ForeignHash, &of_owner, &OsRng);
+    let (keys, stored) = (usual(), format!("f1${sealed}"));
+    assert_eq!(verify(&keys, &stored, "another"), Ok(Verified::Wrong));
+    replaced(&keys, &stored, PASSWORD);
 }
 
 #[test]

@@ -115,6 +115,8 @@ fn what_is_no_known_hash_is_refused() {
         "$1$toolongasalt$aaaaaaaaaaaaaaaaaaaaaa",
         "$1$aaaaaaaaaaaaaaaaaaaaaa",
         "$5$salt$short",
+        "$1$a:b$21Mu3dG6kQFO3z8Yv5UDT/",
+        "$1$a b$21Mu3dG6kQFO3z8Yv5UDT/",
         "{SSHA}AAAA",
         "{SSHA}qqqqqqqqqqqqqqqqqqqqqqqqqqo=",
         "$sha1$AAAA",
@@ -123,6 +125,14 @@ fn what_is_no_known_hash_is_refused() {
         let refused = ForeignHash::parse(malformed).unwrap_err();
         assert!(matches!(refused, ForeignHashError::Malformed(_)), "{malformed}: {refused}");
     }
+}
+
+#[test]
+fn a_hash_of_the_faulty_bcrypt_is_refused_as_such() {
+    // Of crypt(3), and as `$2b$` has it: they differ for other passwords.
+    let faulty = "$2x$05$abcdefghijklmnopqrstuuFiPhXf1sVd3pCCRO.uVh34H/qI/ZsuS";
+    assert_eq!(ForeignHash::parse(faulty).unwrap_err(), ForeignHashError::FaultyBcrypt);
+    assert!(verify(&faulty.replace("$2x$", "$2b$"), PASSWORD.as_bytes()));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Hashes that other programs made: bcrypt and argon2-cffi, hashlib, passlib and crypt(3) of glibc, and the one that
-//! Firebase publishes.
+//! Hashes that other programs made: bcrypt and argon2-cffi, hashlib, passlib, crypt(3) of glibc and OpenSSL, and the one
+//! that Firebase publishes.
 
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
 const ACCENTS: &str = "Pässwörd €";
@@ -139,7 +139,20 @@ pub(crate) const VECTORS: &[(&str, &str, &str)] = &[
         PASSWORD,
         "$6$rounds=1000$$sPCgk4G5cMS0mYr4zMF8O2oJxPfk1DJFQkICJ4hs2bFSo3sqFYuxZ2U1YyxXhyURm3HklFVSQTV1fLZlR1igF.",
     ),
+    ("sha-crypt", PASSWORD, "$5$a+b=c_-d,e$qeGba7nw7fPLZ/nt63QRUQe5P4EAcaM9G7VHmGwVFp2"),
+    (
+        "sha-crypt",
+        PASSWORD,
+        "$6$ab+c=d_e-f$UyLnhQeNcUow3Q6aZUcKSND8XK.D2Pl5mBCrP1jmXWJ1lxoiv2nuulfV7GLjEtw2qXBlkqcLJUbVMxLlVvCdU0",
+    ),
+    (
+        "sha-crypt",
+        PASSWORD,
+        "$6$rounds=1000$x_y-z+=$o6ehN1zYOUWe5vHolofeDmGeFwJ.2qgBG7Z37wIWxBa6/zgI.mQgbbIxoMQ/jaHVfUnIRTRwwBA3tzgIdfLtu/",
+    ),
     ("md5-crypt", PASSWORD, "$1$2JTxqUDL$Mi7TQz5E1tCp2s1OUM47K0"),
+    ("md5-crypt", PASSWORD, "$1$a+b=c_-d$hGo16qsuABhrx5j7bAKcU."),
+    ("md5-crypt", PASSWORD, "$1$a*b!$21Mu3dG6kQFO3z8Yv5UDT/"),
     ("md5-crypt", "", "$1$lnPrwcUW$DHbUNKi5lPsEJr1oUbdV3/"),
     ("md5-crypt", "x", "$1$IDRg5Vd9$9/x0cOJ2mpEXyl7HFSa1I/"),
     ("md5-crypt", ACCENTS, "$1$gCZNSs2N$GvuEEL2g1BKEAHmst9/4X/"),

@@ -84,6 +84,45 @@ async fn logins_go_before_client_secrets_and_those_before_hardening() {
 }
 
 #[tokio::test]
+async fn a_client_has_every_fourth_turn_however_many_people_log_in() {
+    let pool = pool(1, 16);
+    let order = Arc::new(Mutex::new(String::new()));
+    let blocker = Blocker::of(&pool);
+    let mut jobs = Vec::new();
+    for (priority, letter, count) in
+        [(Priority::Hardening, 'h', 1), (Priority::ClientSecret, 'c', 2), (Priority::Login, 'l', 12)]
+    {
+        for _ in 0..count {
+            let order = Arc::clone(&order);
+            jobs.push(pool.run(priority, move |_| order.lock().push(letter)));
+        }
+    }
+    drop(blocker);
+    for job in jobs {
+        job.await.unwrap();
+    }
+    assert_eq!(*order.lock(), "lllclllcllllllh");
+}
+
+#[tokio::test]
+async fn a_turn_that_no_client_awaits_any_more_is_that_of_a_login() {
+    let pool = pool(1, 16);
+    let order = Arc::new(Mutex::new(String::new()));
+    let blocker = Blocker::of(&pool);
+    let tell = |letter| {
+        let order = Arc::clone(&order);
+        move |_: &mut _| order.lock().push(letter)
+    };
+    let logins: Vec<_> = (0..5).map(|_| pool.run(Priority::Login, tell('l'))).collect();
+    drop(pool.run(Priority::ClientSecret, tell('c')));
+    drop(blocker);
+    for job in logins {
+        job.await.unwrap();
+    }
+    assert_eq!(*order.lock(), "lllll");
+}
+
+#[tokio::test]
 async fn no_job_is_lost_and_none_runs_twice() {
     let pool = Arc::new(pool(4, 1000));
     let ran = Arc::new(AtomicUsize::new(0));
