@@ -35,7 +35,7 @@ pub enum CommitFailure {
 /// Why an op has no outcome.
 #[derive(Debug, Clone, Error)]
 pub enum SubmitError {
-    /// The lane holds as many waiting ops as it may. Nothing was written; try later.
+    /// The lane holds as many waiting ops as it may, or as many stand behind the key. Nothing was written; try later.
     #[error("the commit queue is full")]
     Full,
     /// The queue is shut down. Nothing was written.

@@ -2,7 +2,8 @@
 //!
 //! For each key at most one op is `ready` or in flight; later ops on it stand behind, in order, and move up one by one
 //! when the batch before them is settled. So a batch holds no key twice by construction, and taking it costs as much as it
-//! holds, however long the line behind one busy key is.
+//! holds, however long the line behind one busy key is; and that is no longer than [`BEHIND_A_KEY`], so that who asks for one thing
+//! all the time does not take the line from everybody.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -12,6 +13,9 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use crate::error::{Cause, SubmitError};
+
+/// So many ops may stand behind one key: more than a person begins sessions at once. Each waits for a commit of its own.
+const BEHIND_A_KEY: usize = 256;
 
 /// An op and who waits for it.
 pub(crate) struct Pending<Op, Out> {
@@ -91,7 +95,7 @@ impl<Op, Out> Line<Op, Out> {
         if state.waiting >= self.depth {
             return Err(SubmitError::Full);
         }
-        state.push(pending);
+        state.push(pending)?;
         let was_idle = std::mem::take(&mut state.idle);
         drop(state);
         if was_idle {
@@ -167,15 +171,17 @@ impl<Op, Out> Line<Op, Out> {
 }
 
 impl<Op, Out> State<Op, Out> {
-    fn push(&mut self, pending: Pending<Op, Out>) {
-        self.waiting += 1;
+    fn push(&mut self, pending: Pending<Op, Out>) -> Result<(), SubmitError> {
         match self.keys.entry(pending.key) {
+            Entry::Occupied(behind) if behind.get().len() >= BEHIND_A_KEY => return Err(SubmitError::Full),
             Entry::Occupied(mut behind) => behind.get_mut().push_back(pending),
             Entry::Vacant(free) => {
                 free.insert(VecDeque::new()); // allocates nothing until an op stands behind
                 self.ready.push_back(pending);
             }
         }
+        self.waiting += 1;
+        Ok(())
     }
 
     fn release(&mut self, key: u64) {

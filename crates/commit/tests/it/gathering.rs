@@ -133,6 +133,23 @@ async fn a_full_queue_turns_ops_away_and_takes_them_again_later() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_asks_for_one_key_all_the_time_does_not_fill_the_queue_of_everybody() {
+    let store = Store::held();
+    let queue = queue_with(&store, depth(300));
+    let first = occupied(&store, &queue, op(1, 0)).await;
+    let behind: Vec<_> = (1..=256).map(|id| submitted(&queue, op(1, id))).collect();
+    for id in 257..400 {
+        assert!(matches!(queue.submit(op(1, id), in_one_minute()).await, Err(SubmitError::Full)));
+    }
+    let other = submitted(&queue, op(2, 400));
+    assert_eq!(queue.waiting(), 257);
+    store.let_go();
+    assert_eq!((first.await.unwrap().id, other.await.unwrap().id), (0, 400));
+    assert!(join_all(behind).await.iter().all(Result::is_ok));
+    assert_eq!(queue.submit(op(1, 401), in_one_minute()).await.unwrap().before, 257);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_keys_hash_picks_the_lane_and_a_held_lane_does_not_hold_another() {
     let (even, odd) = (Store::held(), Store::open());
     let writers = vec![FakeWriter(even.clone()), FakeWriter(odd.clone())];
