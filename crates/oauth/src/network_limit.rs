@@ -136,7 +136,7 @@ impl std::fmt::Debug for ClientLimit {
 }
 
 /// What counts as one network: an address, of IPv6 its /64.
-fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
         address @ IpAddr::V4(_) => address,

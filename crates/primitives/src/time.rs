@@ -22,6 +22,12 @@ impl Timestamp {
         Self(secs.saturating_mul(1000))
     }
 
+    /// The point that a `NumericDate` tells (RFC 7519 §2), which may have a fraction; none before the epoch.
+    pub fn from_numeric_date(seconds: f64) -> Option<Self> {
+        let since_epoch = Duration::try_from_secs_f64(seconds).ok()?;
+        Some(Self::from_millis(0) + Lifetime::from(since_epoch))
+    }
+
     /// Milliseconds since the Unix epoch.
     pub const fn as_millis(self) -> i64 {
         self.0

@@ -41,6 +41,12 @@ pub struct ClaimRequest {
 }
 
 impl ClaimRequest {
+    /// The value that is asked for, if only one will do: the only one of a list, too.
+    fn only(&self) -> Option<&Value> {
+        let listed = self.values.as_deref().filter(|values| values.len() == 1);
+        self.value.as_ref().or_else(|| listed?.first())
+    }
+
     /// The values that are asked for, the preferred first.
     pub fn wanted(&self) -> impl Iterator<Item = &Value> {
         self.value.iter().chain(self.values.iter().flatten())
@@ -83,7 +89,7 @@ impl ClaimsRequest {
     /// [`InvalidClaimsRequest`] if it is no text, or one thing here and another there.
     pub fn subject(&self) -> Result<Option<&str>, InvalidClaimsRequest> {
         let places = [self.id_token.get("sub"), self.userinfo.get("sub")];
-        let mut wanted = places.into_iter().flatten().flatten().filter_map(|claim| claim.value.as_ref());
+        let mut wanted = places.into_iter().flatten().flatten().filter_map(ClaimRequest::only);
         let Some(first) = wanted.next() else { return Ok(None) };
         if wanted.any(|other| other != first) {
             return Err(InvalidClaimsRequest);
@@ -164,6 +170,11 @@ mod tests {
         assert!(subject(r#"{"id_token": {"sub": {"value": 7}}}"#).is_err());
         let two = r#"{"id_token": {"sub": {"value": "a"}}, "userinfo": {"sub": {"value": "b"}}}"#;
         assert!(subject(two).is_err());
+        assert_eq!(subject(r#"{"userinfo": {"sub": {"values": ["alice"]}}}"#), Ok(Some("alice".to_owned())));
+        assert_eq!(subject(r#"{"id_token": {"sub": {"values": ["alice", "bob"]}}}"#), Ok(None));
+        let two = r#"{"id_token": {"sub": {"value": "a"}}, "userinfo": {"sub": {"values": ["b"]}}}"#;
+        assert!(subject(two).is_err());
+        assert!(subject(r#"{"id_token": {"sub": {"values": [7]}}}"#).is_err());
     }
 
     proptest::proptest! {

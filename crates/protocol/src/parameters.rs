@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use memchr::{memchr, memchr2};
 use thiserror::Error;
 
-/// More parameters than this are refused.
+/// More parameters that may stand once are refused. Of the others there are as many as the bytes have room for.
 const MAX_PARAMETERS: usize = 64;
 /// What most requests have not more of.
 const USUAL: usize = 8;
@@ -16,7 +16,7 @@ pub enum InvalidParameters {
     /// A parameter that may stand once stands twice.
     #[error("the parameter `{0}` is repeated")]
     Repeated(String),
-    /// More than 64.
+    /// More than 64 that may stand once.
     #[error("there are too many parameters")]
     TooMany,
     /// More bytes than allowed here.
@@ -43,13 +43,17 @@ impl<'a> Parameters<'a> {
             return Err(InvalidParameters::TooLong(max));
         }
         let mut kept: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::with_capacity(USUAL);
+        let mut once = 0;
         for pair in pairs(raw).filter(|pair| !pair.is_empty()) {
             let (name, value) = decoded(pair)?;
-            if kept.len() == MAX_PARAMETERS {
-                return Err(InvalidParameters::TooMany);
-            }
-            if !repeatable.contains(&name.as_ref()) && kept.iter().any(|(seen, _)| *seen == name) {
-                return Err(InvalidParameters::Repeated(name.chars().take(64).collect()));
+            if !repeatable.contains(&name.as_ref()) {
+                if once == MAX_PARAMETERS {
+                    return Err(InvalidParameters::TooMany);
+                }
+                if kept.iter().any(|(seen, _)| *seen == name) {
+                    return Err(InvalidParameters::Repeated(name.chars().take(64).collect()));
+                }
+                once += 1;
             }
             kept.push((name, value));
         }
@@ -128,6 +132,19 @@ mod tests {
         assert_eq!(twice.unwrap_err(), InvalidParameters::Repeated("a".into()));
         let allowed = Parameters::parse(b"a=1&b=2&a=3", 100, &["a"]).unwrap();
         assert_eq!(allowed.all("a").collect::<Vec<_>>(), ["1", "3"]);
+    }
+
+    #[test]
+    fn those_that_may_stand_once_are_counted_and_the_others_bounded_by_their_bytes() {
+        let once = |count| (0..count).map(|number| format!("&p{number}=1")).collect::<Vec<_>>().concat();
+        let (most, many) = (once(MAX_PARAMETERS), "&a=1".repeat(1000));
+        let parsed = |raw: &str| {
+            let parsed = Parameters::parse(raw.as_bytes(), 5000, &["a"]);
+            parsed.map(|parameters| parameters.iter().count())
+        };
+        assert_eq!(parsed(&format!("{most}{many}")), Ok(MAX_PARAMETERS + 1000));
+        assert_eq!(parsed(&format!("{many}{}", once(MAX_PARAMETERS + 1))), Err(InvalidParameters::TooMany));
+        assert_eq!(parsed(&"&a=1".repeat(1251)), Err(InvalidParameters::TooLong(5000)));
     }
 
     #[test]

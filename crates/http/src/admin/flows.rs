@@ -150,6 +150,7 @@ fn problem(problem: FlowProblem) -> Refusal {
             AdminError::of(StatusCode::GONE, GONE, NO_WAY_OUT.to_owned()).into()
         }
         FlowProblem::Invalid(reason) => AdminError::invalid_request(reason).into(),
+        FlowProblem::Quota(quota) => AdminError::from(quota).into(),
         FlowProblem::Store(error) => AdminError::from(error).into(),
     }
 }

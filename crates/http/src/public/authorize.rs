@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use sluice_net::PeerAddress;
 use sluice_oauth::authorization::{AuthorizationError, Browser, ShownError, Step};
 use sluice_protocol::Parameters;
 
 use crate::extract::form_bytes;
-use crate::respond::oauth_error::log;
+use crate::respond::oauth_error::{log, retry_later};
 use crate::respond::page::{ErrorView, error_page};
 use crate::respond::redirect;
 use crate::state::PublicState;
@@ -92,5 +92,7 @@ fn shown(state: &PublicState, error: &ShownError) -> Response {
     log("authorization", error.code(), error);
     let (sentence, way_out) = (error.sentence(), error.way_out());
     let view = ErrorView { code: error.code(), sentence, way_out, over: error.is_over() };
-    error_page(&state.config, &view).into_response()
+    let mut response = error_page(&state.config, &view);
+    retry_later(error.wait(), &mut response);
+    response
 }

@@ -14,7 +14,7 @@ use sluice_protocol::{ErrorCode, Parameters};
 
 use super::authorize;
 use crate::extract::{ClientCall, authorization, client_call, parameters};
-use crate::respond::oauth_error::{no_store, refuse};
+use crate::respond::oauth_error::{no_store, refuse, refuse_saying, retry_later};
 use crate::state::PublicState;
 
 /// `POST /oauth2/device/auth`.
@@ -29,7 +29,12 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
             no_store(&mut response);
             response
         }
-        Err(error) => refuse("device authorization", error.code(), &error),
+        Err(error) => {
+            let told = (error.code(), error.description());
+            let mut response = refuse_saying("device authorization", told, &error);
+            retry_later(error.wait(), &mut response);
+            response
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use sluice_protocol::ErrorCode;
 
 use crate::extract::{ClientCall, InvalidForm, NoBody, authorization, client_call, parameters};
 use crate::respond::dpop::offer_nonce;
-use crate::respond::oauth_error::{no_store, refuse};
+use crate::respond::oauth_error::{no_store, refuse, refuse_saying, retry_later};
 use crate::state::PublicState;
 
 /// `POST /oauth2/par`: 201 and a request URI (RFC 9126 §2.2).
@@ -34,7 +34,9 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
             response
         }
         Err(error) => {
-            let mut response = refuse("pushed request", error.code(), &error);
+            let told = error.description();
+            let mut response = refuse_saying("pushed request", (error.code(), told.as_ref()), &error);
+            retry_later(error.wait(), &mut response);
             if matches!(error, PushError::TooLong) {
                 *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
             }

@@ -10,6 +10,7 @@ use sluice_identity::IdentityError;
 use sluice_identity::administration::AdministrationError;
 use sluice_oauth::client::ClientServiceError;
 use sluice_oauth::client::secret::SecretNotHashed;
+use sluice_oauth::flow::Quota;
 use sluice_oauth::keys::{KeyError, KeyServiceError};
 use sluice_oauth::trust::TrustError;
 use sluice_protocol::ErrorCode;
@@ -33,6 +34,8 @@ pub(crate) struct AdminError {
     error: &'static str,
     description: String,
     cause: Option<String>,
+    /// What is told of when to try again where that may help, in seconds.
+    retry_after: i64,
 }
 
 #[derive(Serialize)]
@@ -72,7 +75,7 @@ impl AdminError {
     }
 
     pub(crate) const fn of(status: StatusCode, error: &'static str, description: String) -> Self {
-        Self { status, error, description, cause: None }
+        Self { status, error, description, cause: None, retry_after: 1 }
     }
 }
 
@@ -87,7 +90,7 @@ impl IntoResponse for AdminError {
         let body = Json(Body { error: self.error, error_description: &self.description });
         let mut response = (self.status, body).into_response();
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(self.retry_after));
         }
         response
     }
@@ -107,6 +110,13 @@ impl From<StoreError> for AdminError {
                 Self::fault(&error, error.is_temporary())
             }
         }
+    }
+}
+
+impl From<Quota> for AdminError {
+    fn from(quota: Quota) -> Self {
+        let (description, retry_after) = (quota.sentence().to_owned(), quota.wait().as_secs());
+        Self { description, retry_after, ..Self::fault(&quota, true) }
     }
 }
 

@@ -9,6 +9,7 @@ use axum::http::header::{CACHE_CONTROL, HeaderValue, PRAGMA, RETRY_AFTER, WWW_AU
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use sluice_commit::chain;
+use sluice_primitives::Lifetime;
 use sluice_protocol::ErrorCode;
 use tracing::{debug, error, info, warn};
 
@@ -16,9 +17,9 @@ use tracing::{debug, error, info, warn};
 const RETRY_SECS: u64 = 1;
 
 #[derive(Serialize)]
-struct Body {
+struct Body<'a> {
     error: &'static str,
-    error_description: &'static str,
+    error_description: &'a str,
 }
 
 /// Answers with an error and logs it with its cause.
@@ -29,7 +30,7 @@ pub(crate) fn refuse(endpoint: &'static str, code: ErrorCode, cause: &(dyn Error
 /// The same with a sentence of its own.
 pub(crate) fn refuse_saying(
     endpoint: &'static str,
-    (code, description): (ErrorCode, &'static str),
+    (code, description): (ErrorCode, &str),
     cause: &(dyn Error + 'static),
 ) -> Response {
     log(endpoint, code, cause);
@@ -62,6 +63,13 @@ pub(crate) fn log(endpoint: &'static str, code: ErrorCode, cause: &(dyn Error + 
 pub(crate) fn retry_after(code: ErrorCode, response: &mut Response) {
     if code == ErrorCode::TemporarilyUnavailable {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_SECS));
+    }
+}
+
+/// Tells so much later to try again, if that is known and a time is told.
+pub(crate) fn retry_later(wait: Option<Lifetime>, response: &mut Response) {
+    if let (Some(wait), Some(told)) = (wait, response.headers_mut().get_mut(RETRY_AFTER)) {
+        *told = HeaderValue::from(wait.as_secs());
     }
 }
 

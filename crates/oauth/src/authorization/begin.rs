@@ -15,6 +15,7 @@ use super::response::{Location, ResponseTarget};
 use super::service::{AuthorizationService, Step};
 use crate::client::Client;
 use crate::flow::{AwaitingLogin, BindingKeys, KnownSession, Request};
+use crate::keys::NoHint;
 use crate::query::with_parameter;
 use crate::subject::shown_subject;
 
@@ -25,8 +26,8 @@ const MAX_IDENTITY_SCHEMA: usize = 255;
 
 /// Whom the client expects.
 pub(super) struct Hinted {
-    /// By which name it knows the user.
-    subject: Subject,
+    /// By which name it knows the user; none where that cannot be told any more: then it is nobody who is known here.
+    subject: Option<Subject>,
     /// In which session it saw the user.
     session: Option<SessionId>,
 }
@@ -41,7 +42,7 @@ impl AuthorizationService {
         let redirect = checks::trust_redirect(&raw, &client)?;
         let target = checks::target(&raw, &client, &redirect);
         let checked = Checked { raw: &raw, client: &client, config: &self.config, how: &how };
-        let parsed = checks::run(&checked, &target)?;
+        let mut parsed = checks::run(&checked, &target)?;
         let hinted = self
             .hinted(&raw, parsed.claims.as_ref())
             .map_err(|(code, hint)| RedirectedError::new(target.clone(), code, hint))?;
@@ -49,7 +50,9 @@ impl AuthorizationService {
         if parsed.prompt.none && known.is_none() {
             return Err(RedirectedError::new(target, ErrorCode::LoginRequired, "").into());
         }
-        let hinted = hinted.map(|hinted| hinted.subject);
+        // Who begins anew comes without the hint, and logs in all the same.
+        parsed.prompt.login |= hinted.as_ref().is_some_and(|hinted| hinted.subject.is_none());
+        let hinted = hinted.and_then(|hinted| hinted.subject);
         let (request, binding) = self.request(&checked, (redirect, target), parsed, (hinted, browser));
         let prompt = request.prompt;
         let now = self.clock.now();
@@ -72,25 +75,28 @@ impl AuthorizationService {
         raw: &RawAuthorizationRequest<'_>,
         claims: Option<&ClaimsRequest>,
     ) -> Result<Option<Hinted>, Refusal> {
-        let by_hint = match raw.get("id_token_hint") {
-            Some(hint) => {
-                let hint = self.keys.verify_id_token_hint(hint, self.config.issuer.as_str());
-                let refusal = "The `id_token_hint` is not an id token of this server.";
-                let hint = hint.ok_or((ErrorCode::InvalidRequest, refusal))?;
-                Some(Hinted { subject: hint.subject, session: hint.session })
-            }
-            None => None,
-        };
+        let by_hint = raw.get("id_token_hint").map(|hint| self.by_hint(hint)).transpose()?;
         // Checked before to be one text, if anything.
         let by_claims = claims.and_then(|claims| claims.subject().ok().flatten()).map(str::parse).transpose();
         let by_claims: Option<Subject> =
             by_claims.map_err(|_| (ErrorCode::InvalidRequest, "The `sub` of `claims` is malformed."))?;
         match (by_hint, by_claims) {
-            (Some(one), Some(other)) if one.subject != other => {
+            (Some(Hinted { subject: Some(one), .. }), Some(other)) if one != other => {
                 Err((ErrorCode::InvalidRequest, "The `id_token_hint` and `claims` name different users."))
             }
-            (Some(hinted), _) => Ok(Some(hinted)),
-            (None, subject) => Ok(subject.map(|subject| Hinted { subject, session: None })),
+            (Some(hinted), other) => Ok(Some(Hinted { subject: hinted.subject.or(other), ..hinted })),
+            (None, subject) => Ok(subject.map(|subject| Hinted { subject: Some(subject), session: None })),
+        }
+    }
+
+    /// Whom an id token names. One whose key is gone names somebody, and nobody can tell whom.
+    fn by_hint(&self, hint: &str) -> Result<Hinted, Refusal> {
+        match self.keys.verify_id_token_hint(hint, self.config.issuer.as_str()) {
+            Ok(hint) => Ok(Hinted { subject: Some(hint.subject), session: hint.session }),
+            Err(NoHint::KeyGone) => Ok(Hinted { subject: None, session: None }),
+            Err(NoHint::NotOurs) => {
+                Err((ErrorCode::InvalidRequest, "The `id_token_hint` is not an id token of this server."))
+            }
         }
     }
 
@@ -98,7 +104,8 @@ impl AuthorizationService {
     /// the login page forced upon it in this session.
     fn means(&self, client: &Client, hinted: &Hinted, known: &KnownSession) -> bool {
         let shown = shown_subject(client, &known.subject, &self.config);
-        let is_named = shown.as_deref().unwrap_or(known.subject.as_str()) == hinted.subject.as_str();
+        let seen = shown.as_deref().unwrap_or(known.subject.as_str());
+        let is_named = hinted.subject.as_ref().is_some_and(|hinted| hinted.as_str() == seen);
         is_named || hinted.session == Some(known.id)
     }
 

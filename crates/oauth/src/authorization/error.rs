@@ -2,13 +2,14 @@
 //! (RFC 6749 §4.1.2.1).
 
 use sluice_commit::StoreError;
+use sluice_primitives::Lifetime;
 use sluice_protocol::ErrorCode;
 use sluice_protocol::parameters::InvalidParameters;
 use thiserror::Error;
 
 use super::request_object::RequestObjectError;
 use super::response::ResponseTarget;
-use crate::flow::FlowError;
+use crate::flow::{FlowError, Quota};
 use crate::issuing::IssueError;
 
 /// Why a leg of the authorization endpoint did not lead on.
@@ -38,7 +39,7 @@ impl From<FlowError> for AuthorizationError {
     fn from(error: FlowError) -> Self {
         Self::Shown(match error {
             FlowError::Store(error) => ShownError::Store(error),
-            FlowError::QuotaReached => ShownError::Store(StoreError::Busy),
+            FlowError::QuotaReached(quota) => ShownError::Quota(quota),
             FlowError::Gone => ShownError::Expired { restart: None },
             other => ShownError::Verifier(other),
         })
@@ -96,6 +97,9 @@ pub enum ShownError {
     /// The client wants its answers signed, or asked for tokens, and there is no key.
     #[error("the answer to the client could not be signed")]
     Unsigned(#[source] IssueError),
+    /// The request is too long for a URL, and cannot be kept.
+    #[error(transparent)]
+    Quota(Quota),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -115,6 +119,7 @@ impl ShownError {
             Self::RequestObject(error) => error.code(),
             Self::UnknownClient => ErrorCode::InvalidClient,
             Self::SessionEnded { .. } => ErrorCode::LoginRequired,
+            Self::Quota(_) => ErrorCode::TemporarilyUnavailable,
             Self::Store(error) if error.is_temporary() => ErrorCode::TemporarilyUnavailable,
             Self::Unsigned(error) => error.code(),
             Self::Store(_) => ErrorCode::ServerError,
@@ -149,7 +154,16 @@ impl ShownError {
                 "The application cannot be answered at the moment. Please try again."
             }
             Self::Unsigned(_) => "The service cannot answer the application because of a fault of its own.",
+            Self::Quota(quota) => quota.sentence(),
             Self::Store(_) => "The service is busy at the moment. Please try again.",
+        }
+    }
+
+    /// After how long trying again may help, where that is known.
+    pub const fn wait(&self) -> Option<Lifetime> {
+        match self {
+            Self::Quota(quota) => Some(quota.wait()),
+            _ => None,
         }
     }
 

@@ -4,12 +4,13 @@
 //! Nothing is written: the handle is the request, sealed, unless that is too long for a URL. It has the id of the flow that
 //! it may begin, any number of times until one of them ends in a grant, which has that id too: so it is used once.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sluice_commit::StoreError;
-use sluice_primitives::{GrantId, Timestamp};
+use sluice_primitives::{GrantId, Lifetime, Timestamp};
 use sluice_protocol::parameters::InvalidParameters;
 use sluice_protocol::{ClientId, ErrorCode, Parameters, RawAuthorizationRequest};
 use sluice_token::FeedFollower;
@@ -45,7 +46,7 @@ pub struct RequestUri {
     pub expires_in: i64,
 }
 
-/// Why a request could not be pushed. The text is for the operator; the client reads the sentence of the code.
+/// Why a request could not be pushed. The text is for the operator; the client reads [`PushError::description`].
 #[derive(Debug, Error)]
 pub enum PushError {
     /// The client did not prove who it is.
@@ -95,11 +96,29 @@ impl PushError {
             Self::Object(error) => error.code(),
             Self::Refused(code, _) => *code,
             Self::Proof(error) => error.code(),
-            Self::NotKept(FlowError::QuotaReached) => ErrorCode::TemporarilyUnavailable,
+            Self::NotKept(FlowError::QuotaReached(_)) => ErrorCode::TemporarilyUnavailable,
             Self::NotKept(FlowError::Store(error)) | Self::Store(error) if error.is_temporary() => {
                 ErrorCode::TemporarilyUnavailable
             }
             Self::NotKept(_) | Self::Store(_) => ErrorCode::ServerError,
+        }
+    }
+
+    /// What the client reads: the sentence of the code, and behind it what the authorization endpoint would say besides.
+    pub fn description(&self) -> Cow<'static, str> {
+        let usual = self.code().description();
+        match self {
+            Self::Refused(_, hint) if !hint.is_empty() => format!("{usual} {hint}").into(),
+            Self::NotKept(FlowError::QuotaReached(quota)) => quota.sentence().into(),
+            _ => usual.into(),
+        }
+    }
+
+    /// After how long trying again may help, where that is known.
+    pub const fn wait(&self) -> Option<Lifetime> {
+        match self {
+            Self::NotKept(FlowError::QuotaReached(quota)) => Some(quota.wait()),
+            _ => None,
         }
     }
 }

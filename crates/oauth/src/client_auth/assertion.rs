@@ -2,7 +2,6 @@
 //! (`private_key_jwt`) or with its secret (`client_secret_jwt`).
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Deserialize;
 use sluice_crypto::digest::sha256;
@@ -178,8 +177,6 @@ impl AssertionVerifier {
     }
 }
 
-/// A `NumericDate` (RFC 7519 §2), which may have a fraction.
 fn numeric_date(seconds: f64) -> Result<Timestamp, AssertionError> {
-    let since_epoch = Duration::try_from_secs_f64(seconds).map_err(|_| AssertionError::Claims)?;
-    Ok(Timestamp::from_millis(0) + Lifetime::from(since_epoch))
+    Timestamp::from_numeric_date(seconds).ok_or(AssertionError::Claims)
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use sluice_crypto::jwk::{Jwk, JwkSet, SigningAlgorithm};
-use sluice_crypto::jws::{VerifiedJws, VerifyError, VerifyingKey, verify_trying};
+use sluice_crypto::jws::{VerifiedJws, VerifyError, VerifyingKey, unverified_parts, verify_trying};
 use sluice_primitives::Timestamp;
 use sluice_protocol::ClientId;
 use thiserror::Error;
@@ -125,7 +125,8 @@ impl ClientKeys {
         }
     }
 
-    /// Checks what the client signed. Keys at a URI are fetched again if one is named that is not known.
+    /// Checks what the client signed. Keys at a URI are fetched again if one is named that is not known, or if none is named and
+    /// none made the signature.
     ///
     /// # Errors
     /// [`ClientSignatureError`] unless one of the client's keys made the signature with one of the `allowed` algorithms.
@@ -138,7 +139,7 @@ impl ClientKeys {
     ) -> Result<VerifiedJws, ClientSignatureError> {
         let keys = self.of(client, now).await?;
         let verified = verify_trying(MAX_TRIED, token, &keys.verifying, allowed);
-        if matches!(verified, Err(VerifyError::UnknownKey))
+        if verified.as_ref().is_err_and(|why| may_be_newer(*why, token))
             && let Some(keys) = self.newer(client, now).await?
         {
             return Ok(verify_trying(MAX_TRIED, token, &keys.verifying, allowed)?);
@@ -156,6 +157,15 @@ impl ClientKeys {
         let registered = Registered { revision: client.revision, keys: Arc::clone(&keys), memory };
         self.registered.insert(client.id.clone(), registered);
         keys
+    }
+}
+
+/// Whether keys that are not known yet may have made a signature that those which are known did not.
+fn may_be_newer(why: VerifyError, token: &str) -> bool {
+    match why {
+        VerifyError::UnknownKey => true,
+        VerifyError::WrongSignature => unverified_parts(token).is_ok_and(|parts| parts.header.kid.is_none()),
+        _ => false,
     }
 }
 

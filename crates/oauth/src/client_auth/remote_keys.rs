@@ -29,7 +29,7 @@ const LONGEST: Lifetime = Lifetime::minutes(60);
 const USUAL: Lifetime = Lifetime::minutes(10);
 /// How long after a failure the URI is left alone.
 const AFTER_FAILURE: Lifetime = Lifetime::secs(10);
-/// An unknown `kid` makes the set be fetched again no sooner than this after the last time.
+/// A key that is not known makes the set be fetched again no sooner than this after the last time.
 const REFETCH: Lifetime = Lifetime::secs(30);
 
 /// How many are fetched at once, those that are known and those that are not each.

@@ -76,6 +76,9 @@ pub enum DeviceAuthorizationError {
     Refused(ErrorCode, &'static str),
     /// Public clients of this network were given too many codes.
     #[error("public clients of this network were given too many device codes")]
+    TooManyInNetwork,
+    /// The client was given too many codes.
+    #[error("the client was given too many device codes")]
     TooMany,
     /// No user code could be found that is not taken.
     #[error("the user codes are too short for their number")]
@@ -96,9 +99,28 @@ impl DeviceAuthorizationError {
             Self::Client(error) => error.code(),
             Self::GrantTypeNotAllowed => ErrorCode::UnauthorizedClient,
             Self::Refused(code, _) => *code,
-            Self::TooMany | Self::NoUserCode => ErrorCode::TemporarilyUnavailable,
+            Self::TooManyInNetwork | Self::TooMany | Self::NoUserCode => ErrorCode::TemporarilyUnavailable,
             Self::Store(error) if error.is_temporary() => ErrorCode::TemporarilyUnavailable,
             Self::NotKept(_) | Self::Store(_) => ErrorCode::ServerError,
+        }
+    }
+
+    /// What the client reads.
+    pub fn description(&self) -> &'static str {
+        match self {
+            Self::TooManyInNetwork => {
+                "Public clients of this network were given too many codes. Try again later."
+            }
+            Self::TooMany => "The client was given too many codes. Try again later.",
+            _ => self.code().description(),
+        }
+    }
+
+    /// After how long trying again may help, where that is known.
+    pub const fn wait(&self) -> Option<Lifetime> {
+        match self {
+            Self::TooManyInNetwork | Self::TooMany => Some(WINDOW),
+            _ => None,
         }
     }
 }
@@ -151,7 +173,11 @@ impl DeviceAuthorizationService {
         }
         let request = self.request(&client, form, now)?;
         if !self.given.allows(&client, caller.address, now) {
-            return Err(DeviceAuthorizationError::TooMany);
+            return Err(if client.is_public() {
+                DeviceAuthorizationError::TooManyInNetwork
+            } else {
+                DeviceAuthorizationError::TooMany
+            });
         }
         let user_code = self.keep(&request, now).await?;
         Ok(self.answer(&request, &user_code))

@@ -15,7 +15,8 @@ use crate::client::SecurityProfile;
 use crate::config::Config;
 use crate::replay::{ReplayKind, ReplayRepository};
 
-/// A proof may always be this far ahead, because clocks differ.
+/// A proof may be this far ahead, because clocks differ: FAPI 2.0 wants 10 seconds at least and 60 at most (Security Profile
+/// §5.3.2.1).
 const AHEAD: Lifetime = Lifetime::secs(15);
 /// The most proofs that are remembered at a time, of each kind: some 20 MiB at worst.
 const REMEMBERED: usize = 262_144;
@@ -52,8 +53,7 @@ impl DpopVerifier {
     ) -> Self {
         let policy = config.policies.dpop;
         let (proof_lifetime, nonce_lifetime) = (policy.proof_lifetime, policy.nonce_lifetime);
-        let proof_ahead = proof_lifetime.max(AHEAD);
-        let parts = ProofVerifierParts { sealer, rng, proof_lifetime, proof_ahead, nonce_lifetime };
+        let parts = ProofVerifierParts { sealer, rng, proof_lifetime, proof_ahead: AHEAD, nonce_lifetime };
         let proofs = ProofVerifier::new(parts);
         let seen =
             SeenProofs { of_holders: proofs.memory(REMEMBERED), of_anybody: proofs.memory(REMEMBERED) };

@@ -21,7 +21,7 @@ mod wire;
 pub use binding::{Binding, BindingKey, BindingKeys};
 pub use further::Further;
 pub use parked::{ParkedCount, ParkedFlow, ParkedFlowRepository, ParkedHandle};
-pub use sealed::{FlowError, FlowSealer};
+pub use sealed::{FlowError, FlowSealer, Quota};
 pub use service::{AcceptConsent, AcceptLogin, FlowAnswer, FlowProblem, FlowService, RejectFlow, SpentFlows};
 pub use state::{
     AwaitingConsent, AwaitingLogin, Consent, ConsentAnswered, Decision, KnownSession, Login, LoginAnswered,

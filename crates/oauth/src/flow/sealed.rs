@@ -1,9 +1,10 @@
 //! Flow ⇄ URL parameter. What is too long for a URL is parked, and the URL carries a handle and what came later.
 //!
-//! `inline`: what fits into a URL. `parking`: what is kept in the store. `unbegun`: requests that no browser has come with yet.
+//! `inline`: what fits into a URL. `parking`: what is kept in the store; [`Quota`]: how much of it is too much. `unbegun`: requests that no browser has come with yet.
 
 mod inline;
 mod parking;
+mod quota;
 mod unbegun;
 
 use std::net::IpAddr;
@@ -15,6 +16,8 @@ use sluice_commit::StoreError;
 use sluice_crypto::{OpenError, Purpose, Sealer};
 use sluice_primitives::{Clock, Lifetime, Rng};
 use thiserror::Error;
+
+pub use quota::Quota;
 
 use super::further::Further;
 use super::parked::{ParkedFlowRepository, ParkedHandle};
@@ -53,8 +56,8 @@ pub enum FlowError {
     #[error("the flow has expired")]
     Gone,
     /// Too many flows are parked.
-    #[error("too many flows are parked")]
-    QuotaReached,
+    #[error(transparent)]
+    QuotaReached(#[from] Quota),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::accepting::{check_size, check_span, read_consent, rejection, span};
 use super::request_url::way_out;
-use super::sealed::{FlowError, FlowSealer};
+use super::sealed::{FlowError, FlowSealer, Quota};
 use super::state::{AwaitingConsent, AwaitingLogin, Consent, KnownSession, Login, Rejection, Request};
 use crate::client::{AccessTokenStrategy, Client, ClientDirectory};
 use crate::config::Config;
@@ -82,6 +82,9 @@ pub enum FlowProblem {
     /// The page said something that does not fit the flow.
     #[error("{0}")]
     Invalid(&'static str),
+    /// The answer is too long for a URL, and cannot be kept.
+    #[error(transparent)]
+    Quota(Quota),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -91,7 +94,7 @@ impl From<FlowError> for FlowProblem {
     fn from(error: FlowError) -> Self {
         match error {
             FlowError::Store(error) => Self::Store(error),
-            FlowError::QuotaReached => Self::Store(StoreError::Busy),
+            FlowError::QuotaReached(quota) => Self::Quota(quota),
             other => Self::Unknown(other),
         }
     }
@@ -345,7 +348,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_that_can_park_no_more_is_busy() {
-        assert!(matches!(FlowProblem::from(FlowError::QuotaReached), FlowProblem::Store(StoreError::Busy)));
+    fn a_server_that_can_park_no_more_says_so() {
+        let problem = FlowProblem::from(FlowError::QuotaReached(Quota::All));
+        assert!(matches!(problem, FlowProblem::Quota(Quota::All)));
+        assert_eq!(
+            problem.to_string(),
+            "the installation keeps as many requests that are too long for a URL as it may"
+        );
     }
 }

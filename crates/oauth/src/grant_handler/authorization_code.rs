@@ -33,7 +33,7 @@ impl TokenService {
         check_binding(&code, call)?;
         let recipient = self.recipient(client, code.grant).await?;
         self.spend_proof(call).await?;
-        self.check_granted(code.grant, &exchange.less).await?;
+        self.check_granted(client, code.grant, &exchange.less).await?;
         let about = AboutToRedeem {
             grant: code.grant,
             grant_type: GrantType::AuthorizationCode,
@@ -42,7 +42,7 @@ impl TokenService {
         };
         let claims = self.ask_before_redemption(call, about).await?;
         let mut grant = self.redeem(call, code.grant, GrantType::AuthorizationCode, claims).await?;
-        exchange.less.of(&mut grant);
+        self.keep_asked(client, exchange.less, &mut grant)?;
         Ok(self.issuer.issue(&Issue {
             grant: &grant,
             client,

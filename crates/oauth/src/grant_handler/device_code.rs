@@ -37,12 +37,12 @@ impl TokenService {
         }
         let recipient = self.recipient(client, code.device).await?;
         self.spend_proof(call).await?;
-        self.check_granted(code.device, &less).await?;
+        self.check_granted(client, code.device, &less).await?;
         let about =
             AboutToRedeem { grant: code.device, grant_type: GrantType::DeviceCode, nonce: None, less: &less };
         let claims = self.ask_before_redemption(call, about).await?;
         let mut grant = self.redeem(call, code.device, GrantType::DeviceCode, claims).await?;
-        less.of(&mut grant);
+        self.keep_asked(client, less, &mut grant)?;
         Ok(self.issuer.issue(&Issue {
             grant: &grant,
             client,

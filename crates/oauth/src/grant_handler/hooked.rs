@@ -5,6 +5,7 @@ use sluice_primitives::GrantId;
 use sluice_protocol::{GrantType, Scope};
 
 use super::less::Less;
+use super::redemption::is_spent;
 use super::{Call, TokenError, TokenService};
 use crate::grant::{Grant, GrantClaims, Replaced, Requested};
 use crate::hooks::HookCall;
@@ -59,13 +60,14 @@ impl TokenService {
         }
         let found = self.grants.find(about.grant).await?;
         let mut grant = found.ok_or(TokenError::UnknownGrant(about.grant))?;
-        if grant.redeemed_at.is_some() || grant.revoked_at.is_some() {
+        if is_spent(&grant) {
             return Ok(None);
         }
-        let claims = Box::new(grant.claims.clone());
-        about.less.clone().of(&mut grant);
+        let (claims, granted) = (Box::new(grant.claims.clone()), grant.scope.clone());
+        self.keep_asked(call.client, about.less.clone(), &mut grant)?;
         let hooked = hook_call(call, about.grant_type, &grant, &grant.scope);
-        self.ask_about(&HookCall { nonce: about.nonce, ..hooked }, claims).await
+        let requested = grant.claims.requested.as_ref().map_or(granted.as_str(), Requested::scope);
+        self.ask_about(&HookCall { nonce: about.nonce, requested, ..hooked }, claims).await
     }
 }
 

@@ -2,10 +2,11 @@
 //! (RFC 9396 §6.1). And what was granted may have become less: the client may have lost some of it.
 
 use serde_json::Value;
-use sluice_protocol::{Audience, AuthorizationDetails};
+use sluice_protocol::{Audience, AuthorizationDetails, Scope};
 
 use super::TokenError;
 use crate::client::Client;
+use crate::config::ScopeStrategy;
 use crate::grant::Grant;
 
 /// What is asked for of a grant; all of it where nothing is said.
@@ -64,6 +65,12 @@ pub(super) fn keep_permitted(client: &Client, grant: &mut Grant) -> Result<(), T
     let details = grant.claims.authorization_details.take();
     grant.claims.authorization_details = details.and_then(|details| permitted_details(client, details));
     Ok(())
+}
+
+/// The values of a scope that the client may still have.
+pub(super) fn permitted_scope(client: &Client, scope: &Scope, strategy: ScopeStrategy) -> Scope {
+    let kept = scope.iter().filter(|value| strategy.allows(&client.scope, value));
+    Scope::from_values(kept).unwrap_or_default()
 }
 
 /// The details of types that the client registered.

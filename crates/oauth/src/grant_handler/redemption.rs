@@ -4,23 +4,48 @@ use sluice_primitives::{AttemptId, GrantId, Lifetime};
 use sluice_protocol::GrantType;
 use tracing::warn;
 
-use super::less::Less;
+use super::less::{Less, keep_permitted, permitted_scope};
 use super::{Call, TokenError, TokenService};
 use crate::client::Client;
 use crate::grant::{Grant, GrantClaims, RedeemCode, Redemption, SecondTime};
 use crate::issuing::lifetime;
 
 impl TokenService {
-    /// Whether what is asked for was granted. To be asked before the code is spent; the grant's row is read only if less is asked
-    /// for than all of it.
-    pub(super) async fn check_granted(&self, grant: GrantId, less: &Less) -> Result<(), TokenError> {
-        if less.is_all() {
+    /// Whether what is asked for was granted, and the client may still have any of it. To be asked before the code is spent; the
+    /// grant's row is read only if less is asked for than all of it, or if the client may have lost what was granted.
+    pub(super) async fn check_granted(
+        &self,
+        client: &Client,
+        grant: GrantId,
+        less: &Less,
+    ) -> Result<(), TokenError> {
+        let changed = client.updated_at > grant.made_at();
+        if less.is_all() && !changed {
             return Ok(());
         }
-        match self.grants.find(grant).await? {
-            Some(grant) => less.check(&grant),
-            None => Ok(()),
+        let Some(mut grant) = self.grants.find(grant).await? else { return Ok(()) };
+        less.check(&grant)?;
+        // Redeeming says that it is spent, and may revoke it.
+        if is_spent(&grant) {
+            return Ok(());
         }
+        self.keep_asked(client, less.clone(), &mut grant)
+    }
+
+    /// The grant as far as it is asked for, and as far as the client may still have it.
+    pub(super) fn keep_asked(
+        &self,
+        client: &Client,
+        less: Less,
+        grant: &mut Grant,
+    ) -> Result<(), TokenError> {
+        less.of(grant);
+        let kept = permitted_scope(client, &grant.scope, self.config.scopes);
+        if kept.is_empty() && !grant.scope.is_empty() {
+            return Err(TokenError::Scope);
+        }
+        grant.scope = kept;
+        keep_permitted(client, grant)
     }
 
     /// The grant, if it is redeemed now, with these claims if there are any. A code that comes again revokes it
@@ -79,4 +104,9 @@ impl TokenService {
         let (lifetimes, device) = (&self.config.lifetimes, self.config.policies.device.lifetime);
         life.max(lifetimes.flow).max(lifetimes.code).max(device)
     }
+}
+
+/// Whether a grant was redeemed or revoked before.
+pub(super) fn is_spent(grant: &Grant) -> bool {
+    grant.redeemed_at.is_some() || grant.revoked_at.is_some()
 }

@@ -9,7 +9,7 @@ use sluice_token::{Confirmation, TokenId};
 use tracing::warn;
 
 use super::hooked::hook_call;
-use super::less::{Less, keep_permitted};
+use super::less::{Less, keep_permitted, permitted_scope};
 use super::{Call, TokenError, TokenService};
 use crate::client::Client;
 use crate::grant::{Grant, GrantClaims, RefreshRequest, RotateRefresh, Rotation, Standing};
@@ -88,8 +88,7 @@ impl TokenService {
     /// What is asked for, or everything. What the client lost meanwhile, its new tokens lack.
     fn kept_scope(&self, client: &Client, exchange: &Exchange, grant: &Grant) -> Scope {
         let asked = exchange.scope.as_ref().unwrap_or(&grant.scope);
-        let kept = asked.iter().filter(|value| self.config.scopes.allows(&client.scope, value));
-        Scope::from_values(kept).unwrap_or_default()
+        permitted_scope(client, asked, self.config.scopes)
     }
 
     /// Whether there may be an id token: none for who asks for less, or lost `openid`.

@@ -1,8 +1,10 @@
-//! Id tokens that come back as a hint (OpenID Connect Core §3.1.2.1, RP-Initiated Logout §2): ours, expired or not.
+//! Id tokens that come back as a hint (OpenID Connect Core §3.1.2.1, RP-Initiated Logout §2): ours, expired or not, unless
+//! the key that signed them is gone.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use sluice_crypto::jws::VerifiedJws;
+use sluice_crypto::jwk::SigningAlgorithm;
+use sluice_crypto::jws::{VerifiedJws, VerifyError, unverified_parts};
 use sluice_primitives::SessionId;
 use sluice_protocol::{ClientId, Subject};
 use sluice_token::jwt;
@@ -18,6 +20,15 @@ pub struct IdTokenHint {
     pub client: Option<ClientId>,
     /// `sid`.
     pub session: Option<SessionId>,
+}
+
+/// Why a hint tells nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoHint {
+    /// It says that this server made it, with a key that is here no more, or never was: that counts as no hint, and is nobody's fault.
+    KeyGone,
+    /// It is not an id token of this server.
+    NotOurs,
 }
 
 #[derive(Deserialize)]
@@ -55,19 +66,43 @@ impl KeyRing {
         (is_plain && !jwt::has_facts(&verified)).then_some(verified)
     }
 
-    /// What an id token of this server tells; none if it is not one.
-    pub fn verify_id_token_hint(&self, token: &str, issuer: &str) -> Option<IdTokenHint> {
-        let verified = self.verify_id_token(token)?;
-        let claims: Claims = serde_json::from_slice(&verified.payload).ok()?;
-        let client = match &claims.aud {
-            OneOrMany::One(only) => only.parse().ok(),
-            OneOrMany::Many(all) => all.first().and_then(|first| first.parse().ok()),
-        };
-        (claims.iss == issuer).then_some(())?;
-        Some(IdTokenHint {
-            subject: claims.sub.parse().ok()?,
-            client,
-            session: claims.sid.and_then(|sid| sid.parse().ok()),
-        })
+    /// What an id token of this server tells.
+    ///
+    /// # Errors
+    /// [`NoHint`] if it tells nothing.
+    pub fn verify_id_token_hint(&self, token: &str, issuer: &str) -> Result<IdTokenHint, NoHint> {
+        let hint = self.verify_id_token(token).and_then(|verified| hint(&verified, issuer));
+        let why = || if self.key_is_gone(token, issuer) { NoHint::KeyGone } else { NoHint::NotOurs };
+        hint.ok_or_else(why)
     }
+
+    /// Whether a token says that it is an id token of this server, and names a key that is not here. Nobody vouches for that.
+    fn key_is_gone(&self, token: &str, issuer: &str) -> bool {
+        let why = self.verify_own(token).err();
+        let Ok(parts) = unverified_parts(token) else { return false };
+        let Some(kid) = parts.header.kid.as_deref() else { return false };
+        // Of an algorithm that was used once, no key may be left.
+        let was_used = || parts.header.alg.parse::<SigningAlgorithm>().is_ok();
+        match why {
+            Some(VerifyError::UnknownKey) => {}
+            Some(VerifyError::AlgorithmNotAllowed) if was_used() => {}
+            _ => return false,
+        }
+        let is_unknown = self.loaded().verifying.iter().all(|key| key.kid() != Some(kid));
+        is_unknown && parts.unverified_claims::<Claims>().is_ok_and(|claims| claims.iss == issuer)
+    }
+}
+
+fn hint(verified: &VerifiedJws, issuer: &str) -> Option<IdTokenHint> {
+    let claims: Claims = serde_json::from_slice(&verified.payload).ok()?;
+    let client = match &claims.aud {
+        OneOrMany::One(only) => only.parse().ok(),
+        OneOrMany::Many(all) => all.first().and_then(|first| first.parse().ok()),
+    };
+    (claims.iss == issuer).then_some(())?;
+    Some(IdTokenHint {
+        subject: claims.sub.parse().ok()?,
+        client,
+        session: claims.sid.and_then(|sid| sid.parse().ok()),
+    })
 }

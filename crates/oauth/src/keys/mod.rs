@@ -24,7 +24,7 @@ mod signing_keys;
 
 pub use at_rest::KeyError;
 pub use encryption::{REQUEST_OBJECT_ALGORITHMS, REQUEST_OBJECT_SET};
-pub use id_token_hint::IdTokenHint;
+pub use id_token_hint::{IdTokenHint, NoHint};
 pub use maker::{KeyMaker, NewKeys};
 pub use on_demand::{KeyStatus, Rotate};
 pub use repository::{KeyRepository, KeyState, StoredKey};

@@ -19,7 +19,7 @@ use crate::client::{Client, ClientDirectory};
 use crate::config::Config;
 use crate::flow::sealed::MAX_IN_URL;
 use crate::flow::{BindingKey, BindingKeys, Further};
-use crate::keys::KeyRing;
+use crate::keys::{KeyRing, NoHint};
 use crate::login_session::{EndSessions, LoginSessionRepository};
 use crate::query::with_parameter;
 use crate::replay::{ReplayKind, ReplayRepository};
@@ -371,12 +371,12 @@ impl LogoutService {
 
     async fn read(&self, query: &[u8], browser: &Browser) -> Result<LogoutRequest, LogoutError> {
         let parameters = Parameters::parse(query, MAX_REQUEST, &[])?;
-        let hint = match parameters.get("id_token_hint") {
-            Some(token) => {
-                let hint = self.keys.verify_id_token_hint(token, self.config.issuer.as_str());
-                Some(hint.ok_or(LogoutError::Hint)?)
-            }
-            None => None,
+        let verify = |token| self.keys.verify_id_token_hint(token, self.config.issuer.as_str());
+        let (hint, key_is_gone) = match parameters.get("id_token_hint").map(verify) {
+            None => (None, false),
+            Some(Ok(hint)) => (Some(hint), false),
+            Some(Err(NoHint::KeyGone)) => (None, true),
+            Some(Err(NoHint::NotOurs)) => return Err(LogoutError::Hint),
         };
         let named: Option<ClientId> = parameters
             .get("client_id")
@@ -387,11 +387,14 @@ impl LogoutService {
         if named.is_some() && hinted.is_some() && named != hinted {
             return Err(LogoutError::ClientMismatch);
         }
+        // The id token would say whose address it is, and is of no use any more: the user does not go back (RP-Initiated Logout §4).
+        let is_of_nobody = key_is_gone && named.is_none();
         let client = match hinted.or(named) {
             Some(id) => self.clients.find_if_known(&id).await?,
             None => None,
         };
-        let redirect_uri = trusted_redirect(parameters.get("post_logout_redirect_uri"), client.as_deref())?;
+        let back = parameters.get("post_logout_redirect_uri").filter(|_| !is_of_nobody);
+        let redirect_uri = trusted_redirect(back, client.as_deref())?;
         let own = self.cookie(browser).map(|cookie| (cookie.session, cookie.subject));
         let hinted = hint.and_then(|hint| Some((hint.session?, hint.subject)));
         let proven = hinted.as_ref().zip(own.as_ref()).is_some_and(|((hinted, _), (own, _))| hinted == own);

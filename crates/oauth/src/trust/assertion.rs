@@ -1,7 +1,6 @@
 //! What a trusted issuer says (RFC 7523 §3): who somebody is, signed with the key that it is trusted with.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -216,8 +215,6 @@ impl TrustedAssertions {
     }
 }
 
-/// A `NumericDate` (RFC 7519 §2), which may have a fraction.
 fn numeric_date(seconds: f64) -> Result<Timestamp, AssertionRefused> {
-    let since_epoch = Duration::try_from_secs_f64(seconds).map_err(|_| AssertionRefused::Claims)?;
-    Ok(Timestamp::from_millis(0) + Lifetime::from(since_epoch))
+    Timestamp::from_numeric_date(seconds).ok_or(AssertionRefused::Claims)
 }

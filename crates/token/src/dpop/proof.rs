@@ -1,7 +1,5 @@
 //! What a DPoP proof says (RFC 9449 §4.2).
 
-use std::time::Duration;
-
 use serde::Deserialize;
 use sluice_crypto::digest::sha256;
 use sluice_crypto::jwk::SigningAlgorithm;
@@ -82,8 +80,6 @@ impl Proof {
     }
 }
 
-/// A `NumericDate` (RFC 7519 §2), which may have a fraction.
 fn numeric_date(seconds: f64) -> Result<Timestamp, ProofError> {
-    let since_epoch = Duration::try_from_secs_f64(seconds).map_err(|_| ProofError::Claims)?;
-    Ok(Timestamp::from_millis(0) + Lifetime::from(since_epoch))
+    Timestamp::from_numeric_date(seconds).ok_or(ProofError::Claims)
 }

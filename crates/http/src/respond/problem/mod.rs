@@ -17,6 +17,7 @@ use sluice_primitives::Lifetime;
 use tracing::{error, info, warn};
 
 pub(crate) use kind::ProblemKind;
+pub(crate) use refusals::USED_CODE;
 
 /// What the `type` of a problem begins with.
 const TYPE: &str = "urn:sluice:problem:";

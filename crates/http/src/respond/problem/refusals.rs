@@ -6,6 +6,9 @@ use sluice_identity::{IdentityError, InvalidField};
 
 use super::{Problem, ProblemKind};
 
+/// What is said of the code of an authenticator app that was shown before.
+pub(crate) const USED_CODE: &str = "The code was used already. Wait until the app shows the next one.";
+
 impl From<IdentityError> for Problem {
     fn from(error: IdentityError) -> Self {
         Self::fault(&error, error.is_temporary())
@@ -25,6 +28,7 @@ impl From<Denied> for Problem {
             Denied::ConfirmationRequired => Self::of(ProblemKind::ConfirmationRequired).on("password"),
             Denied::SecondFactorRequired => Self::of(ProblemKind::FactorConfirmationRequired).on("totp"),
             Denied::WrongCode => Self::of(ProblemKind::WrongCode),
+            Denied::UsedCode => Self::of(ProblemKind::WrongCode).saying(USED_CODE),
             Denied::Invalid(field) => field.into(),
             Denied::Taken => Self::of(ProblemKind::EmailTaken),
             Denied::Unchanged => Self::of(ProblemKind::Unchanged),

@@ -1,7 +1,5 @@
 //! What must hold of a request object (RFC 9101 §4, §10.8; FAPI 2.0 Message Signing §5.3.1).
 
-use std::time::Duration;
-
 use serde_json::{Map, Value};
 use sluice_primitives::{Lifetime, Timestamp};
 
@@ -82,12 +80,10 @@ fn check_time(claims: &Map<String, Value>, strict: bool, now: Timestamp) -> Resu
     Ok(())
 }
 
-/// A `NumericDate` (RFC 7519 §2), which may have a fraction.
 fn date(claims: &Map<String, Value>, name: &'static str) -> Result<Option<Timestamp>, RequestObjectError> {
     let Some(value) = claims.get(name) else { return Ok(None) };
-    let seconds = value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let since_epoch = seconds.ok_or(RequestObjectError::Claim(name))?;
-    Ok(Some(Timestamp::from_millis(0) + Lifetime::from(since_epoch)))
+    let date = value.as_f64().and_then(Timestamp::from_numeric_date);
+    date.map(Some).ok_or(RequestObjectError::Claim(name))
 }
 
 #[cfg(test)]

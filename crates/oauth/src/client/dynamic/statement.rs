@@ -99,9 +99,9 @@ enum Policy {
 struct Claims {
     iss: String,
     aud: Option<OneOrMany>,
-    exp: Option<i64>,
-    nbf: Option<i64>,
-    iat: Option<i64>,
+    exp: Option<f64>,
+    nbf: Option<f64>,
+    iat: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -196,13 +196,19 @@ impl Claims {
         if !is_ours {
             return Err(StatementError::Audience);
         }
-        let is_over = self.exp.is_some_and(|exp| Timestamp::from_secs(exp) <= now);
-        let is_ahead = |since: i64| Timestamp::from_secs(since) > now + LEEWAY;
-        if is_over || [self.nbf, self.iat].into_iter().flatten().any(is_ahead) {
+        let [exp, nbf, iat] = [date(self.exp)?, date(self.nbf)?, date(self.iat)?];
+        let is_over = exp.is_some_and(|exp| exp <= now);
+        let is_ahead = |since: Timestamp| since > now + LEEWAY;
+        if is_over || [nbf, iat].into_iter().flatten().any(is_ahead) {
             return Err(StatementError::Time);
         }
         Ok(())
     }
+}
+
+fn date(seconds: Option<f64>) -> Result<Option<Timestamp>, StatementError> {
+    let date = |seconds| Timestamp::from_numeric_date(seconds).ok_or(StatementError::Claims);
+    seconds.map(date).transpose()
 }
 
 impl fmt::Debug for Statements {

@@ -1,8 +1,13 @@
 //! How often one host is asked: whoever names URLs here must not make requests of this server a flood for others.
 
+use std::borrow::Cow;
+use std::net::{IpAddr, Ipv6Addr};
+
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 use sluice_primitives::{Lifetime, Timestamp};
+
+use crate::network_limit::network;
 
 /// How many hosts are counted at once.
 const HOSTS: usize = 4_096;
@@ -11,7 +16,7 @@ const MOST: u32 = 30;
 /// How long a request counts.
 const WINDOW: Lifetime = Lifetime::minutes(1);
 
-/// Counts by host. Key: the host, whatever its port. Bound: [`HOSTS`]; the longest unseen go first. Staleness: none, but every
+/// Counts by host. Key: the host, whatever its port; of an IPv6 address its /64, which one customer has. Bound: [`HOSTS`]; the longest unseen go first. Staleness: none, but every
 /// node counts for itself.
 pub(super) struct HostLimit {
     counts: Cache<String, (Timestamp, u32)>,
@@ -25,19 +30,28 @@ impl HostLimit {
 
     /// Counts one more request, so that one that is given up counts; whether it may be made.
     pub(super) fn allows(&self, host: &str, now: Timestamp) -> bool {
-        let _turn = self.turn.lock();
-        let known = self.counts.get(host).filter(|(since, _)| now < *since + WINDOW);
+        let (_turn, host) = (self.turn.lock(), counted(host));
+        let known = self.counts.get(&*host).filter(|(since, _)| now < *since + WINDOW);
         let (since, count) = known.unwrap_or((now, 0));
-        self.counts.insert(host.to_owned(), (since, count.saturating_add(1)));
+        self.counts.insert(host.into_owned(), (since, count.saturating_add(1)));
         count < MOST
     }
 
     /// A request brought what it was for: it does not count.
     pub(super) fn forgive(&self, host: &str, now: Timestamp) {
-        let _turn = self.turn.lock();
-        if let Some((since, count)) = self.counts.get(host).filter(|(since, _)| now < *since + WINDOW) {
-            self.counts.insert(host.to_owned(), (since, count.saturating_sub(1)));
+        let (_turn, host) = (self.turn.lock(), counted(host));
+        if let Some((since, count)) = self.counts.get(&*host).filter(|(since, _)| now < *since + WINDOW) {
+            self.counts.insert(host.into_owned(), (since, count.saturating_sub(1)));
         }
+    }
+}
+
+/// As what a host counts.
+fn counted(host: &str) -> Cow<'_, str> {
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')?.parse::<Ipv6Addr>().ok());
+    match address {
+        Some(address) => Cow::Owned(network(IpAddr::V6(address)).to_string()),
+        None => Cow::Borrowed(host),
     }
 }
 
@@ -52,6 +66,17 @@ mod tests {
         assert!(!limit.allows("app.example", now));
         assert!(limit.allows("other.example", now));
         assert!(limit.allows("app.example", now + WINDOW));
+    }
+
+    #[test]
+    fn the_addresses_of_one_customer_are_one_host() {
+        let (limit, now) = (HostLimit::new(), Timestamp::from_secs(1_000_000));
+        let asked = (1..=2 * MOST).filter(|n| limit.allows(&format!("[2001:db8::{n:x}]"), now)).count();
+        assert_eq!(asked, MOST as usize);
+        assert!(limit.allows("[2001:db8:0:1::1]", now), "another customer");
+        assert!((0..MOST).all(|_| limit.allows("192.0.2.1", now)));
+        assert!(!limit.allows("[::ffff:c000:201]", now), "the same address");
+        limit.forgive("[2001:db8::ffff]", now);
     }
 
     #[test]

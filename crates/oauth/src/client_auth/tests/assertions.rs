@@ -214,6 +214,35 @@ async fn an_unknown_key_is_looked_for_again_but_not_all_the_time() {
     assert_eq!(given.source.fetches.load(Ordering::SeqCst), 2);
 }
 
+/// A client need not name its keys.
+#[tokio::test]
+async fn a_new_key_without_a_name_is_looked_for_as_well() {
+    let (given, old, new) = (given(), es256("old"), es256("new"));
+    let unnamed = |key: &Jwk| Jwk { kid: None, ..key.clone() };
+    given.client(with_uri(), Vec::new());
+    *given.source.answer.lock() = Some(served(&[&unnamed(&old)], None));
+    assert!(answer(&given, sign(&unnamed(&old), &json!({})), NOW).await.is_ok());
+    *given.source.answer.lock() = Some(served(&[&unnamed(&new)], None));
+    let at = |secs: u32| NOW + Lifetime::secs(secs);
+    for _ in 0..10 {
+        assert!(answer(&given, sign(&unnamed(&new), &json!({"jti": "2"})), at(5)).await.is_err());
+    }
+    assert_eq!(given.source.fetches.load(Ordering::SeqCst), 1);
+    assert!(answer(&given, sign(&unnamed(&new), &json!({"jti": "2"})), at(31)).await.is_ok());
+    assert_eq!(given.source.fetches.load(Ordering::SeqCst), 2);
+}
+
+/// Whoever forges what a key of this name would have signed is told from who has a newer key.
+#[tokio::test]
+async fn a_wrong_signature_of_a_key_that_is_known_fetches_nothing() {
+    let (given, key) = (given(), es256("k"));
+    given.client(with_uri(), Vec::new());
+    *given.source.answer.lock() = Some(served(&[&key], None));
+    assert!(answer(&given, sign(&key, &json!({})), NOW).await.is_ok());
+    assert!(answer(&given, sign(&es256("k"), &json!({"jti": "2"})), NOW + Lifetime::secs(31)).await.is_err());
+    assert_eq!(given.source.fetches.load(Ordering::SeqCst), 1);
+}
+
 #[tokio::test]
 async fn a_set_of_more_than_a_hundred_keys_is_none() {
     let (given, key) = (given(), es256("k"));

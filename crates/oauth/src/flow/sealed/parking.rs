@@ -7,7 +7,7 @@ use sluice_crypto::Purpose;
 use sluice_primitives::Timestamp;
 use sluice_primitives::rng::random_bytes;
 
-use super::{FlowError, FlowSealer, WAY_OUT_KEPT, Whole};
+use super::{FlowError, FlowSealer, Quota, WAY_OUT_KEPT, Whole};
 use crate::flow::{Further, ParkedFlow, ParkedHandle};
 
 impl FlowSealer {
@@ -19,7 +19,7 @@ impl FlowSealer {
         quota: u64,
     ) -> Result<ParkedHandle, FlowError> {
         if asked_by.is_some_and(|address| !self.limit.allows_anybody(address, self.clock.now())) {
-            return Err(FlowError::QuotaReached);
+            return Err(FlowError::QuotaReached(Quota::Network));
         }
         self.park_flow((&whole.request, &whole.further), quota).await
     }
@@ -45,7 +45,7 @@ impl FlowSealer {
         if self.parked.park(ParkedFlow { handle, sealed, expires_at }, quota).await? {
             Ok(handle)
         } else {
-            Err(FlowError::QuotaReached)
+            Err(FlowError::QuotaReached(Quota::All))
         }
     }
 

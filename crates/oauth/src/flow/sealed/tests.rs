@@ -142,7 +142,7 @@ async fn a_network_that_has_parked_enough_parks_no_more() {
     }
     assert_eq!(shelf.0.lock().len(), MOST_PARKED.0 as usize);
     let refused = flows.seal_login_challenge(&flow, (true, network)).await;
-    assert!(matches!(refused, Err(FlowError::QuotaReached)));
+    assert!(matches!(refused, Err(FlowError::QuotaReached(Quota::Network))));
 }
 
 #[tokio::test]
@@ -155,17 +155,17 @@ async fn strangers_leave_room_for_clients_that_authenticate_and_for_flows_under_
     }
     for address in [Some([192, 0, 2, 7].into()), None] {
         let refused = flows.seal_login_challenge(&flow, (false, address)).await;
-        assert!(matches!(refused, Err(FlowError::QuotaReached)));
+        assert!(matches!(refused, Err(FlowError::QuotaReached(Quota::All))));
     }
     let (long, until) = ("x".repeat(2_000), clock.now() + Lifetime::secs(60));
     let public = Client { auth_method: AuthMethod::None, ..client("public") };
     let refused = flows.seal_pushed(&long, (&public, None), until).await;
-    assert!(matches!(refused, Err(FlowError::QuotaReached)));
+    assert!(matches!(refused, Err(FlowError::QuotaReached(Quota::All))));
     flows.seal_pushed(&long, (&client("app"), None), until).await.unwrap();
     // Pushed while it was short, and not counted then.
     flow.request.details.pushed = true;
     let refused = flows.seal_login_challenge(&flow, (true, Some([192, 0, 2, 8].into()))).await;
-    assert!(matches!(refused, Err(FlowError::QuotaReached)));
+    assert!(matches!(refused, Err(FlowError::QuotaReached(Quota::All))));
     flows.seal_login_challenge(&flow, (false, Some([192, 0, 2, 8].into()))).await.unwrap();
     assert_eq!(shelf.0.lock().len(), 8);
 }
@@ -190,10 +190,16 @@ async fn no_client_fills_the_quota_of_all() {
         flows.seal_pushed(&long, (&app, address), until).await.unwrap();
     }
     let refused = flows.seal_pushed(&long, (&app, None), until).await;
-    assert!(matches!(refused, Err(FlowError::QuotaReached)));
+    assert!(matches!(refused, Err(FlowError::QuotaReached(Quota::Client))));
+    let public = Client { auth_method: AuthMethod::None, ..client("public") };
+    for _ in 0..MOST_PARKED.0 {
+        flows.seal_pushed(&long, (&public, None), until).await.unwrap();
+    }
+    let refused = flows.seal_pushed(&long, (&public, None), until).await;
+    assert!(matches!(refused, Err(FlowError::QuotaReached(Quota::Network))));
     flows.seal_pushed(&"short", (&app, None), until).await.unwrap();
     flows.seal_pushed(&long, (&client("other"), None), until).await.unwrap();
-    assert_eq!(shelf.0.lock().len(), MOST_PARKED.1 as usize + 1);
+    assert_eq!(shelf.0.lock().len(), (MOST_PARKED.1 + MOST_PARKED.0) as usize + 1);
     clock.advance(PARKED_WINDOW);
     flows.seal_pushed(&long, (&app, None), until).await.unwrap();
 }

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use sluice_crypto::Purpose;
 use sluice_primitives::Timestamp;
 
-use super::{FlowError, FlowSealer, MAX_IN_URL, Place};
+use super::{FlowError, FlowSealer, MAX_IN_URL, Place, Quota};
 use crate::client::Client;
 use crate::flow::state::Request;
 use crate::flow::wire::WireRequest;
@@ -26,7 +26,8 @@ impl FlowSealer {
             return Ok(sealed);
         }
         if !self.limit.allows(client, address, self.clock.now()) {
-            return Err(FlowError::QuotaReached);
+            let whose = if client.is_public() { Quota::Network } else { Quota::Client };
+            return Err(FlowError::QuotaReached(whose));
         }
         let bytes = postcard::to_stdvec(pushed).map_err(|_| FlowError::Content)?;
         let quota = if client.is_public() { self.quota_of_anybody() } else { self.quota };

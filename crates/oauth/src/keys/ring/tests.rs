@@ -1,4 +1,5 @@
 use super::*;
+use crate::keys::NoHint;
 use crate::keys::fake::FakeKeys;
 use serde_json::{Value, json};
 use sluice_crypto::Purpose;
@@ -187,6 +188,36 @@ async fn a_token_with_a_sealed_claim_is_no_hint_whatever_secret_sealed_it() {
         let claims = json!({"iss": ISSUER, "sub": "alice", "exp": 1, "slc": slc}).to_string();
         let key = ring.id_token_signer(SigningAlgorithm::ES256).unwrap();
         let token = key.sign(Some("JWT"), claims.as_bytes()).unwrap();
-        assert_eq!(ring.verify_id_token_hint(&token, ISSUER).is_some(), is_hint, "{claims}");
+        assert_eq!(ring.verify_id_token_hint(&token, ISSUER).is_ok(), is_hint, "{claims}");
     }
+}
+
+#[tokio::test]
+async fn a_hint_whose_key_is_gone_is_told_from_one_that_is_not_ours() {
+    const ISSUER: &str = "https://op.example";
+    let (ring, before) = (
+        start(&Arc::new(FakeKeys::default()), &clock()).await,
+        start(&Arc::new(FakeKeys::default()), &clock()).await,
+    );
+    let key = before.id_token_signer(SigningAlgorithm::ES256).unwrap();
+    let signed = |claims: &Value| key.sign(Some("JWT"), claims.to_string().as_bytes()).unwrap();
+    let own = json!({"iss": ISSUER, "sub": "alice", "exp": 1});
+    assert_eq!(before.verify_id_token_hint(&signed(&own), ISSUER).unwrap().subject.as_str(), "alice");
+    assert_eq!(ring.verify_id_token_hint(&signed(&own), ISSUER), Err(NoHint::KeyGone));
+    for claims in [
+        json!({"iss": "https://elsewhere.example", "sub": "alice", "exp": 1}),
+        json!({"iss": ISSUER, "sub": "alice"}),
+        json!({"sub": "alice", "exp": 1}),
+    ] {
+        assert_eq!(ring.verify_id_token_hint(&signed(&claims), ISSUER), Err(NoHint::NotOurs), "{claims}");
+    }
+    // A key of the same name that signs with another algorithm.
+    let known = kid(ring.id_token_signer(SigningAlgorithm::RS256));
+    let twin = Jwk::generate(SigningAlgorithm::ES256, known, RsaSize::default()).unwrap();
+    let forged = SigningKey::from_jwk(&twin).unwrap().sign(Some("JWT"), own.to_string().as_bytes()).unwrap();
+    assert_eq!(ring.verify_own(&forged).unwrap_err(), VerifyError::UnknownKey);
+    assert_eq!(ring.verify_id_token_hint(&forged, ISSUER), Err(NoHint::NotOurs));
+    assert_eq!(ring.verify_id_token_hint("a.b.c", ISSUER), Err(NoHint::NotOurs));
+    let modified = format!("{}AAAA", signed(&own));
+    assert_eq!(before.verify_id_token_hint(&modified, ISSUER), Err(NoHint::NotOurs));
 }

@@ -93,12 +93,20 @@ async fn a_statement_holds_in_its_time_and_for_whom_it_is_meant() {
     let key = key();
     for (claims, why) in [
         (json!({"iss": ISSUER, "exp": 1_700_000_000}), StatementError::Time),
+        (json!({"iss": ISSUER, "exp": 1_699_999_999.5}), StatementError::Time),
         (json!({"iss": ISSUER, "nbf": 1_700_000_061}), StatementError::Time),
+        (json!({"iss": ISSUER, "iat": 1_700_000_060.5}), StatementError::Time),
+        (json!({"iss": ISSUER, "exp": -1}), StatementError::Claims),
+        (json!({"iss": ISSUER, "exp": "soon"}), StatementError::Claims),
         (json!({"iss": ISSUER, "aud": ["https://other.example"]}), StatementError::Audience),
         (json!({"sub": ISSUER}), StatementError::Claims),
     ] {
         assert_eq!(refused(&here(&key), &signed(&key, &claims)).await, why, "{claims}");
     }
+    // RFC 7519 §2: a time may have a fraction.
+    let claims = json!({"iss": ISSUER, "iat": 1_700_000_030.25, "nbf": 1.5, "exp": 1_700_000_000.5});
+    let statement = signed(&key, &claims);
+    assert!(here(&key).apply(&mut registration(&statement), NOW).await.is_ok());
 }
 
 #[tokio::test]
