@@ -156,7 +156,7 @@ pub struct LimitsConfig {
     /// Logins from one network, right ones too; not right passkeys, nor the first 60 an hour of a browser that is known to the
     /// account, or of a session. Default: 3,000 an hour.
     pub logins_per_network: Option<Rate>,
-    /// Mails to one address. Default: 10 an hour.
+    /// Mails of one kind to one address. Default: 10 an hour.
     pub mails_per_address: Option<Rate>,
     /// Mails asked for from one network. Default: 100 an hour.
     pub mails_per_network: Option<Rate>,

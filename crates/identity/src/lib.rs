@@ -31,7 +31,9 @@ pub use identity::{
     NewIdentity, Registration, RegistrationLetters, Username,
 };
 pub use limits::Limits;
-pub use login::{Attempt, Backoff, KnownAs, LockoutConfig, LoginOutcome, LoginService, Network, Refusal};
+pub use login::{
+    Attempt, Backoff, Fading, KnownAs, LockoutConfig, LoginOutcome, LoginService, Network, Refusal,
+};
 pub use registration::{
     BreachedPasswords, InvalidField, PasswordRules, Person, RegistrationMails, RegistrationOutcome,
     RegistrationParts, RegistrationService, SignUp, WeakPassword,

@@ -12,9 +12,12 @@ use futures_util::future::join_all;
 use sluice_commit::StoreError;
 use sluice_identity::factor::{
     AddedFactor, Factor, FactorKind, FactorRepository, FactorUse, HashedRecoveryCodes, MAX_FACTORS,
+    WeakerSessions, WithFirst,
 };
 use sluice_identity::identity::{IdentityRepository, Removed};
+use sluice_identity::session::{IdentitySession, IdentitySessionRepository};
 use sluice_primitives::IdentityId;
+use sluice_token::{Marker, Target};
 
 use crate::{Fixture, given};
 
@@ -96,7 +99,7 @@ pub async fn the_number_of_factors_is_limited(fixture: &impl Fixture) {
     assert_eq!(list(&*nodes[1], alice).await.len(), limit);
     let one_more = given::factor(alice, 100);
     assert_eq!(
-        nodes[0].add(&one_more, 1, Some(given::recovery_codes(&CODES)), None).await.unwrap(),
+        nodes[0].add(&one_more, 1, Some(given::with_first(&CODES)), None).await.unwrap(),
         AddedFactor::TooMany
     );
     assert_eq!(nodes[0].recovery_codes_left(alice).await.unwrap(), 0);
@@ -109,7 +112,7 @@ pub async fn a_factor_of_nobody_is_not_added(fixture: &impl Fixture) {
     let store = fixture.store();
     let nobody = given::identity_id();
     let outcome =
-        store.add(&given::factor(nobody, 0), 1, Some(given::recovery_codes(&CODES)), None).await.unwrap();
+        store.add(&given::factor(nobody, 0), 1, Some(given::with_first(&CODES)), None).await.unwrap();
     assert_eq!(outcome, AddedFactor::Unknown);
     assert_eq!(list(&*store, nobody).await, []);
     assert_eq!(store.recovery_codes_left(nobody).await.unwrap(), 0);
@@ -120,13 +123,13 @@ pub async fn a_factor_of_another_record_than_was_looked_at_is_not_added(fixture:
     let store = fixture.store();
     let alice = somebody(&*store, "alice").await;
     let outcome =
-        store.add(&given::factor(alice, 0), 2, Some(given::recovery_codes(&CODES)), None).await.unwrap();
+        store.add(&given::factor(alice, 0), 2, Some(given::with_first(&CODES)), None).await.unwrap();
     assert_eq!(outcome, AddedFactor::Unknown);
     assert_eq!(list(&*store, alice).await, []);
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 0);
     let factor = added(&*store, given::factor(alice, 0)).await;
     assert_eq!(
-        store.add(&factor, 2, Some(given::recovery_codes(&CODES)), None).await.unwrap(),
+        store.add(&factor, 2, Some(given::with_first(&CODES)), None).await.unwrap(),
         AddedFactor::Added,
         "twice is once"
     );
@@ -189,7 +192,7 @@ pub async fn the_recovery_codes_go_with_the_last_factor(fixture: &impl Fixture) 
     let first = given::factor(alice, 0);
     for factor in [&first, &given::factor(bob, 0)] {
         assert_eq!(
-            store.add(factor, 1, Some(given::recovery_codes(&CODES)), None).await.unwrap(),
+            store.add(factor, 1, Some(given::with_first(&CODES)), None).await.unwrap(),
             AddedFactor::AddedWithCodes
         );
     }
@@ -214,7 +217,7 @@ pub async fn what_is_taken_away_does_not_come_back(fixture: &impl Fixture) {
     let revision = async || given::person(&*store, alice).await.revision;
     let factor = given::factor(alice, 0);
     let add = async |revision: i64| {
-        other.add(&factor, revision, Some(given::recovery_codes(&CODES)), None).await.unwrap()
+        other.add(&factor, revision, Some(given::with_first(&CODES)), None).await.unwrap()
     };
     for (began_at, by) in [(1, Some(1)), (2, None)] {
         assert_eq!(add(began_at).await, AddedFactor::AddedWithCodes);
@@ -230,8 +233,7 @@ pub async fn what_is_taken_away_does_not_come_back(fixture: &impl Fixture) {
     assert_eq!(add(3).await, AddedFactor::AddedWithCodes);
     assert!(store.replace_recovery_codes(alice, 3, given::recovery_codes(&[[4; 32]])).await.unwrap());
     assert_eq!(revision().await, 4);
-    let second =
-        other.add(&given::factor(alice, 1), 3, Some(given::recovery_codes(&CODES)), None).await.unwrap();
+    let second = other.add(&given::factor(alice, 1), 3, Some(given::with_first(&CODES)), None).await.unwrap();
     assert_eq!(second, AddedFactor::Unknown);
     assert_eq!((list(&*store, alice).await.len(), store.recovery_codes_left(alice).await.unwrap()), (1, 1));
 }
@@ -240,8 +242,8 @@ pub async fn what_is_taken_away_does_not_come_back(fixture: &impl Fixture) {
 pub async fn recovery_codes_are_replaced_together(fixture: &impl Fixture) {
     let store = fixture.store();
     let (alice, bob) = (somebody(&*store, "alice").await, somebody(&*store, "bob").await);
-    store.add(&given::factor(alice, 0), 1, Some(given::recovery_codes(&CODES)), None).await.unwrap();
-    store.add(&given::factor(bob, 0), 1, Some(given::recovery_codes(&CODES)), None).await.unwrap();
+    store.add(&given::factor(alice, 0), 1, Some(given::with_first(&CODES)), None).await.unwrap();
+    store.add(&given::factor(bob, 0), 1, Some(given::with_first(&CODES)), None).await.unwrap();
     added(&*store, given::factor(alice, 1)).await;
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 3);
     assert!(
@@ -262,8 +264,8 @@ pub async fn only_the_first_factor_brings_recovery_codes(fixture: &impl Fixture)
         let factors = [given::factor(person, 0), given::factor(person, 1)];
         let codes = [[given::random_hash()], [given::random_hash()]];
         let (one, other) = tokio::join!(
-            nodes[0].add(&factors[0], 1, Some(given::recovery_codes(&codes[0])), None),
-            nodes[1].add(&factors[1], 1, Some(given::recovery_codes(&codes[1])), None),
+            nodes[0].add(&factors[0], 1, Some(given::with_first(&codes[0])), None),
+            nodes[1].add(&factors[1], 1, Some(given::with_first(&codes[1])), None),
         );
         let outcomes = [one.unwrap(), other.unwrap()];
         let first = outcomes.iter().position(|told| *told == AddedFactor::AddedWithCodes).unwrap();
@@ -274,23 +276,75 @@ pub async fn only_the_first_factor_brings_recovery_codes(fixture: &impl Fixture)
     }
 }
 
+/// A session that was begun at second `begun`, in these ways.
+async fn session(
+    store: &impl IdentitySessionRepository,
+    (identity, begun): (IdentityId, i64),
+    amr: &[&str],
+) -> IdentitySession {
+    let amr = amr.iter().map(|method| (*method).to_owned()).collect();
+    let session = IdentitySession { amr, ..given::identity_session(identity, begun) };
+    assert!(IdentitySessionRepository::begin(store, &session).await.unwrap());
+    session
+}
+
+/// With the first factor the sessions of its person end, with their markers, that showed none, but the one it is enrolled in. No
+/// other factor ends any, nor does one that is not added.
+pub async fn the_first_factor_ends_the_sessions_that_showed_none(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let (alice, bob) = (somebody(&*store, "alice").await, somebody(&*store, "bob").await);
+    let kept = session(&*store, (alice, 1), &["pwd"]).await;
+    let weaker = [
+        session(&*store, (alice, 2), &["pwd"]).await,
+        session(&*store, (alice, 3), &[]).await,
+        session(&*store, (alice, 4), &["pwd", "x\"mfa\"y", "mfa-like"]).await,
+    ];
+    let stronger = session(&*store, (alice, 5), &["hwk", "user", "mfa"]).await;
+    let bobs = session(&*store, (bob, 6), &["pwd"]).await;
+    let ends = WeakerSessions { keep: kept.id, now: given::at(20), marker_expires_at: given::at(9000) };
+    let first = Some(WithFirst { ends: Some(ends), ..given::with_first(&CODES) });
+    let factor = given::factor(alice, 0);
+    assert_eq!(other.add(&factor, 2, first, None).await.unwrap(), AddedFactor::Unknown);
+    assert!(given::has_session(&*store, &weaker[0]).await);
+    assert_eq!(given::markers(&*store).await, []);
+    assert_eq!(other.add(&factor, 1, first, None).await.unwrap(), AddedFactor::AddedWithCodes);
+    for session in [&kept, &stronger, &bobs] {
+        assert!(given::has_session(&*store, session).await, "{:?}", session.amr);
+    }
+    for session in &weaker {
+        assert!(!given::has_session(&*store, session).await, "{:?}", session.amr);
+    }
+    let markers = given::markers(&*store).await;
+    assert_eq!(markers.len(), weaker.len(), "{markers:?}");
+    for session in &weaker {
+        let (target, at) = (Target::Session(session.id), given::at(20));
+        assert!(markers.contains(&Marker { target, at, expires_at: given::at(9000) }), "{markers:?}");
+    }
+    let late = session(&*store, (alice, 30), &["pwd"]).await;
+    assert_eq!(other.add(&factor, 1, first, None).await.unwrap(), AddedFactor::AddedWithCodes, "a retry");
+    let second = Some(WithFirst { ends: Some(ends), ..given::with_first(&[[7; 32]]) });
+    assert_eq!(store.add(&given::factor(alice, 1), 1, second, None).await.unwrap(), AddedFactor::Added);
+    assert!(given::has_session(&*store, &late).await);
+    assert_eq!(given::markers(&*store).await.len(), weaker.len());
+}
+
 /// A retry is told of its codes as long as one of them is there: of none that was replaced, and of none that never was.
 pub async fn a_factor_added_again_tells_whether_its_codes_are_there(fixture: &impl Fixture) {
     let (store, other) = (fixture.store(), fixture.second_node().await);
     let alice = somebody(&*store, "alice").await;
     let (first, second) = (given::factor(alice, 0), given::factor(alice, 1));
     let seconds = [[7; 32]];
-    let add_first = async || other.add(&first, 1, Some(given::recovery_codes(&CODES)), None).await.unwrap();
+    let add_first = async || other.add(&first, 1, Some(given::with_first(&CODES)), None).await.unwrap();
     assert_eq!(add_first().await, AddedFactor::AddedWithCodes);
     assert_eq!(
-        store.add(&second, 1, Some(given::recovery_codes(&seconds)), None).await.unwrap(),
+        store.add(&second, 1, Some(given::with_first(&seconds)), None).await.unwrap(),
         AddedFactor::Added
     );
     assert!(store.spend_recovery_code(alice, &CODES[0]).await.unwrap());
     assert_eq!(add_first().await, AddedFactor::AddedWithCodes);
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 2, "a spent code stays spent");
     assert_eq!(
-        store.add(&second, 1, Some(given::recovery_codes(&seconds)), None).await.unwrap(),
+        store.add(&second, 1, Some(given::with_first(&seconds)), None).await.unwrap(),
         AddedFactor::Added
     );
     assert!(store.replace_recovery_codes(alice, 1, given::recovery_codes(&[[4; 32]])).await.unwrap());
@@ -302,7 +356,7 @@ pub async fn a_factor_added_again_tells_whether_its_codes_are_there(fixture: &im
 pub async fn a_recovery_code_is_spent_once(fixture: &impl Fixture) {
     let nodes = [fixture.store(), fixture.second_node().await];
     let (alice, bob) = (somebody(&*nodes[0], "alice").await, somebody(&*nodes[0], "bob").await);
-    nodes[0].add(&given::factor(alice, 0), 1, Some(given::recovery_codes(&CODES)), None).await.unwrap();
+    nodes[0].add(&given::factor(alice, 0), 1, Some(given::with_first(&CODES)), None).await.unwrap();
     assert!(!nodes[0].spend_recovery_code(bob, &CODES[0]).await.unwrap());
     let spent = join_all((0..16).map(|place| nodes[place % 2].spend_recovery_code(alice, &CODES[0]))).await;
     assert_eq!(spent.into_iter().filter(|spent| *spent.as_ref().unwrap()).count(), 1);
@@ -371,8 +425,8 @@ pub async fn all_recovery_codes_are_counted_by_their_keys(fixture: &impl Fixture
         assert!(store.spend_recovery_code(person, &CODES[0]).await.unwrap());
     }
     let dave = somebody(&*store, "dave").await;
-    let codes = HashedRecoveryCodes { key: 8, hashes: &CODES };
-    let added = store.add(&given::factor(dave, 0), 1, Some(codes), None).await.unwrap();
+    let first = WithFirst { codes: HashedRecoveryCodes { key: 8, hashes: &CODES }, ends: None };
+    let added = store.add(&given::factor(dave, 0), 1, Some(first), None).await.unwrap();
     assert_eq!(added, AddedFactor::AddedWithCodes);
     let counted = fixture.second_node().await.all_recovery_codes_left().await.unwrap();
     assert_eq!(counted, BTreeMap::from([(Some(0), 2), (Some(8), 3), (Some(255), 4)]));

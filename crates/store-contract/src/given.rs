@@ -23,8 +23,9 @@ use sluice_token::{Feed, FeedPosition, Marker, Target};
 mod people;
 
 pub use people::{
-    begun, change, changed, factor, has_session, identity, identity_id, identity_session, login_name, mail,
-    mail_code, marked_person, new_email, person, recovery_codes, registered, session_rotation,
+    begun, change, changed, enroller, factor, has_session, identity, identity_id, identity_session,
+    login_name, mail, mail_code, marked_person, new_email, person, recovery_codes, registered,
+    session_rotation, with_first,
 };
 
 const START: i64 = 1_750_000_000;

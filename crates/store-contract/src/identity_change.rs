@@ -116,7 +116,7 @@ pub async fn a_stale_change_changes_nothing(fixture: &impl Fixture) {
     let store = fixture.store();
     let alice = given::registered(&*store, given::identity("alice")).await;
     store
-        .add(&given::factor(alice.id, 0), alice.revision, Some(given::recovery_codes(&[[1; 32]])), None)
+        .add(&given::factor(alice.id, 0), alice.revision, Some(given::with_first(&[[1; 32]])), None)
         .await
         .unwrap();
     let session = given::begun(&*store, alice.id, 1).await;
@@ -141,7 +141,7 @@ pub async fn a_change_to_a_taken_address_changes_nothing(fixture: &impl Fixture)
     let alice = given::registered(&*store, given::identity("alice")).await;
     let other = given::registered(&*store, given::identity("other")).await;
     store
-        .add(&given::factor(alice.id, 0), alice.revision, Some(given::recovery_codes(&[[1; 32]])), None)
+        .add(&given::factor(alice.id, 0), alice.revision, Some(given::with_first(&[[1; 32]])), None)
         .await
         .unwrap();
     let session = given::begun(&*store, alice.id, 1).await;
@@ -242,7 +242,7 @@ pub async fn a_change_forgets_factors_if_it_says_so(fixture: &impl Fixture) {
             .add(
                 &given::factor(person.id, 0),
                 person.revision,
-                Some(given::recovery_codes(&[[1; 32], [2; 32]])),
+                Some(given::with_first(&[[1; 32], [2; 32]])),
                 None,
             )
             .await

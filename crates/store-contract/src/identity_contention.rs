@@ -141,7 +141,7 @@ pub async fn a_deletion_takes_what_comes_at_the_same_time(fixture: &impl Fixture
         let (deleted, changed, added, hardened) = tokio::join!(
             nodes[0].delete(person.id, None, given::at(20), given::at(9000), None),
             nodes[1].change(&change),
-            nodes[1].add(&factor, 1, Some(given::recovery_codes(&[[1; 32]])), None),
+            nodes[1].add(&factor, 1, Some(given::with_first(&[[1; 32]])), None),
             nodes[0].harden(&hardened),
         );
         assert_eq!(deleted.unwrap(), Removed::Done);

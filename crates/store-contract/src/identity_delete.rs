@@ -47,7 +47,7 @@ pub async fn a_deleted_identity_leaves_nothing_but_its_marker(fixture: &impl Fix
         sessions.push(given::begun(&*store, person.id, 1).await);
         codes.push(given::mail_code(person.id, CodePurpose::Recover));
         store
-            .add(&given::factor(person.id, 0), person.revision, Some(given::recovery_codes(&[[1; 32]])), None)
+            .add(&given::factor(person.id, 0), person.revision, Some(given::with_first(&[[1; 32]])), None)
             .await
             .unwrap();
         remember(&*store, person.id).await;
@@ -121,7 +121,7 @@ pub async fn nothing_is_added_to_a_deleted_identity(fixture: &impl Fixture) {
     let alice = given::registered(&*store, given::identity("alice")).await;
     assert!(delete(&*store, alice.id).await);
     let added = store
-        .add(&given::factor(alice.id, 0), alice.revision, Some(given::recovery_codes(&[[1; 32]])), None)
+        .add(&given::factor(alice.id, 0), alice.revision, Some(given::with_first(&[[1; 32]])), None)
         .await
         .unwrap();
     assert_eq!(added, AddedFactor::Unknown);

@@ -110,7 +110,7 @@ pub async fn a_page_that_found_nothing_yet_has_a_next_one(fixture: &impl Fixture
     let store = fixture.store();
     let crowd: Vec<_> =
         (0..SEARCHED_AT_ONCE).map(|number| given::identity(&format!("one-of-many-{number}"))).collect();
-    for some in crowd.chunks(500) {
+    for some in crowd.chunks(200) {
         join_all(some.iter().map(|identity| given::registered(&*store, identity.clone()))).await;
     }
     numbered(&*store, 1, given::identity("needle")).await;

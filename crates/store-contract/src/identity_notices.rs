@@ -34,7 +34,7 @@ pub async fn the_notice_of_a_factor_is_queued_when_it_is_added(fixture: &impl Fi
         (1, &added, AddedFactor::AddedWithCodes, BTreeSet::from([added.id])),
         (1, &again, AddedFactor::AddedWithCodes, BTreeSet::from([added.id])),
     ] {
-        let codes = Some(given::recovery_codes(&[[1; 32]]));
+        let codes = Some(given::with_first(&[[1; 32]]));
         let outcome = FactorRepository::add(&*other, &factor, revision, codes, Some(notice)).await;
         assert_eq!(outcome.unwrap(), expected);
         assert_eq!(queued(&*store).await, mails);

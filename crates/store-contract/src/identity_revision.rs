@@ -85,7 +85,7 @@ pub async fn what_was_looked_at_before_a_change_is_not_removed_after(fixture: &i
     let (store, other) = (fixture.store(), fixture.second_node().await);
     let alice = given::registered(&*store, given::identity("alice")).await;
     let factor = given::factor(alice.id, 0);
-    store.add(&factor, alice.revision, Some(given::recovery_codes(&[[1; 32]])), None).await.unwrap();
+    store.add(&factor, alice.revision, Some(given::with_first(&[[1; 32]])), None).await.unwrap();
     let present =
         given::changed(&*store, &IdentityChange { revokes: true, ..given::change(&alice, 20) }).await;
     let markers = given::markers(&*store).await;

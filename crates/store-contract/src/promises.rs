@@ -72,6 +72,7 @@ macro_rules! store_contract {
                 what_is_taken_away_does_not_come_back,
                 recovery_codes_are_replaced_together,
                 only_the_first_factor_brings_recovery_codes,
+                the_first_factor_ends_the_sessions_that_showed_none,
                 a_factor_added_again_tells_whether_its_codes_are_there,
                 a_recovery_code_is_spent_once,
                 a_factor_with_text_that_cannot_be_stored_is_refused,

@@ -100,8 +100,8 @@ pub(super) async fn confirm_totp(
     let (ticket, code) = (typed.ticket.required("ticket")?, typed.code.required("code")?);
     let identity = state.present(&caller).await?;
     let name = typed.name.or_empty();
-    let outcome = state.factors.confirm_totp(&identity, ticket.expose(), code.expose(), name).await?;
-    enrolled(&state, &caller, outcome).await
+    let shown = (ticket.expose().as_str(), code.expose().as_str(), name);
+    enrolled(&state.accounts.add_totp((&identity, caller.session), shown).await?)
 }
 
 /// `POST /auth/factors/passkeys`
@@ -130,8 +130,7 @@ pub(super) async fn confirm_passkey(
         context: caller.session.as_bytes(),
     };
     let identity = state.present(&caller).await?;
-    let outcome = state.factors.finish_passkey_enrolment(&identity, new).await?;
-    enrolled(&state, &caller, outcome).await
+    enrolled(&state.accounts.add_passkey((&identity, caller.session), new).await?)
 }
 
 /// `POST /auth/factors/recovery-codes`: new ones, shown once; the former ones are none any more.
@@ -172,17 +171,10 @@ async fn enrolling(
     }
 }
 
-async fn enrolled(
-    state: &IdentityState,
-    caller: &Caller,
-    outcome: EnrolmentOutcome,
-) -> Result<Response, Problem> {
+fn enrolled(outcome: &EnrolmentOutcome) -> Result<Response, Problem> {
     match outcome {
         EnrolmentOutcome::Enrolled(enrolled) => {
-            if enrolled.is_first() {
-                state.accounts.end_weaker_sessions(caller.identity, caller.session).await?;
-            }
-            Ok(answer(StatusCode::CREATED, &EnrolledBody::from(&enrolled)))
+            Ok(answer(StatusCode::CREATED, &EnrolledBody::from(enrolled)))
         }
         EnrolmentOutcome::Unverified => Err(Problem::of(ProblemKind::EmailUnverified)),
         EnrolmentOutcome::Wrong => Err(Problem::of(ProblemKind::WrongCode)),

@@ -18,6 +18,7 @@ use super::puzzle::SolutionBody;
 use super::text::{SecretText, Text};
 use super::wire::{ChallengeBody, TokensBody, answer};
 use super::{IdentityState, Shared};
+use crate::respond::problem::USED_CODE;
 use crate::respond::{Problem, ProblemKind};
 
 /// What a login ticket of the API is for: it does not end anywhere else.
@@ -177,6 +178,7 @@ async fn sign_in(
     match outcome {
         FactorOutcome::Done { identity, amr, .. } => begin(state, &identity, amr, whence).await,
         FactorOutcome::Wrong | FactorOutcome::Late => Err(Problem::of(ProblemKind::WrongFactor)),
+        FactorOutcome::Used => Err(Problem::of(ProblemKind::WrongFactor).saying(USED_CODE)),
         FactorOutcome::TooMany(wait) => Err(Problem::too_many(wait)),
         FactorOutcome::Expired => Err(Problem::of(ProblemKind::LoginTicketExpired)),
     }

@@ -82,6 +82,7 @@ impl AccountService {
         match self.factors.check(&identity, proof, caller.session.as_bytes(), network).await? {
             FactorCheck::Right(shown) => Ok((identity, Some(shown))),
             FactorCheck::Wrong | FactorCheck::Late => Err(Denied::WrongCode.into()),
+            FactorCheck::Used => Err(Denied::UsedCode.into()),
             FactorCheck::TooMany(wait) => Err(Denied::TooMany(wait).into()),
         }
     }

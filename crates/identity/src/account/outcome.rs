@@ -26,6 +26,8 @@ pub enum Denied {
     SecondFactorRequired,
     /// The code, link, ticket or second factor is wrong, too old, spent, or of an account that may not use it: the same for each.
     WrongCode,
+    /// The code of an authenticator app was shown before. The next one may be right.
+    UsedCode,
     /// A field is not as it must be.
     Invalid(InvalidField),
     /// The e-mail address belongs to somebody else. Said only to who reads mail at it.

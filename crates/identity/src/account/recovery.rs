@@ -1,7 +1,7 @@
 //! The way back in without the password: a code by mail, then a ticket that sets another password. Nothing tells whether
 //! there is such an account before the code is right. Second factors stay, and are asked for at the next
-//! login, unless the address was not verified: then whoever registered may have been somebody else, and nothing of theirs stays.
-//! What an administrator or an import said of somebody who has no password stays.
+//! login, unless the address is not verified, nor was this address when they were enrolled: then whoever registered may have been
+//! somebody else, and nothing of theirs stays. What an administrator or an import said of somebody who has no password stays.
 
 use serde::{Deserialize, Serialize};
 use sluice_crypto::{Purpose, Sealer};
@@ -12,7 +12,8 @@ use super::codes::{MailProof, NewCode, nobody};
 use super::outcome::{Denied, Outcome, Stop};
 use super::service::AccountService;
 use crate::error::IdentityError;
-use crate::identity::{Email, Identity, IdentityChange, IdentityStatus};
+use crate::factor::Factor;
+use crate::identity::{Email, Identity, IdentityChange, IdentityStatus, NewCredential};
 use crate::login::Network;
 use crate::mail::{CodePurpose, MessageKind};
 use crate::registration::InvalidField;
@@ -112,23 +113,40 @@ impl AccountService {
         self.limits.check_recovery(identity.id, network).map_err(Denied::TooMany)?;
         let _place = self.limits.place(network).map_err(Denied::TooMany)?;
         let credential = self.new_credential(&identity, new).await?;
-        let was_verified = identity.email_verified_at.is_some();
-        let username = identity.may_be_a_strangers().then(String::new);
-        let now = self.clock.now();
-        let identity =
-            Identity { email_verified_at: Some(identity.email_verified_at.unwrap_or(now)), ..identity };
-        let change = IdentityChange {
-            email_verified_at: Some(identity.email_verified_at),
-            forgets_factors: !was_verified,
-            username,
-            mails: self.password_notice(&identity),
-            ..self.new_start(&identity, credential, now)
-        };
+        let strangers = self.factors.left_by_strangers(&identity).await?;
+        let change = self.recovery_of(&identity, credential, strangers.as_deref());
         self.make(&change).await?;
-        self.sessions.revoke(identity.id, now);
+        self.sessions.revoke(identity.id, change.now);
         self.login.is_familiar(&identity.login_name, network);
         info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "password set by recovery");
+        for factor in strangers.iter().flatten() {
+            info!(target: "sluice_audit", { identity.id = %identity.id, factor.id = %factor.id, factor.kind = factor.kind.as_str() }, "factor removed");
+        }
         Ok(identity.id)
+    }
+
+    /// What a recovery makes of a record; `strangers`: the factors that go, none if they stay.
+    fn recovery_of(
+        &self,
+        identity: &Identity,
+        credential: NewCredential,
+        strangers: Option<&[Factor]>,
+    ) -> IdentityChange {
+        let now = self.clock.now();
+        let email_verified_at = Some(identity.email_verified_at.unwrap_or(now));
+        let verified = Identity { email_verified_at, ..identity.clone() };
+        let mut mails = self.password_notice(&verified);
+        if strangers.is_some_and(|factors| !factors.is_empty()) {
+            // Not what they are called: that may be a stranger's text.
+            mails.extend(self.notice(&verified, MessageKind::FactorRemoved { name: String::new() }));
+        }
+        IdentityChange {
+            email_verified_at: Some(email_verified_at),
+            forgets_factors: strangers.is_some(),
+            username: identity.may_be_a_strangers().then(String::new),
+            mails,
+            ..self.new_start(&verified, credential, now)
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::model::{Factor, FactorKind};
 use super::recovery_code::RecoveryCode;
-use super::repository::AddedFactor;
+use super::repository::{AddedFactor, WeakerSessions, WithFirst};
 use super::service::FactorService;
 use crate::error::IdentityError;
 use crate::identity::Identity;
@@ -18,6 +18,15 @@ use crate::mail::MessageKind;
 
 /// What a person may call a factor, in characters.
 const LONGEST_NAME: usize = 64;
+
+/// Who adds a factor.
+#[derive(Debug, Clone, Copy)]
+pub struct Enroller<'a> {
+    /// The record that was looked at.
+    pub identity: &'a Identity,
+    /// The sessions that end if the factor is the first; none if it is enrolled in no session.
+    pub ends: Option<WeakerSessions>,
+}
 
 /// What became of an enrolment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,8 +54,7 @@ pub struct Enrolled {
 }
 
 impl Enrolled {
-    /// Whether it is the first: sessions that began without one are to end
-    /// ([`AccountService::end_weaker_sessions`](crate::account::AccountService::end_weaker_sessions)).
+    /// Whether it is the first: with it the sessions end that began without one ([`Enroller::ends`]).
     pub const fn is_first(&self) -> bool {
         self.recovery_codes.is_some()
     }
@@ -99,12 +107,13 @@ impl FactorService {
         self.parts.mails.is_none() || identity.email_verified_at.is_some()
     }
 
-    /// Stores a factor that was shown to work, with recovery codes if it is the first.
+    /// Stores a factor that was shown to work. If it is the first, with recovery codes, and sessions end.
     pub(super) async fn enrol(
         &self,
-        identity: &Identity,
+        enroller: Enroller<'_>,
         new: NewFactor<'_>,
     ) -> Result<EnrolmentOutcome, IdentityError> {
+        let identity = enroller.identity;
         if !self.may_enrol(identity) {
             return Ok(EnrolmentOutcome::Unverified);
         }
@@ -120,11 +129,11 @@ impl FactorService {
         };
         let drawn: Vec<_> = new.beginning.codes.iter().filter_map(|code| RecoveryCode::typed(code)).collect();
         let hashes = self.parts.recovery_keys.hash_all(identity.id, &drawn);
-        let named = Some(self.parts.recovery_keys.named(&hashes));
+        let first = WithFirst { codes: self.parts.recovery_keys.named(&hashes), ends: enroller.ends };
         let notice = self.notice(identity, MessageKind::FactorAdded { name: factor.name.clone() });
         let revision = new.beginning.revision;
         // Which one is the first, the store knows: of two that are confirmed at once, codes are shown of one.
-        let codes = match self.parts.factors.add(&factor, revision, named, notice.as_ref()).await? {
+        let codes = match self.parts.factors.add(&factor, revision, Some(first), notice.as_ref()).await? {
             AddedFactor::AddedWithCodes => Some(drawn),
             AddedFactor::Added => None,
             AddedFactor::TooMany => return Ok(EnrolmentOutcome::TooMany),

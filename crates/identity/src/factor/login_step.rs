@@ -116,6 +116,8 @@ pub enum FactorOutcome {
     },
     /// What was shown is wrong. There may be another try.
     Wrong,
+    /// The code of an authenticator app was shown before. The next one may be right.
+    Used,
     /// A passkey was shown too long after it was asked for. It may be asked for again.
     Late,
     /// Too many were wrong; the next may come after this time.
@@ -185,6 +187,7 @@ impl FactorService {
         let Some(identity) = same else { return Ok(FactorOutcome::Expired) };
         Ok(match self.check(&identity, proof, context, network).await? {
             FactorCheck::Wrong => FactorOutcome::Wrong,
+            FactorCheck::Used => FactorOutcome::Used,
             FactorCheck::Late => FactorOutcome::Late,
             FactorCheck::TooMany(wait) => FactorOutcome::TooMany(wait),
             FactorCheck::Right(shown) => {

@@ -1,7 +1,7 @@
 //! Second factors: one-time passwords, passkeys, recovery codes.
 //!
 //! [`service`]: what a person has. [`totp`], [`passkey`], [`recovery_code`]: to enrol and to check each of them; `enrolment`:
-//! what that has in common. [`login_step`]: when a login is complete, `ticket`: a login that is not. [`aal`]: what it is worth
+//! what that has in common. `strangers`: what a recovery takes away. [`login_step`]: when a login is complete, `ticket`: a login that is not. [`aal`]: what it is worth
 //! then. [`proof`]: what is shown. [`model`]: what a factor is. [`repository`]: the atomic steps. [`sealed`]: which secrets they need.
 
 pub mod aal;
@@ -14,11 +14,12 @@ pub mod recovery_code;
 pub mod repository;
 pub mod sealed;
 pub mod service;
+mod strangers;
 mod ticket;
 pub mod totp;
 
 pub use aal::{Aal, satisfies, shows_passkey, with_second};
-pub use enrolment::{Enrolled, EnrolmentOutcome};
+pub use enrolment::{Enrolled, Enroller, EnrolmentOutcome};
 pub use login_step::{FactorChoices, FactorOutcome, FirstFactor, NextStep};
 pub use model::{Factor, FactorKind};
 pub use passkey::{InvalidRelyingParty, NewPasskey, PasskeyChallenge, PasskeyProof, RelyingParty};
@@ -26,6 +27,7 @@ pub use proof::{FactorCheck, FactorProof, Shown};
 pub use recovery_code::{RECOVERY_CODES, RecoveryCode, RecoveryCodeKeys};
 pub use repository::{
     AddedFactor, FactorRepository, FactorUse, HashedRecoveryCodes, MAX_FACTORS, RecoveryCodeCounts,
+    WeakerSessions, WithFirst,
 };
 pub use sealed::SealedFactors;
 pub use service::{EnrolledFactor, FactorParts, FactorService, RenameOutcome};

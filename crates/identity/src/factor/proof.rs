@@ -55,8 +55,10 @@ pub enum Shown {
 pub enum FactorCheck {
     /// It is right, and cannot be shown again.
     Right(Shown),
-    /// It is wrong, or was shown before.
+    /// It is wrong; or a recovery code or a passkey that was shown before.
     Wrong,
+    /// The code of an authenticator app that was shown before, or one before that: the next one may be right. No guess.
+    Used,
     /// A passkey, shown too long after it was asked for. It may be asked for again.
     Late,
     /// Too many were wrong; the next may come after this time. This one was not looked at.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_primitives::{IdentityId, Timestamp};
+use sluice_primitives::{IdentityId, SessionId, Timestamp};
 use uuid::Uuid;
 
 use super::model::Factor;
@@ -53,19 +53,40 @@ pub struct HashedRecoveryCodes<'a> {
     pub hashes: &'a [[u8; 32]],
 }
 
+/// The sessions that end with the first factor of a person: those that no second factor was shown in, each with its marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WeakerSessions {
+    /// The one that goes on: the factor is enrolled in it.
+    pub keep: SessionId,
+    /// When.
+    pub now: Timestamp,
+    /// When the longest-lived token that a marker covers will have expired.
+    pub marker_expires_at: Timestamp,
+}
+
+/// What comes with a factor that is the first of its person, and with no other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WithFirst<'a> {
+    /// Recovery codes, in the place of the former ones.
+    pub codes: HashedRecoveryCodes<'a>,
+    /// Sessions that end, if any do.
+    pub ends: Option<WeakerSessions>,
+}
+
 /// How many recovery codes each key made; none: those that were made before that was noted.
 pub type RecoveryCodeCounts = BTreeMap<Option<u8>, u64>;
 
 /// Factors and recovery codes. Every method is one transaction.
 #[async_trait]
 pub trait FactorRepository: Send + Sync {
-    /// Stores a factor, if its person's record still has this revision; and, if there is no other, the recovery codes that are
-    /// given in the place of the former ones. The notice is queued with it. Twice with one id is once.
+    /// Stores a factor, if its person's record still has this revision; and, if there is no other, what comes with the first: the
+    /// recovery codes in the place of the former ones, and the end of the sessions that showed no factor. The notice is queued
+    /// with it. Twice with one id is once.
     async fn add(
         &self,
         factor: &Factor,
         revision: i64,
-        codes: Option<HashedRecoveryCodes<'_>>,
+        first: Option<WithFirst<'_>>,
         notice: Option<&QueuedMail>,
     ) -> Result<AddedFactor, StoreError>;
 

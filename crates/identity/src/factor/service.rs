@@ -19,17 +19,27 @@ use crate::error::IdentityError;
 use crate::identity::{Identity, IdentityRepository, Removed};
 use crate::limits::Limits;
 use crate::login::Network;
-use crate::login::lockout::{Backoff, Failures};
+use crate::login::lockout::{Backoff, Fading, Failures};
 use crate::mail::{MailQueue, Message, MessageKind, QueuedMail};
 
 /// How wrong codes of authenticator apps slow an account down: ten are free, then it takes a day for some 25 of a million.
-const WRONG_CODES: Backoff =
-    Backoff { free: 10, first: Lifetime::secs(30), longest: Lifetime::hours(1), forget: Lifetime::hours(24) };
+const WRONG_CODES: Backoff = Backoff {
+    free: 10,
+    first: Lifetime::secs(30),
+    longest: Lifetime::hours(1),
+    forget: Lifetime::hours(24),
+    fading: Fading::Together,
+};
 
 /// How wrong codes slow a network down, whatever the accounts: whoever knows the passwords of many shall not try each. Right ones do not
-/// count, so that many may share a network.
-const WRONG_CODES_FROM: Backoff =
-    Backoff { free: 300, first: Lifetime::secs(1), longest: Lifetime::secs(5), forget: Lifetime::hours(1) };
+/// count, and 300 wrong ones fade in an hour, so that many may share a network.
+const WRONG_CODES_FROM: Backoff = Backoff {
+    free: 300,
+    first: Lifetime::secs(1),
+    longest: Lifetime::secs(5),
+    forget: Lifetime::hours(1),
+    fading: Fading::OneByOne,
+};
 
 /// What [`FactorService`] is made of.
 pub struct FactorParts {
@@ -241,6 +251,7 @@ const fn outcome(checked: FactorCheck) -> &'static str {
     match checked {
         FactorCheck::Right(_) => "right",
         FactorCheck::Wrong => "wrong",
+        FactorCheck::Used => "used",
         FactorCheck::Late => "late",
         FactorCheck::TooMany(_) => "delayed",
     }

@@ -9,13 +9,14 @@ use sluice_primitives::{IdentityId, Lifetime, Timestamp};
 use tracing::{error, warn};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::enrolment::{Beginning, EnrolmentOutcome, NewFactor};
+use super::enrolment::{Beginning, Enroller, EnrolmentOutcome, NewFactor};
 use super::model::{Factor, FactorKind};
 use super::proof::{FactorCheck, Shown};
 use super::repository::FactorUse;
 use super::service::FactorService;
+use super::strangers::verified_address;
 use crate::error::IdentityError;
-use crate::identity::Identity;
+use crate::identity::{Identity, LoginNameHash};
 use crate::login::Network;
 use crate::login::lockout::Counted;
 
@@ -59,7 +60,8 @@ impl Drop for Ticket {
     }
 }
 
-/// A secret as it lies in the store: with its owner, so that it is nobody else's if the row is moved.
+/// A secret as it lies in the store: with its owner, so that it is nobody else's if the row is moved. Behind it stands with which
+/// verified address it was enrolled, if with any; of those that were stored before that was noted, nothing.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     owner: [u8; 16],
@@ -70,6 +72,13 @@ impl Drop for Stored {
     fn drop(&mut self) {
         self.secret.zeroize();
     }
+}
+
+/// What the store kept of an authenticator app.
+struct Opened {
+    secret: TotpSecret,
+    /// The verified address with which it was enrolled, as far as that was noted.
+    verified_address: Option<LoginNameHash>,
 }
 
 impl FactorService {
@@ -102,12 +111,12 @@ impl FactorService {
     /// [`IdentityError::Store`] if the store cannot do it now; the same call may be made again.
     pub async fn confirm_totp(
         &self,
-        identity: &Identity,
+        enroller: Enroller<'_>,
         ticket: &str,
         code: &str,
         name: &str,
     ) -> Result<EnrolmentOutcome, IdentityError> {
-        let now = self.parts.clock.now();
+        let (identity, now) = (enroller.identity, self.parts.clock.now());
         let ticket = self.open_ticket(ticket).filter(|ticket| {
             ticket.beginning.is_of(identity) && now < Timestamp::from_millis(ticket.expires_at)
         });
@@ -119,15 +128,15 @@ impl FactorService {
             beginning: &ticket.beginning,
             kind: FactorKind::Totp,
             name,
-            sealed: self.seal_secret(identity.id, &secret),
+            sealed: self.seal_secret(identity, &secret),
             counter: i64::try_from(step).unwrap_or(i64::MAX),
         };
-        self.enrol(identity, new).await
+        self.enrol(enroller, new).await
     }
 
     /// Whether somebody has the present code of one of the person's authenticator apps. Six digits can be guessed, so wrong
     /// ones are slowed down wherever they come from: strangers cannot do that to an account whose password they do not
-    /// have, and its owner has recovery codes.
+    /// have, and its owner has recovery codes. One that was used already is no guess.
     pub(super) async fn check_totp(
         &self,
         identity: &Identity,
@@ -150,21 +159,17 @@ impl FactorService {
                 return Ok(FactorCheck::TooMany(wait));
             }
         };
-        let outcome = self.use_code(identity.id, &code).await;
-        if let (Some(counted), Ok(true) | Err(_)) = (counted_from, &outcome) {
+        let checked = self.use_code(identity.id, &code).await;
+        let was_guessed = matches!(checked, Ok(FactorCheck::Wrong));
+        if let Some(counted) = counted_from.filter(|_| !was_guessed) {
             self.guesses_from.give_back(&network, counted);
         }
-        match outcome {
-            Ok(true) => {
-                self.guesses.forget(&identity.id);
-                Ok(FactorCheck::Right(Shown::Totp))
-            }
-            Ok(false) => Ok(FactorCheck::Wrong),
-            Err(error) => {
-                self.guesses.give_back(&identity.id, counted);
-                Err(error)
-            }
+        if matches!(checked, Ok(FactorCheck::Right(_))) {
+            self.guesses.forget(&identity.id);
+        } else if !was_guessed {
+            self.guesses.give_back(&identity.id, counted);
         }
+        checked
     }
 
     fn count_guess_from(&self, network: Network, now: Timestamp) -> Result<Option<Counted>, Lifetime> {
@@ -174,14 +179,19 @@ impl FactorService {
         self.guesses_from.count(&network, now).map(Some)
     }
 
-    /// Uses the code up, if it is one.
-    async fn use_code(&self, identity: IdentityId, code: &str) -> Result<bool, IdentityError> {
+    /// Uses the code up, if it is one. A code of now is used if it is no later than the last that was taken: whoever hears that
+    /// learns of none that is still good.
+    async fn use_code(&self, identity: IdentityId, code: &str) -> Result<FactorCheck, IdentityError> {
         let now = self.parts.clock.now();
         let factors = self.parts.factors.of_identity(identity).await?;
+        let mut is_used = false;
         for factor in factors.iter().filter(|factor| factor.kind == FactorKind::Totp) {
-            let Some(secret) = self.open_secret(factor) else { continue };
+            let Some(Opened { secret, .. }) = self.open_secret(factor) else { continue };
             let last = u64::try_from(factor.counter).ok();
-            let Some(step) = secret.matching_step(code, unix_secs(now), last) else { continue };
+            let Some(step) = secret.matching_step(code, unix_secs(now), last) else {
+                is_used |= secret.matching_step(code, unix_secs(now), None).is_some();
+                continue;
+            };
             let used = FactorUse {
                 identity,
                 id: factor.id,
@@ -191,10 +201,16 @@ impl FactorService {
                 now,
             };
             if self.parts.factors.use_once(&used).await? {
-                return Ok(true);
+                return Ok(FactorCheck::Right(Shown::Totp));
             }
+            is_used = true;
         }
-        Ok(false)
+        Ok(if is_used { FactorCheck::Used } else { FactorCheck::Wrong })
+    }
+
+    /// The verified address with which the app was enrolled, as far as that was noted.
+    pub(super) fn verified_address_of_app(&self, factor: &Factor) -> Option<LoginNameHash> {
+        self.open_secret(factor)?.verified_address
     }
 
     fn open_ticket(&self, ticket: &str) -> Option<Ticket> {
@@ -202,24 +218,27 @@ impl FactorService {
         postcard::from_bytes(&bytes).ok()
     }
 
-    fn seal_secret(&self, owner: IdentityId, secret: &TotpSecret) -> String {
-        let stored = Stored { owner: *owner.as_bytes(), secret: secret.expose().to_vec() };
-        let bytes = Zeroizing::new(postcard::to_stdvec(&stored).unwrap_or_default());
+    fn seal_secret(&self, owner: &Identity, secret: &TotpSecret) -> String {
+        let stored = Stored { owner: *owner.id.as_bytes(), secret: secret.expose().to_vec() };
+        let with_address = (&stored, verified_address(owner));
+        let bytes = Zeroizing::new(postcard::to_stdvec(&with_address).unwrap_or_default());
         self.parts.at_rest.seal(Purpose::TotpSecret, &bytes, &*self.parts.rng)
     }
 
     /// The secret of a factor. One that does not open is still asked for: a lost key must not open accounts.
-    fn open_secret(&self, factor: &Factor) -> Option<TotpSecret> {
+    fn open_secret(&self, factor: &Factor) -> Option<Opened> {
         let opened = self.parts.at_rest.open(Purpose::TotpSecret, &factor.sealed).map(Zeroizing::new);
         let opened = opened.inspect_err(|cause| {
             error!(identity.id = %factor.identity, factor.id = %factor.id, error = %cause, "factor does not open");
         });
-        let stored: Stored = postcard::from_bytes(&opened.ok()?).ok()?;
+        let opened = opened.ok()?;
+        let (stored, behind): (Stored, &[u8]) = postcard::take_from_bytes(&opened).ok()?;
         if stored.owner != *factor.identity.as_bytes() {
             warn!(identity.id = %factor.identity, factor.id = %factor.id, "factor is somebody else's");
             return None;
         }
-        TotpSecret::from_bytes(&stored.secret).ok()
+        let secret = TotpSecret::from_bytes(&stored.secret).ok()?;
+        Some(Opened { secret, verified_address: postcard::from_bytes(behind).unwrap_or_default() })
     }
 }
 

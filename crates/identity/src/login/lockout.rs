@@ -14,6 +14,9 @@
 //! A network that waits does so with every account, whether that is known there or not: who filled its count would be told
 //! who has an account, without a hash for all others, if some were still looked at.
 //!
+//! Behind one network there may be a whole company, where somebody mistypes a password every minute: the wide counts fade failure by
+//! failure ([`Fading::OneByOne`]), so that only more of them than that make it wait.
+//!
 //! A network that is exempt from limits, because everybody may come from there (a proxy that nobody named), says nothing about
 //! who guesses: from there only the account is counted, or a browser that is known, and no network becomes known.
 //!
@@ -48,9 +51,40 @@ pub struct Backoff {
     pub longest: Lifetime,
     /// After so long without a failure the count starts anew.
     pub forget: Lifetime,
+    /// What becomes of failures before that.
+    pub fading: Fading,
+}
+
+/// What becomes of failures that others follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fading {
+    /// They count until all are forgotten.
+    Together,
+    /// They fade at an even pace, in [`Backoff::forget`] as many as are free: so many in that time make nobody wait, whenever
+    /// others were before them.
+    OneByOne,
 }
 
 impl Backoff {
+    /// The time in which one failure fades, in milliseconds; none if they don't, or none is free.
+    fn pace(&self) -> Option<i64> {
+        match self.fading {
+            Fading::Together => None,
+            Fading::OneByOne => {
+                self.forget.as_millis().checked_div(self.free.into()).filter(|pace| *pace > 0)
+            }
+        }
+    }
+
+    /// What one more failure adds to so many. Where they fade one by one that is nothing once the delay grows no more: who comes
+    /// after a long attack would wait until all of it has faded.
+    fn cost(&self, failures: u32) -> u32 {
+        match self.fading {
+            Fading::Together => 1,
+            Fading::OneByOne => u32::from(self.delay(failures) < self.longest),
+        }
+    }
+
     /// How long after the last of so many failures the next guess may come.
     fn delay(&self, failures: u32) -> Lifetime {
         let Some(beyond) = failures.checked_sub(self.free).and_then(|beyond| beyond.checked_sub(1)) else {
@@ -66,18 +100,18 @@ impl Backoff {
 pub struct LockoutConfig {
     /// Failures at one account from one network; default 5 free, then 1 s to 60 s, forgotten after 15 min.
     pub pair: Backoff,
-    /// Failures from one network; default 50 free, then 1 s to 5 s, forgotten after 15 min.
+    /// Failures from one network; default 50 free, then 1 s to 5 s; 50 fade in 15 min.
     pub network: Backoff,
-    /// Failures at one account from networks that are new to it; default 50 free, then 1 s to 5 s, forgotten after 15
-    /// min.
+    /// Failures at one account from networks that are new to it; default 50 free, then 1 s to 5 s; 50 fade in 15 min.
     pub account: Backoff,
 }
 
 impl Default for LockoutConfig {
     fn default() -> Self {
         let forget = Lifetime::minutes(15);
-        let wide = Backoff { free: 50, first: Lifetime::secs(1), longest: Lifetime::secs(5), forget };
-        let pair = Backoff { free: 5, first: Lifetime::secs(1), longest: Lifetime::secs(60), forget };
+        let (first, longest) = (Lifetime::secs(1), Lifetime::secs(60));
+        let pair = Backoff { free: 5, first, longest, forget, fading: Fading::Together };
+        let wide = Backoff { free: 50, longest: Lifetime::secs(5), fading: Fading::OneByOne, ..pair };
         Self { pair, network: wide, account: wide }
     }
 }
@@ -300,14 +334,37 @@ impl Lockout {
 struct Count {
     failures: u32,
     last: Timestamp,
+    /// Up to when failures have faded.
+    faded: Timestamp,
     /// The number of the attempt that was counted last.
     attempt: u32,
+}
+
+impl Count {
+    /// Forgets what no longer counts.
+    fn fade(&mut self, backoff: &Backoff, now: Timestamp) {
+        if now >= self.last + backoff.forget {
+            *self = Self { attempt: self.attempt, ..Self::default() };
+        }
+        // A clock that was set back: a failure was never later than now, or the wait would be as long as the step.
+        self.last = self.last.min(now);
+        if let Some(pace) = backoff.pace() {
+            let elapsed = now.since(self.faded.min(now)).as_millis();
+            let gone = u32::try_from(elapsed / pace).unwrap_or(u32::MAX);
+            self.failures = self.failures.saturating_sub(gone);
+            // What is left of the last step counts for the next one, unless there was nothing to fade.
+            let left = if self.failures == 0 { 0 } else { elapsed % pace };
+            self.faded = Timestamp::from_millis(now.as_millis().saturating_sub(left));
+        }
+    }
 }
 
 /// An attempt that was counted, so that it can be given back.
 #[derive(Clone, Copy)]
 pub(crate) struct Counted {
     attempt: u32,
+    /// What it added to the failures.
+    cost: u32,
     /// When the failure before it was.
     before: Timestamp,
 }
@@ -329,18 +386,15 @@ impl<K: Hash + Eq + Clone> Failures<K> {
             Err(never) => match never {},
         };
         let mut count = entry.lock();
-        if now >= count.last + self.backoff.forget {
-            *count = Count { attempt: count.attempt, ..Count::default() };
-        }
-        // A clock that was set back: a failure was never later than now, or the wait would be as long as the step.
-        count.last = count.last.min(now);
+        count.fade(&self.backoff, now);
         let wait = (count.last + self.backoff.delay(count.failures)).since(now);
         if wait > Lifetime::ZERO {
             return Err(wait);
         }
-        let counted = Counted { attempt: count.attempt.wrapping_add(1), before: count.last };
-        let failures = count.failures.saturating_add(1);
-        *count = Count { failures, last: now, attempt: counted.attempt };
+        let cost = self.backoff.cost(count.failures);
+        let counted = Counted { attempt: count.attempt.wrapping_add(1), cost, before: count.last };
+        let failures = count.failures.saturating_add(cost);
+        *count = Count { failures, last: now, attempt: counted.attempt, ..*count };
         Ok(counted)
     }
 
@@ -348,7 +402,7 @@ impl<K: Hash + Eq + Clone> Failures<K> {
     pub(crate) fn give_back(&self, key: &K, counted: Counted) {
         if let Some(entry) = self.counts.get(key) {
             let mut count = entry.lock();
-            count.failures = count.failures.saturating_sub(1);
+            count.failures = count.failures.saturating_sub(counted.cost);
             if count.attempt == counted.attempt {
                 count.last = counted.before;
             }

@@ -6,5 +6,5 @@ pub mod lockout;
 pub mod service;
 
 pub(crate) use lockout::Site;
-pub use lockout::{Backoff, LockoutConfig, Network};
+pub use lockout::{Backoff, Fading, LockoutConfig, Network};
 pub use service::{Attempt, KnownAs, LoginOutcome, LoginService, Refusal};

@@ -1,6 +1,7 @@
 //! Passwords that were found in breaches, known by their SHA-1: a file in this machine, or an endpoint that is told the
 //! first five digits only (k-anonymity).
 
+use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,8 @@ const DIGITS: usize = 40;
 const PREFIX: usize = 5;
 /// A longer line is none of such a list, in bytes.
 const MAX_LINE: u64 = 128;
+/// At how many places a list is looked at before it is used.
+const PLACES: u64 = 64;
 /// How long a person who registers waits for an endpoint.
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Has the endpoint add lines that count nothing, so that the length of an answer does not tell the prefix.
@@ -35,6 +38,9 @@ pub enum BreachedError {
     /// What was read is no list of hashes.
     #[error("the list of breached passwords is malformed")]
     Malformed,
+    /// The hashes are in another order than their own, in which nothing can be found.
+    #[error("the list of breached passwords is not sorted by hash")]
+    Unsorted,
     /// The endpoint cannot be reached.
     #[error("the endpoint for breached passwords cannot be asked")]
     Fetch(#[source] FetchError),
@@ -75,7 +81,8 @@ pub fn open(
 }
 
 /// A file with a line `SHA1:count` for each password, sorted, in hexadecimal digits of either case. It is searched where it
-/// lies, whatever its size, and may be replaced by another one at any time.
+/// lies, whatever its size, and may be replaced by another one at any time. Whether it is sorted is looked at where it is read: at some
+/// places at the start, and wherever a search comes by.
 #[derive(Debug)]
 pub struct BreachedFile {
     path: PathBuf,
@@ -85,10 +92,9 @@ impl BreachedFile {
     /// The list in this file.
     ///
     /// # Errors
-    /// [`BreachedError`] if the file cannot be read or does not begin with a hash.
+    /// [`BreachedError`] if the file cannot be read, holds something else than hashes, or is not sorted, as far as that shows.
     pub fn open(path: &Path) -> Result<Self, BreachedError> {
-        let mut lines = Lines::open(path)?;
-        lines.first_from(0)?;
+        Lines::open(path)?.look_through()?;
         Ok(Self { path: path.to_owned() })
     }
 }
@@ -112,8 +118,15 @@ struct Lines {
 struct Line {
     start: u64,
     end: u64,
-    hash: [u8; DIGITS],
+    hash: Hash,
 }
+
+/// A hash in hexadecimal digits, the letters in upper case.
+type Hash = [u8; DIGITS];
+
+/// What no hash is below, and none above.
+const LOWEST: Hash = [b'0'; DIGITS];
+const HIGHEST: Hash = [b'F'; DIGITS];
 
 impl Lines {
     fn open(path: &Path) -> Result<Self, BreachedError> {
@@ -123,25 +136,53 @@ impl Lines {
         Ok(Self { file: BufReader::with_capacity(room, file), length })
     }
 
+    /// Looks at some lines, evenly spread, and at the last ones.
+    fn look_through(&mut self) -> Result<(), BreachedError> {
+        let step = self.length / PLACES;
+        let mut before = LOWEST;
+        for place in (0..PLACES).map(|place| step * place) {
+            before = self.ascending(place, &before)?.map_or(before, |line| line.hash);
+        }
+        let mut place = self.length.saturating_sub(MAX_LINE).max(step * (PLACES - 1));
+        while let Some(line) = self.ascending(place, &before)? {
+            (place, before) = (line.end, line.hash);
+        }
+        Ok(())
+    }
+
+    /// The first line that starts at this place or after it, which must not be below one before it.
+    fn ascending(&mut self, place: u64, before: &Hash) -> Result<Option<Line>, BreachedError> {
+        let line = self.first_from(place)?;
+        if line.as_ref().is_some_and(|line| line.hash < *before) {
+            return Err(BreachedError::Unsorted);
+        }
+        Ok(line)
+    }
+
     /// Whether a line begins with these digits.
     fn hold(&mut self, wanted: &[u8]) -> Result<bool, BreachedError> {
-        // If there is such a line, it starts in `low..high`.
+        // If there is such a line, it starts in `low..high`; and whatever starts there is between these.
         let (mut low, mut high) = (0, self.length);
+        let (mut lowest, mut highest) = (LOWEST, HIGHEST);
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.first_from(middle)?.filter(|line| line.start < high) {
-                None => high = middle,
-                Some(line) => match line.hash.as_slice().cmp(wanted) {
-                    std::cmp::Ordering::Less => low = line.end,
-                    std::cmp::Ordering::Equal => return Ok(true),
-                    std::cmp::Ordering::Greater => high = middle,
-                },
+            let Some(line) = self.first_from(middle)?.filter(|line| line.start < high) else {
+                high = middle;
+                continue;
+            };
+            if !(lowest..=highest).contains(&line.hash) {
+                return Err(BreachedError::Unsorted);
+            }
+            match line.hash.as_slice().cmp(wanted) {
+                Ordering::Less => (low, lowest) = (line.end, line.hash),
+                Ordering::Equal => return Ok(true),
+                Ordering::Greater => (high, highest) = (middle, line.hash),
             }
         }
         Ok(false)
     }
 
-    /// The first line that starts at this place or after it.
+    /// The first line that starts at this place or after it. Blank ones are none, at the end only.
     fn first_from(&mut self, place: u64) -> Result<Option<Line>, BreachedError> {
         let mut start = place.saturating_sub(1);
         self.file.seek(SeekFrom::Start(start)).map_err(BreachedError::Read)?;
@@ -150,15 +191,26 @@ impl Lines {
             start += self.read_line(&mut text)?;
         }
         let end = start + self.read_line(&mut text)?;
-        if text.is_empty() {
-            return Ok(None);
+        if text.trim_ascii().is_empty() {
+            return self.expect_blank().map(|()| None);
         }
         let hash = text.first_chunk::<DIGITS>().ok_or(BreachedError::Malformed)?.to_ascii_uppercase();
-        let hash = <[u8; DIGITS]>::try_from(hash).map_err(|_| BreachedError::Malformed)?;
+        let hash = Hash::try_from(hash).map_err(|_| BreachedError::Malformed)?;
         if !hash.iter().all(u8::is_ascii_hexdigit) {
             return Err(BreachedError::Malformed);
         }
         Ok(Some(Line { start, end, hash }))
+    }
+
+    /// Reads to the end, where nothing may be any more.
+    fn expect_blank(&mut self) -> Result<(), BreachedError> {
+        let mut text = Vec::new();
+        while self.read_line(&mut text)? > 0 {
+            if !text.trim_ascii().is_empty() {
+                return Err(BreachedError::Malformed);
+            }
+        }
+        Ok(())
     }
 
     /// Reads what is left of a line; how many bytes it was.

@@ -9,6 +9,7 @@ use super::model::IdentitySession;
 use super::refresh_token::RefreshToken;
 use super::service::{SessionService, subject};
 use crate::error::IdentityError;
+use crate::factor::WeakerSessions;
 use crate::identity::changing::change_latest;
 use crate::identity::{Changed, EndsSessions, Identity, IdentityChange};
 
@@ -113,13 +114,19 @@ impl SessionService {
         }
     }
 
+    /// The sessions that end now with the first factor, which is enrolled in the session `keep`.
+    pub(crate) fn weaker_than_first_factor(&self, keep: SessionId) -> WeakerSessions {
+        let now = self.clock.now();
+        WeakerSessions { keep, now, marker_expires_at: self.forgotten_at(now) }
+    }
+
     /// From when on nobody needs to know any more that a session ended at `now`.
     pub(super) fn forgotten_at(&self, now: Timestamp) -> Timestamp {
         now + self.terms.lifetimes.access_token + CLOCK_SKEW
     }
 
     /// This node knows at once that a session ended; the others hear it from the feed.
-    pub(super) fn forget(&self, session: SessionId, at: Timestamp) {
+    pub(crate) fn forget(&self, session: SessionId, at: Timestamp) {
         let target = Target::Session(session);
         self.revocations.apply(&Marker { target, at, expires_at: self.forgotten_at(at) });
     }

@@ -20,6 +20,7 @@ use super::frontier::{Frontier, ImportedCounts, LineOutcome, RejectedLine, Rejec
 use super::line::{ImportedIdentity, ImportedPassword, LineError, LineFault, parse_line};
 use super::lines::{Lines, RawLine};
 use super::origin::Origin;
+use super::turns::Turns;
 use crate::identity::{Identity, IdentityRepository, Registration};
 
 /// How often a write is tried that the store cannot do now, and how long is waited before the second time; twice as long
@@ -186,8 +187,18 @@ impl Importer {
                 Ok(lines) => stream::iter(lines.into_iter().map(Ok).collect::<Vec<_>>()),
                 Err(error) => stream::iter(vec![Err(error)]),
             });
-        let settle =
-            move |line: Result<Prepared, ImportError>| async move { self.settle(line?, origin).await };
+        let turns = Turns::new();
+        let settle = move |line: Result<Prepared, ImportError>| {
+            let turns = turns.clone();
+            async move {
+                let line = line?;
+                let _turn = match &line.made {
+                    Ok((identity, _)) => turns.of(&identity.login_name).await,
+                    Err(_) => None,
+                };
+                self.settle(line, origin).await
+            }
+        };
         Ok(prepared.map(settle).buffer_unordered(self.config.in_flight.get()))
     }
 

@@ -1,8 +1,8 @@
 //! People from files and into files: one JSON object a line (NDJSON).
 //!
 //! [`mod@line`]: what a line says, and what may be wrong with it; `fields`: its JSON. [`importer`]: lines become records, many
-//! at a time. [`mod@file`]: the file and how far it has come; `lines`: its lines; `origin`: how a line is known again; `frontier`: of
-//! which lines all is known.
+//! at a time. [`mod@file`]: the file and how far it has come; `lines`: its lines; `origin`: how a line is known again; `turns`: which of
+//! those with one address is first; `frontier`: of which lines all is known.
 //! [`exporter`]: records become lines.
 //!
 //! | field | holds |
@@ -23,6 +23,7 @@ pub mod importer;
 pub mod line;
 mod lines;
 mod origin;
+mod turns;
 
 pub use exporter::{ExportError, Exported, Exporter};
 pub use file::{ImportFile, ImportFileError};

@@ -35,8 +35,8 @@ async fn every_line_of_a_file_is_found_and_nothing_else() {
         let mut lines: Vec<_> =
             (0..count).map(|n| format!("{}:{}", hex(&format!("known{n}")), n * n)).collect();
         lines.sort();
-        for end in ["", ending] {
-            let file = file_of(&(lines.join(ending) + end));
+        for line_ends in 0..4 {
+            let file = file_of(&(lines.join(ending) + &ending.repeat(line_ends)));
             let list = BreachedFile::open(file.path()).unwrap();
             for n in 0..count {
                 assert!(list.is_breached(&sha1(format!("known{n}").as_bytes())).await.unwrap(), "{n}");
@@ -67,14 +67,50 @@ async fn an_empty_list_knows_nothing() {
 
 #[test]
 fn what_is_no_list_is_refused_at_the_start() {
-    let malformed =
-        ["password\n", "123456:7\n", &"A".repeat(5000), "not forty hexadecimal digits at all, is it?\n"];
+    let malformed = [
+        "password\n",
+        "123456:7\n",
+        &"A".repeat(5000),
+        "not forty hexadecimal digits at all, is it?\n",
+        &format!("\n{}\n", hex("password")),
+    ];
     for lines in malformed {
         let opened = BreachedFile::open(file_of(lines).path());
         assert!(matches!(opened, Err(BreachedError::Malformed)), "{lines:.20}");
     }
     let missing = BreachedSource::File("/nonexistent/list".into());
     assert!(matches!(breached::open(&missing, &fetcher()), Err(BreachedError::Read(_))));
+}
+
+/// As it is handed out too, by how often a password was found.
+#[test]
+fn a_list_in_another_order_is_refused_at_the_start() {
+    let mut sorted: Vec<_> = (0..1000).map(|n| hex(&format!("known{n}"))).collect();
+    sorted.sort();
+    let opened = |lines: &[String]| BreachedFile::open(file_of(&(lines.join("\n") + "\n")).path());
+    assert!(opened(&sorted).is_ok() && opened(&sorted[..2]).is_ok());
+    let shuffled: Vec<_> = (0..1000).map(|n| hex(&format!("known{n}"))).collect();
+    let twice = [&sorted[500..], &sorted[..500]].concat();
+    let appended = [&sorted[1..], &sorted[..1]].concat();
+    let swapped = [&sorted[1..2], &sorted[..1]].concat();
+    for lines in [shuffled, twice, appended, swapped] {
+        let opened = opened(&lines);
+        assert!(matches!(opened, Err(BreachedError::Unsorted)), "{} lines: {opened:?}", lines.len());
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_is_replaced_by_one_in_another_order_gives_no_answer() {
+    let mut lines: Vec<_> = (0..1000).map(|n| hex(&format!("known{n}"))).collect();
+    lines.sort();
+    let file = file_of(&(lines.join("\n") + "\n"));
+    let list = BreachedFile::open(file.path()).unwrap();
+    lines.reverse();
+    std::fs::write(file.path(), lines.join("\n") + "\n").unwrap();
+    for wanted in ["known7", "unknown"] {
+        let outcome = list.is_breached(&sha1(wanted.as_bytes())).await;
+        assert!(matches!(outcome, Err(BreachedError::Unsorted)), "{wanted}: {outcome:?}");
+    }
 }
 
 /// Answers every request with this; what was asked.

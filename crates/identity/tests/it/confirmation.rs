@@ -8,6 +8,7 @@ use sluice_identity::factor::{Enrolled, EnrolmentOutcome, FactorProof};
 use sluice_identity::identity::{IdentityChange, IdentityDirectory, IdentityRepository, NewCredential};
 use sluice_identity::session::Caller;
 use sluice_primitives::{AttemptId, Clock, Lifetime, Secret};
+use sluice_store_contract::given;
 
 use super::factor::world::App;
 use super::services::{ALICE, PASSWORD, Services, confirmation, network, secret};
@@ -20,7 +21,8 @@ pub(crate) async fn enrol(services: &Services, alice: &Identity) -> (App, Enrolm
     let begun = services.factors.begin_totp(alice);
     let app = App::scan(&begun.secret_base32);
     let code = app.code(&services.clock);
-    let outcome = services.factors.confirm_totp(alice, &begun.ticket, &code, "Phone").await.unwrap();
+    let outcome =
+        services.factors.confirm_totp(given::enroller(alice), &begun.ticket, &code, "Phone").await.unwrap();
     services.clock.advance(Lifetime::secs(60));
     (app, outcome)
 }

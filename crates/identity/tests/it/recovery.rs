@@ -3,15 +3,18 @@
 #![expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 
 use sluice_identity::account::{Denied, MailProof, Outcome};
-use sluice_identity::factor::FactorRepository;
-use sluice_identity::identity::{IdentityChange, IdentityDirectory};
+use sluice_identity::factor::{EnrolmentOutcome, FactorKind, FactorRepository, NewPasskey};
+use sluice_identity::identity::{IdentityChange, IdentityDirectory, NewEmail};
 use sluice_identity::mail::MailRepository;
 use sluice_identity::{
     Attempt, Email, Identity, IdentityStatus, InvalidField, LoginOutcome, Network, Refusal, WeakPassword,
 };
-use sluice_primitives::{AttemptId, Lifetime, Secret};
+use sluice_primitives::{AttemptId, Clock, Lifetime, Secret};
 use sluice_store_contract::given;
+use sluice_testkit::Authenticator;
 
+use super::confirmation::enrol;
+use super::factor::world::ORIGIN;
 use super::services::{ALICE, PASSWORD, Services, code, link, network, secret, typed};
 
 const NEW: &str = "battery staple";
@@ -123,7 +126,7 @@ async fn an_account_that_was_never_verified_is_recovered_without_what_its_maker_
     services.account.set_username(made.id, "The thief").await.unwrap();
     services
         .store
-        .add(&given::factor(made.id, 0), made.revision, Some(given::recovery_codes(&[[1; 32]])), None)
+        .add(&given::factor(made.id, 0), made.revision, Some(given::with_first(&[[1; 32]])), None)
         .await
         .unwrap();
     services.new_mails().await;
@@ -134,6 +137,13 @@ async fn an_account_that_was_never_verified_is_recovered_without_what_its_maker_
     assert!(services.factors.list(made.id).await.unwrap().is_empty());
     assert_eq!(services.factors.recovery_codes_left(made.id).await.unwrap(), 0);
     assert_eq!(services.stored(ALICE).await.username, "");
+    let told = services.new_mails().await;
+    let mut subjects: Vec<_> = told.iter().map(|mail| mail.subject.as_str()).collect();
+    subjects.sort_unstable();
+    let [removed, changed] =
+        ["A sign-in method was removed from your account at Example", "Your password at Example was changed"];
+    assert_eq!(subjects, [removed, changed]);
+    assert!(told.iter().all(|mail| !mail.text.contains("Telephone")), "a stranger may have called it so");
 }
 
 /// Whoever registers sets a password: it was no stranger who made an account without one.
@@ -161,6 +171,50 @@ async fn second_factors_of_a_verified_account_stay_when_it_is_recovered() {
     services.account.finish_recovery(ticket.expose(), &secret(NEW), network()).await.unwrap();
     assert_eq!(services.factors.list(alice.id).await.unwrap().len(), 1);
     assert_eq!(services.stored(ALICE).await.username, "Alice");
+}
+
+/// A passkey of Alice.
+async fn enrol_passkey(services: &Services, alice: &Identity) -> EnrolmentOutcome {
+    let begun = services.factors.begin_passkey_enrolment(alice, b"enrolment").await.unwrap().unwrap();
+    let response = Authenticator::in_software(1, ORIGIN).create(&begun.options);
+    let new = NewPasskey { state: &begun.state, response: &response, name: "Key", context: b"enrolment" };
+    services.factors.finish_passkey_enrolment(given::enroller(alice), new).await.unwrap()
+}
+
+/// An administrator takes the verification of the address away: it is no stranger's account. With another address it may be: somebody
+/// may have registered with their own address, and enrolled a factor, before the account was given that of its owner.
+#[tokio::test]
+async fn second_factors_that_were_enrolled_with_the_same_verified_address_stay_and_those_of_another_go() {
+    const CORRECTED: &str = "alice@example.org";
+    let corrected: Email = CORRECTED.parse().unwrap();
+    let new_email = NewEmail { email: CORRECTED.to_owned(), login_name: corrected.login_name() };
+    let cases = [(FactorKind::Totp, None), (FactorKind::Passkey, None)];
+    let corrected = cases.clone().map(|(kind, _)| (kind, Some(new_email.clone())));
+    for (kind, new_email) in cases.into_iter().chain(corrected) {
+        let (services, alice, _) = Services::with_alice().await;
+        let enrolled = match kind {
+            FactorKind::Totp => enrol(&services, &alice).await.1,
+            FactorKind::Passkey => enrol_passkey(&services, &alice).await,
+        };
+        assert!(matches!(enrolled, EnrolmentOutcome::Enrolled(_)), "{enrolled:?}");
+        let (stay, address) = if new_email.is_none() { (true, ALICE) } else { (false, CORRECTED) };
+        let change = IdentityChange {
+            email: new_email,
+            email_verified_at: Some(None),
+            ..IdentityChange::of(&alice, services.clock.now(), AttemptId::from_bytes([7; 16]))
+        };
+        services.store.change(&change).await.unwrap();
+        services.new_mails().await;
+        begin(&services, address).await;
+        let ticket = ticket(&services, &link(&services.mail().await)).await.unwrap();
+        let done = services.account.finish_recovery(ticket.expose(), &secret(NEW), network()).await.unwrap();
+        assert_eq!(done, Outcome::Done(alice.id));
+        let left = services.factors.list(alice.id).await.unwrap();
+        assert_eq!(left.len(), usize::from(stay), "{kind:?} {address}");
+        let codes = services.factors.recovery_codes_left(alice.id).await.unwrap();
+        assert_eq!(codes, if stay { 10 } else { 0 }, "{kind:?} {address}");
+        assert_eq!(services.new_mails().await.len(), if stay { 1 } else { 2 }, "{kind:?} {address}");
+    }
 }
 
 #[tokio::test]

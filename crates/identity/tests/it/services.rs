@@ -25,6 +25,8 @@ use sluice_store_contract::people::{People, PeopleServices, account_links};
 pub(crate) use sluice_store_contract::people::{mailed_code as code, mailed_token as token};
 use sluice_token::{FeedFollower, RevocationSet};
 
+use super::factor::world::site;
+
 pub(crate) const ALICE: &str = "alice@example.com";
 pub(crate) const BOB: &str = "bob@example.com";
 pub(crate) const PASSWORD: &str = "correct horse";
@@ -102,7 +104,7 @@ fn people() -> People {
         rng: Arc::new(SeededRng::new(1)),
         sealer: Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())])),
         pool: Arc::new(HashPool::start(&pool_config).unwrap()),
-        config: Config { limits, ..Config::default() },
+        config: Config { limits, passkeys: Some(site()), ..Config::default() },
         issuer: "https://id.example.org".to_owned(),
         links: account_links("https://id.example.org"),
         sends_mail: true,

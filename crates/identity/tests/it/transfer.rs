@@ -5,7 +5,7 @@ use std::io;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
@@ -25,6 +25,7 @@ use tokio::sync::Notify;
 use crate::foreign_vectors::VECTORS;
 
 const NOW: Timestamp = Timestamp::from_secs(1_750_000_000);
+const NETWORK: NetworkId = NetworkId::from_bytes([1; 16]);
 
 /// What was told of an import.
 #[derive(Default)]
@@ -92,9 +93,19 @@ impl Interruption for Filling {
     }
 }
 
+/// A store that cannot do the first thing that it is asked.
+struct BusyOnce(AtomicBool);
+
+#[async_trait]
+impl Interruption for BusyOnce {
+    async fn before_register(&self) -> Result<(), StoreError> {
+        if self.0.swap(false, Ordering::Relaxed) { Err(StoreError::Busy) } else { Ok(()) }
+    }
+}
+
 fn keys(pepper: &str) -> CredentialKeys {
     let secret = |text: &str| vec![Secret::new(text.as_bytes().to_vec())];
-    let at_rest = Sealer::new(NetworkId::from_bytes([1; 16]), &secret("at rest"));
+    let at_rest = Sealer::new(NETWORK, &secret("at rest"));
     CredentialKeys::new(Peppers::new(&secret(pepper)).unwrap(), Arc::new(at_rest))
 }
 
@@ -122,7 +133,7 @@ fn file(lines: &str) -> (tempfile::TempDir, PathBuf) {
 
 async fn import(importer: &Importer, path: &Path) -> (ImportedCounts, Told) {
     let mut told = Told::default();
-    let mut file = ImportFile::open(path, false, NOW).unwrap();
+    let mut file = ImportFile::open(path, NETWORK, false, NOW).unwrap();
     let counts = importer.run(&mut file, &mut told, std::future::pending()).await.unwrap();
     (counts, told)
 }
@@ -268,7 +279,7 @@ async fn an_import_that_was_killed_goes_on_and_imports_everybody_once() {
     for until in [1, 23, 60, 41] {
         let dying = Arc::new(Interrupted { store: store.clone(), by: Dying::after(until) });
         let importer = importer(dying.clone());
-        let (mut told, mut file) = (Told::default(), ImportFile::open(&path, false, NOW).unwrap());
+        let (mut told, mut file) = (Told::default(), ImportFile::open(&path, NETWORK, false, NOW).unwrap());
         tokio::select! {
             _ = importer.run(&mut file, &mut told, std::future::pending()) => panic!("the import ended"),
             () = dying.by.dead.notified() => {}
@@ -288,12 +299,14 @@ async fn an_import_stops_when_the_store_takes_no_more_and_goes_on_there() {
     let lines: String = (0..100).map(|n| line(&format!("p{n}@example.com"), "")).collect();
     let (_directory, path) = file(&lines);
     let filling = importer(Arc::new(Interrupted { store: store.clone(), by: Filling(AtomicI64::new(40)) }));
-    let (mut told, mut file) = (Told::default(), ImportFile::open(&path, false, NOW).unwrap());
+    let (mut told, mut file) = (Told::default(), ImportFile::open(&path, NETWORK, false, NOW).unwrap());
     let stopped = filling.run(&mut file, &mut told, std::future::pending()).await;
     assert!(matches!(stopped, Err(ImportError::Store(StoreError::Refused(_)))), "{stopped:?}");
     assert_eq!(told.rejected, [""; 0], "no line is to blame");
-    let again = ImportFile::open(&path, false, NOW).unwrap();
+    drop(file);
+    let again = ImportFile::open(&path, NETWORK, false, NOW).unwrap();
     assert!(again.counts().lines <= 40 && !again.is_finished(), "{:?}", again.counts());
+    drop(again);
     let (counts, _) = import(&importer(store.clone()), &path).await;
     assert_eq!(counts, ImportedCounts { lines: 100, imported: 100, duplicates: 0, invalid: 0 });
     assert_eq!(everybody(&store).await.len(), 100);
@@ -304,21 +317,23 @@ async fn an_import_that_is_told_to_stop_keeps_what_it_did() {
     let store = Arc::new(MemoryStore::new());
     let lines: String = (0..1000).map(|n| line(&format!("p{n}@example.com"), "")).collect();
     let (_directory, path) = file(&lines);
-    let (mut told, mut file) = (Told::default(), ImportFile::open(&path, false, NOW).unwrap());
+    let (mut told, mut file) = (Told::default(), ImportFile::open(&path, NETWORK, false, NOW).unwrap());
     let counts = importer(store.clone()).run(&mut file, &mut told, std::future::ready(())).await.unwrap();
     assert!(counts.lines < 1000);
-    let again = ImportFile::open(&path, false, NOW).unwrap();
+    drop(file);
+    let again = ImportFile::open(&path, NETWORK, false, NOW).unwrap();
     assert!(again.counts() == counts && !again.is_finished());
+    drop(again);
     let (counts, _) = import(&importer(store), &path).await;
     assert_eq!(counts.imported, 1000);
-    assert!(ImportFile::open(&path, false, NOW).unwrap().is_finished());
+    assert!(ImportFile::open(&path, NETWORK, false, NOW).unwrap().is_finished());
 }
 
 #[tokio::test]
 async fn a_file_that_was_cut_off_meanwhile_is_not_finished() {
     let lines: Vec<String> = (0..50).map(|n| line(&format!("p{n}@example.com"), "")).collect();
     let (_directory, path) = file(&lines.concat());
-    let mut file = ImportFile::open(&path, false, NOW).unwrap();
+    let mut file = ImportFile::open(&path, NETWORK, false, NOW).unwrap();
     std::fs::write(&path, lines[..30].concat()).unwrap();
     let (store, mut told) = (Arc::new(MemoryStore::new()), Told::default());
     let stopped = importer(store).run(&mut file, &mut told, std::future::pending()).await;
@@ -331,7 +346,7 @@ async fn the_same_file_again_from_the_start_makes_no_duplicates() {
     let store = Arc::new(MemoryStore::new());
     let (_directory, path) = file(&(line("a@example.com", "") + &line("b@example.com", "")));
     import(&importer(store.clone()), &path).await;
-    let mut file = ImportFile::open(&path, true, Timestamp::from_secs(9)).unwrap();
+    let mut file = ImportFile::open(&path, NETWORK, true, Timestamp::from_secs(9)).unwrap();
     let mut told = Told::default();
     let counts = importer(store.clone()).run(&mut file, &mut told, std::future::pending()).await.unwrap();
     assert_eq!((counts.imported, counts.duplicates), (2, 0));
@@ -361,7 +376,7 @@ async fn lines_that_are_done_again_are_no_duplicates_if_their_records_were_chang
     let importer = importer(store.clone());
     let (directory, path) =
         file(&(line("ada@example.com", "") + &line("bob@example.com", "") + &named_line("eve@example.com")));
-    drop(ImportFile::open(&path, false, NOW).unwrap());
+    drop(ImportFile::open(&path, NETWORK, false, NOW).unwrap());
     let state = directory.path().join("people.ndjson.sluice-import");
     let begun = std::fs::read(&state).unwrap();
     import(&importer, &path).await;
@@ -377,6 +392,19 @@ async fn lines_that_are_done_again_are_no_duplicates_if_their_records_were_chang
     assert_eq!(told.rejected, [""; 0]);
     assert_eq!(counts, ImportedCounts { lines: 3, imported: 3, duplicates: 0, invalid: 0 });
     assert_eq!(everybody(&store).await.len(), 4);
+}
+
+#[tokio::test]
+async fn the_first_of_two_lines_with_one_address_counts_though_the_store_takes_it_later() {
+    let store = Arc::new(MemoryStore::new());
+    let first = line("ada@example.com", ", \"username\": \"First\"");
+    let second = line("Ada@example.com", ", \"username\": \"Second\"");
+    let (_directory, path) = file(&(first + &second));
+    let busy = Interrupted { store: store.clone(), by: BusyOnce(AtomicBool::new(true)) };
+    let (counts, told) = import(&importer(Arc::new(busy)), &path).await;
+    assert_eq!(told.rejected, ["2: email: the address belongs to another identity"]);
+    assert_eq!(counts, ImportedCounts { lines: 2, imported: 1, duplicates: 1, invalid: 0 });
+    assert_eq!(everybody(&store).await[0].username, "First");
 }
 
 /// Its hash, which may be another, is in no record: somebody must hear of that.
@@ -400,7 +428,7 @@ async fn a_file_from_the_start_knows_records_that_were_changed_but_not_those_tha
     rename_everybody(&store).await;
     for (path, (imported, duplicates)) in [(&path, (2, 0)), (&named, (0, 1))] {
         let (mut told, mut file) =
-            (Told::default(), ImportFile::open(path, true, Timestamp::from_secs(9)).unwrap());
+            (Told::default(), ImportFile::open(path, NETWORK, true, Timestamp::from_secs(9)).unwrap());
         let counts = importer.run(&mut file, &mut told, std::future::pending()).await.unwrap();
         assert_eq!((counts.imported, counts.duplicates), (imported, duplicates), "{:?}", told.rejected);
     }

@@ -9,24 +9,37 @@ use sluice_identity::credential::StoredCredentials;
 use sluice_identity::factor::SealedFactors;
 use sluice_identity::mail::SealedMails;
 use sluice_oauth::client::client_with_missing_secret;
+use sluice_oauth::keys::SealedKeys;
 use sluice_primitives::{Clock, Rng};
 use tracing::error;
 
 use super::stores::{Repositories, StartError};
 
 /// What is in the database, and who looks at it.
-pub(super) struct RequiredSecrets<'a> {
-    pub(super) store: Arc<dyn Repositories>,
-    pub(super) clock: &'a Arc<dyn Clock>,
-    pub(super) rng: &'a Arc<dyn Rng>,
+pub(crate) struct RequiredSecrets<'a> {
+    pub(crate) store: Arc<dyn Repositories>,
+    pub(crate) clock: &'a Arc<dyn Clock>,
+    pub(crate) rng: &'a Arc<dyn Rng>,
 }
 
 impl RequiredSecrets<'_> {
+    /// Whether what is sealed here opens on the nodes: signing keys are there before anybody is, and some were sealed with the secret
+    /// that seals here. A node needs no such question, as it does not start without its keys.
+    ///
+    /// # Errors
+    /// [`StartError::OtherSecrets`] if there are keys, and none of them was.
+    pub(crate) async fn to_seal(&self, at_rest: &Arc<Sealer>) -> Result<(), StartError> {
+        let keys = SealedKeys::new(Arc::clone(&self.store) as _, Arc::clone(at_rest), Arc::clone(self.rng));
+        let sealed = keys.count().await?;
+        let is_known = sealed.is_empty() || sealed.contains_key(&SealedBy::Known(0));
+        if is_known { Ok(()) } else { Err(StartError::OtherSecrets) }
+    }
+
     /// Of passwords.
     ///
     /// # Errors
     /// [`StartError::MissingSecret`] if one is missing.
-    pub(super) async fn of_passwords(&self, keys: &CredentialKeys) -> Result<(), StartError> {
+    pub(crate) async fn of_passwords(&self, keys: &CredentialKeys) -> Result<(), StartError> {
         let everybody = StoredCredentials {
             identities: Arc::clone(&self.store) as _,
             keys: keys.clone(),

@@ -9,7 +9,7 @@ use sluice_identity::factor::SealedFactors;
 use sluice_identity::mail::SealedMails;
 use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
 
-use crate::app::{KeyMaterial, SecretsError, StartError, Stores, key_material, open_store};
+use crate::app::{KeyMaterial, RequiredSecrets, SecretsError, StartError, Stores, key_material, open_store};
 use crate::config::{Settings, Sources};
 
 /// An installation that a command works on, without a server.
@@ -32,6 +32,15 @@ impl Installation {
         let at_rest = Arc::new(secrets.at_rest(stores.network_id().await?));
         let credentials = CredentialKeys::new(peppers, Arc::clone(&at_rest));
         Ok(Self { stores, secrets, at_rest, credentials, clock, rng })
+    }
+
+    /// Makes sure that the secrets are those of the database, as far as what is in it tells: a node opens what is sealed with them,
+    /// and starts afterwards as before.
+    pub(crate) async fn check_secrets(&self) -> Result<(), StartError> {
+        let required =
+            RequiredSecrets { store: self.stores.repositories(), clock: &self.clock, rng: &self.rng };
+        required.to_seal(&self.at_rest).await?;
+        required.of_passwords(&self.credentials).await
     }
 
     /// The stored credentials of everybody.

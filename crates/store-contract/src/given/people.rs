@@ -1,6 +1,6 @@
 //! People: their records, sessions, factors, codes and mails.
 
-use sluice_identity::factor::{Factor, FactorKind, HashedRecoveryCodes};
+use sluice_identity::factor::{Enroller, Factor, FactorKind, HashedRecoveryCodes, WithFirst};
 use sluice_identity::identity::{
     Changed, Identity, IdentityChange, IdentityDirectory, IdentityRepository, IdentityStatus, NewEmail,
     Registration,
@@ -133,6 +133,16 @@ pub fn session_rotation(id: SessionId, presented: i64, now: i64) -> SessionRotat
 /// Recovery codes of one key.
 pub const fn recovery_codes(hashes: &[[u8; 32]]) -> HashedRecoveryCodes<'_> {
     HashedRecoveryCodes { key: 7, hashes }
+}
+
+/// The same, with a first factor that ends no session.
+pub const fn with_first(hashes: &[[u8; 32]]) -> WithFirst<'_> {
+    WithFirst { codes: recovery_codes(hashes), ends: None }
+}
+
+/// Somebody who adds a factor in no session.
+pub const fn enroller(identity: &Identity) -> Enroller<'_> {
+    Enroller { identity, ends: None }
 }
 
 /// A source of one-time passwords, enrolled at second `created`.

@@ -4,10 +4,11 @@ use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_identity::factor::{
     AddedFactor, Factor, FactorRepository, FactorUse, HashedRecoveryCodes, MAX_FACTORS, RecoveryCodeCounts,
+    WithFirst,
 };
 use sluice_identity::identity::Removed;
 use sluice_identity::mail::QueuedMail;
-use sluice_primitives::IdentityId;
+use sluice_primitives::{IdentityId, NodeId};
 use uuid::Uuid;
 
 use super::{Data, MemoryStore, check};
@@ -19,14 +20,14 @@ impl Data {
 
     fn add_factor(
         &mut self,
-        factor: &Factor,
-        revision: i64,
-        codes: Option<HashedRecoveryCodes<'_>>,
+        node: NodeId,
+        (factor, revision): (&Factor, i64),
+        first: Option<WithFirst<'_>>,
         notice: Option<&QueuedMail>,
     ) -> AddedFactor {
         let key = (factor.identity, factor.id);
         if self.factors.contains_key(&key) {
-            let mut hashes = codes.map(|codes| codes.hashes).unwrap_or_default().iter();
+            let mut hashes = first.map(|first| first.codes.hashes).unwrap_or_default().iter();
             let has_code = hashes.any(|code| self.recovery_codes.contains_key(&(factor.identity, *code)));
             return if has_code { AddedFactor::AddedWithCodes } else { AddedFactor::Added };
         }
@@ -41,8 +42,11 @@ impl Data {
         if let Some(notice) = notice {
             self.queue_mail(notice);
         }
-        let Some(codes) = codes.filter(|_| others == 0) else { return AddedFactor::Added };
-        self.replace_codes(factor.identity, codes);
+        let Some(first) = first.filter(|_| others == 0) else { return AddedFactor::Added };
+        self.replace_codes(factor.identity, first.codes);
+        if let Some(ends) = first.ends {
+            self.end_weaker_sessions(node, factor.identity, ends);
+        }
         AddedFactor::AddedWithCodes
     }
 
@@ -89,12 +93,12 @@ impl FactorRepository for MemoryStore {
         &self,
         factor: &Factor,
         revision: i64,
-        codes: Option<HashedRecoveryCodes<'_>>,
+        first: Option<WithFirst<'_>>,
         notice: Option<&QueuedMail>,
     ) -> Result<AddedFactor, StoreError> {
         let texts = [factor.name.as_str(), factor.sealed.as_str()];
         check(texts.into_iter().chain(notice.map(|mail| mail.sealed.as_str())))?;
-        self.write(|data| data.add_factor(factor, revision, codes, notice)).await
+        self.write(|data| data.add_factor(self.node, (factor, revision), first, notice)).await
     }
 
     async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError> {

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
+use sluice_identity::factor::{Aal, WeakerSessions};
 use sluice_identity::session::{
     IdentitySession, IdentitySessionRepository, MAX_SESSIONS, Rotation, SessionRotation,
 };
@@ -43,6 +44,17 @@ impl Data {
     ) {
         self.identity_sessions.remove(&id);
         self.mark(node, Marker { target: Target::Session(id), at, expires_at });
+    }
+
+    /// Ends the sessions of a person that no second factor was shown in, but the one that goes on.
+    pub(super) fn end_weaker_sessions(&mut self, node: NodeId, identity: IdentityId, ends: WeakerSessions) {
+        let own = self.identity_sessions.values().filter(|session| session.identity == identity);
+        let weaker =
+            own.filter(|session| session.id != ends.keep && Aal::reached_by(&session.amr) < Aal::Aal2);
+        let weaker: Vec<_> = weaker.map(|session| session.id).collect();
+        for session in weaker {
+            self.end_identity_session(node, session, (ends.now, ends.marker_expires_at));
+        }
     }
 
     fn rotate_session(&mut self, node: NodeId, rotation: &SessionRotation) -> Rotation {

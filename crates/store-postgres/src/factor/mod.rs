@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_identity::factor::{
     AddedFactor, Factor, FactorKind, FactorRepository, FactorUse, HashedRecoveryCodes, MAX_FACTORS,
-    RecoveryCodeCounts,
+    RecoveryCodeCounts, WeakerSessions, WithFirst,
 };
 use sluice_identity::identity::Removed;
 use sluice_identity::mail::QueuedMail;
@@ -14,12 +14,14 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
+use crate::feed::append::Counted;
 use crate::identity::{LOCK, removal_prevented, removed, was_made_by};
 use crate::serial::Transaction;
 use crate::{mail, storable};
 
 const FORGET_CODES_IF_FIRST: &str = include_str!("forget_codes_if_first.sql");
 const PUT_CODES_IF_FIRST: &str = include_str!("put_codes_if_first.sql");
+const END_WEAKER_IF_FIRST: &str = include_str!("end_weaker_if_first.sql");
 const ADD: &str = include_str!("add.sql");
 const ADDED: &str = include_str!("added.sql");
 const OF_IDENTITY: &str = include_str!("of_identity.sql");
@@ -43,7 +45,7 @@ impl FactorRepository for PostgresStore {
         &self,
         factor: &Factor,
         revision: i64,
-        codes: Option<HashedRecoveryCodes<'_>>,
+        first: Option<WithFirst<'_>>,
         notice: Option<&QueuedMail>,
     ) -> Result<AddedFactor, StoreError> {
         storable::text("the name of a factor", &factor.name)?;
@@ -52,9 +54,13 @@ impl FactorRepository for PostgresStore {
         let identity = factor.identity.as_uuid();
         let (kind, created_at) = (factor.kind.stored(), factor.created_at.as_millis());
         let last_used_at = factor.last_used_at.map(Timestamp::as_millis);
-        let (hashes, key) = codes.map(columns).unwrap_or_default();
+        let (hashes, key) = first.map(|first| columns(first.codes)).unwrap_or_default();
+        let ending = first.and_then(|first| first.ends).map(|ends| Ending::new(self, ends));
         let mut transaction = Transaction::new().then(LOCK, vec![&identity]);
-        if codes.is_some() {
+        if let Some(ending) = &ending {
+            transaction = ending.if_first(transaction, (&identity, &revision));
+        }
+        if first.is_some() {
             transaction = transaction
                 .then(FORGET_CODES_IF_FIRST, vec![&identity, &revision])
                 .then(PUT_CODES_IF_FIRST, vec![&identity, &revision, &hashes, &key]);
@@ -191,6 +197,37 @@ impl FactorRepository for PostgresStore {
                 }
             }
         }
+    }
+}
+
+/// The end of sessions with the first factor, column by column.
+struct Ending {
+    keep: Uuid,
+    counted: Counted,
+    marker_expires_at: i64,
+}
+
+impl Ending {
+    fn new(store: &PostgresStore, ends: WeakerSessions) -> Self {
+        Self {
+            keep: ends.keep.as_uuid(),
+            // How many end is known when they have: the counter is raised then, and only locked before.
+            counted: Counted::new(store, 0, ends.now),
+            marker_expires_at: ends.marker_expires_at.as_millis(),
+        }
+    }
+
+    /// Ends them, if the person with this record has no factor yet.
+    fn if_first<'a>(
+        &'a self,
+        transaction: Transaction<'a>,
+        (identity, revision): (&'a Uuid, &'a i64),
+    ) -> Transaction<'a> {
+        let Counted { node, at, .. } = &self.counted;
+        self.counted.for_revocations(transaction).then(
+            END_WEAKER_IF_FIRST,
+            vec![identity, revision, &self.keep, node, at, &self.marker_expires_at],
+        )
     }
 }
 

@@ -132,7 +132,7 @@ async fn a_factor_whose_writes_were_not_answered_is_written_once() {
     let [added, again, removed, missing] = notices.each_ref().map(Some);
     cut.proxy.cut_after("INSERT INTO factor");
     assert_eq!(
-        cut.store.add(&factor, 1, Some(given::recovery_codes(&codes)), added).await.unwrap(),
+        cut.store.add(&factor, 1, Some(given::with_first(&codes)), added).await.unwrap(),
         AddedFactor::AddedWithCodes
     );
     let used = FactorUse {
@@ -150,7 +150,7 @@ async fn a_factor_whose_writes_were_not_answered_is_written_once() {
     assert!(cut.store.spend_recovery_code(alice, &codes[0]).await.unwrap());
     assert!(!cut.store.spend_recovery_code(alice, &codes[0]).await.unwrap());
     assert_eq!(
-        cut.store.add(&factor, 1, Some(given::recovery_codes(&codes)), again).await.unwrap(),
+        cut.store.add(&factor, 1, Some(given::with_first(&codes)), again).await.unwrap(),
         AddedFactor::AddedWithCodes
     );
     assert_eq!(cut.store.recovery_codes_left(alice).await.unwrap(), 1, "a spent code stays spent");

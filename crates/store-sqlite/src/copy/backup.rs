@@ -6,7 +6,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use sluice_primitives::NetworkId;
 
 use super::partial::Partial;
-use super::{CopyError, PATIENCE, located, network_of, refused};
+use super::{CopyError, PATIENCE, located, network_of, refused, refused_copying};
 use crate::connection;
 
 /// One read transaction. The engine's backup by steps begins anew whenever another process has committed, and on a busy server never ends.
@@ -26,7 +26,8 @@ pub fn backup(database: &Path, copy: &Path) -> Result<NetworkId, CopyError> {
     let partial = Partial::beside(copy)?;
     // Names need not be UTF-8.
     let name = ToSqlOutput::Borrowed(ValueRef::Text(partial.path().as_os_str().as_encoded_bytes()));
-    source.execute(COPY, [name]).map_err(|error| refused(database)(error.into()))?;
+    let copied = source.execute(COPY, [name]);
+    copied.map_err(|error| refused_copying(database, partial.place())(error.into()))?;
     drop(source);
     let network = partial.finish(database)?;
     partial.publish()?;

@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode, ffi};
 use sluice_primitives::NetworkId;
 use thiserror::Error;
 
@@ -84,6 +84,14 @@ pub enum CopyError {
     },
 }
 
+/// What the engine says when it cannot write, beside that the disk is full.
+const UNWRITTEN: [i32; 4] = [
+    ffi::SQLITE_IOERR_WRITE,
+    ffi::SQLITE_IOERR_FSYNC,
+    ffi::SQLITE_IOERR_DIR_FSYNC,
+    ffi::SQLITE_IOERR_TRUNCATE,
+];
+
 /// The network of a database of Sluice.
 fn network_of(connection: &Connection, path: &Path) -> Result<NetworkId, CopyError> {
     let network = migrate::network(connection).map_err(refused(path))?;
@@ -114,4 +122,38 @@ fn unusable(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
 
 fn refused(path: &Path) -> impl FnOnce(SqliteError) -> CopyError {
     move |cause| CopyError::Engine { path: path.to_owned(), cause }
+}
+
+/// Of what is copied to another file: that is what cannot be written, for the `source` is only read.
+fn refused_copying(source: &Path, copy: &Path) -> impl FnOnce(SqliteError) -> CopyError {
+    move |cause| refused(if is_of_writing(&cause) { copy } else { source })(cause)
+}
+
+fn is_of_writing(error: &SqliteError) -> bool {
+    let SqliteError::Engine(error) = error else { return false };
+    let is_unwritten = |code| UNWRITTEN.contains(&code);
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+        || error.sqlite_extended_error_code().is_some_and(is_unwritten)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_written_is_the_copy() {
+        let blamed = |code| {
+            let cause = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            match refused_copying(Path::new("source"), Path::new("copy"))(cause.into()) {
+                CopyError::Engine { path, .. } => path.display().to_string(),
+                other => panic!("{other:?}"),
+            }
+        };
+        for code in UNWRITTEN.into_iter().chain([ffi::SQLITE_FULL]) {
+            assert_eq!(blamed(code), "copy", "{code}");
+        }
+        for code in [ffi::SQLITE_IOERR_READ, ffi::SQLITE_CORRUPT, ffi::SQLITE_BUSY] {
+            assert_eq!(blamed(code), "source", "{code}");
+        }
+    }
 }

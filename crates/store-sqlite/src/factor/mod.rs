@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use rusqlite::params;
 use sluice_commit::StoreError;
 use sluice_identity::factor::{
-    AddedFactor, Factor, FactorRepository, FactorUse, HashedRecoveryCodes, RecoveryCodeCounts,
+    AddedFactor, Factor, FactorRepository, FactorUse, HashedRecoveryCodes, RecoveryCodeCounts, WithFirst,
 };
 use sluice_identity::identity::Removed;
 use sluice_identity::mail::QueuedMail;
@@ -36,14 +36,14 @@ impl FactorRepository for SqliteStore {
         &self,
         factor: &Factor,
         revision: i64,
-        codes: Option<HashedRecoveryCodes<'_>>,
+        first: Option<WithFirst<'_>>,
         notice: Option<&QueuedMail>,
     ) -> Result<AddedFactor, StoreError> {
         row::check("name", &factor.name)?;
         row::check("factor", &factor.sealed)?;
         notice.map_or(Ok(()), mail::check)?;
-        let (factor, codes, notice) = (factor.clone(), codes.map(stored::Codes::of), notice.cloned());
-        self.write(move |write| stored::add(write, (&factor, revision), codes.as_ref(), notice.as_ref()))
+        let (factor, first, notice) = (factor.clone(), first.map(stored::First::of), notice.cloned());
+        self.write(move |write| stored::add(write, (&factor, revision), first.as_ref(), notice.as_ref()))
             .await
     }
 

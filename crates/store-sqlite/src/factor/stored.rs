@@ -1,7 +1,9 @@
 //! Rows of factors and recovery codes, inside a transaction.
 
 use rusqlite::{Row, params};
-use sluice_identity::factor::{AddedFactor, Factor, FactorKind, HashedRecoveryCodes, MAX_FACTORS};
+use sluice_identity::factor::{
+    AddedFactor, Factor, FactorKind, HashedRecoveryCodes, MAX_FACTORS, WeakerSessions, WithFirst,
+};
 use sluice_identity::identity::Removed;
 use sluice_identity::mail::QueuedMail;
 use sluice_primitives::{IdentityId, Timestamp};
@@ -10,7 +12,7 @@ use uuid::Uuid;
 use crate::error::SqliteError;
 use crate::identity::removal_prevented;
 use crate::writer::Write;
-use crate::{mail, row};
+use crate::{identity_session, mail, row};
 
 const IS_THERE: &str = include_str!("is_there.sql");
 const ROOM: &str = include_str!("room.sql");
@@ -35,6 +37,18 @@ impl Codes {
     }
 }
 
+/// What comes with the first factor, on its way to the thread that writes.
+pub(super) struct First {
+    codes: Codes,
+    ends: Option<WeakerSessions>,
+}
+
+impl First {
+    pub(super) fn of(first: WithFirst<'_>) -> Self {
+        Self { codes: Codes::of(first.codes), ends: first.ends }
+    }
+}
+
 /// A factor. One of a kind that this version does not know is an error: passed over, it would not be asked for.
 pub(super) fn factor(row: &Row<'_>) -> Result<Factor, SqliteError> {
     let stored: i16 = row.get(2)?;
@@ -54,12 +68,12 @@ pub(super) fn factor(row: &Row<'_>) -> Result<Factor, SqliteError> {
 pub(super) fn add(
     write: &mut Write<'_>,
     (factor, revision): (&Factor, i64),
-    codes: Option<&Codes>,
+    first: Option<&First>,
     notice: Option<&QueuedMail>,
 ) -> Result<AddedFactor, SqliteError> {
     let (identity, id) = (factor.identity.as_bytes(), factor.id.as_bytes());
     if write.row(IS_THERE, (identity, id), |_| Ok(()))?.is_some() {
-        let hashes = codes.map(|codes| codes.hashes.as_slice()).unwrap_or_default();
+        let hashes = first.map(|first| first.codes.hashes.as_slice()).unwrap_or_default();
         let has_code = has_one(write, factor.identity, hashes)?;
         return Ok(if has_code { AddedFactor::AddedWithCodes } else { AddedFactor::Added });
     }
@@ -80,8 +94,11 @@ pub(super) fn add(
     ];
     write.insert("factor", ADD, values)?;
     notice.map_or(Ok(()), |notice| mail::queue(write, notice))?;
-    let Some(codes) = codes.filter(|_| others == 0) else { return Ok(AddedFactor::Added) };
-    replace_recovery_codes(write, factor.identity, codes)?;
+    let Some(first) = first.filter(|_| others == 0) else { return Ok(AddedFactor::Added) };
+    replace_recovery_codes(write, factor.identity, &first.codes)?;
+    if let Some(ends) = &first.ends {
+        identity_session::end_weaker(write, factor.identity, ends)?;
+    }
     Ok(AddedFactor::AddedWithCodes)
 }
 

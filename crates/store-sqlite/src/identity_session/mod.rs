@@ -13,7 +13,7 @@ use sluice_identity::session::{
 };
 use sluice_primitives::{IdentityId, SessionId, Timestamp};
 
-pub(crate) use stored::{end_all, forget, forget_until};
+pub(crate) use stored::{end_all, end_weaker, forget, forget_until};
 
 use crate::row;
 use crate::slices::{Expiry, Search};

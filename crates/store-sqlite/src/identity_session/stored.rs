@@ -1,6 +1,7 @@
 //! Rows of sessions, all read in the same order of columns, and their end.
 
 use rusqlite::{Row, params};
+use sluice_identity::factor::WeakerSessions;
 use sluice_identity::session::IdentitySession;
 use sluice_primitives::{AttemptId, IdentityId, SessionId, Timestamp};
 use sluice_token::{Marker, Target};
@@ -11,6 +12,7 @@ use crate::writer::Write;
 
 const END_ONE: &str = include_str!("end_one.sql");
 const END_ALL: &str = include_str!("end_all.sql");
+const END_WEAKER: &str = include_str!("end_weaker.sql");
 const FORGET: &str = include_str!("forget.sql");
 const FORGET_UNTIL: &str = include_str!("forget_until.sql");
 
@@ -52,13 +54,19 @@ pub(crate) fn end_all(
     (at, expires_at): (Timestamp, Timestamp),
 ) -> Result<(), SqliteError> {
     let but = but.map(|session| *session.as_bytes());
-    let ended = write.deleted("identity_session", END_ALL, params![identity.as_bytes(), but], |row| {
-        Ok(SessionId::from_bytes(row.get(0)?))
-    })?;
-    for session in ended {
-        write.mark(&Marker { target: Target::Session(session), at, expires_at })?;
-    }
-    Ok(())
+    let ended = write.deleted("identity_session", END_ALL, params![identity.as_bytes(), but], id)?;
+    mark_ended(write, &ended, (at, expires_at))
+}
+
+/// Deletes the sessions of a person that no second factor was shown in, but the one that goes on, and appends a marker for each.
+pub(crate) fn end_weaker(
+    write: &mut Write<'_>,
+    identity: IdentityId,
+    ends: &WeakerSessions,
+) -> Result<(), SqliteError> {
+    let values = (identity.as_bytes(), ends.keep.as_bytes());
+    let ended = write.deleted("identity_session", END_WEAKER, values, id)?;
+    mark_ended(write, &ended, (ends.now, ends.marker_expires_at))
 }
 
 /// Deletes the sessions of a person whose subject is marked anyway.
@@ -74,4 +82,19 @@ pub(crate) fn forget_until(
 ) -> Result<(), SqliteError> {
     let values = (identity.as_bytes(), at.as_millis());
     write.delete("identity_session", FORGET_UNTIL, values).map(drop)
+}
+
+fn id(row: &Row<'_>) -> Result<SessionId, SqliteError> {
+    Ok(SessionId::from_bytes(row.get(0)?))
+}
+
+fn mark_ended(
+    write: &mut Write<'_>,
+    ended: &[SessionId],
+    (at, expires_at): (Timestamp, Timestamp),
+) -> Result<(), SqliteError> {
+    for session in ended {
+        write.mark(&Marker { target: Target::Session(*session), at, expires_at })?;
+    }
+    Ok(())
 }

@@ -147,8 +147,8 @@ async fn a_deleted_identity_leaves_no_row_behind() {
     let store = fixture.store();
     let identity = waiting(&store, 1).await.id;
     let hashes = [given::random_hash()];
-    let codes = Some(given::recovery_codes(&hashes));
-    let added = store.add(&factor(identity), 1, codes, None).await.unwrap();
+    let first = Some(given::with_first(&hashes));
+    let added = store.add(&factor(identity), 1, first, None).await.unwrap();
     assert_eq!(added, AddedFactor::AddedWithCodes);
     assert!(store.begin(&session(identity)).await.unwrap());
     store.put(&code(identity), &mail()).await.unwrap();

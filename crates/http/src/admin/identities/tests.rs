@@ -54,6 +54,20 @@ async fn an_identity_lives_from_creation_to_deletion() {
     assert_eq!(ask(&world, "DELETE", &path, Value::Null).await.status, 404);
 }
 
+/// The console of an administrator may send no more than what it edits.
+#[tokio::test]
+async fn an_address_that_stays_stays_verified_if_a_put_does_not_say_otherwise() {
+    let world = World::new().await;
+    let new = json!({"email": ALICE, "username": "Alice", "password": PASSWORD, "email_verified": true});
+    let made = ask(&world, "POST", "/admin/identities", new).await;
+    let path = format!("/admin/identities/{}", made.json["id"].as_str().unwrap());
+    let verified = async |body: Value| ask(&world, "PUT", &path, body).await.json["email_verified"].clone();
+    assert_eq!(verified(json!({"email": ALICE, "username": "Al"})).await, json!(true));
+    assert_eq!(verified(json!({"email": ALICE, "email_verified": false})).await, json!(false));
+    assert_eq!(verified(json!({"email": ALICE, "email_verified": true})).await, json!(true));
+    assert_eq!(ask(&world, "PUT", &path, json!({"email": ALICE, "email_verified": null})).await.status, 400);
+}
+
 #[tokio::test]
 async fn whoever_is_disabled_is_out_at_once_and_back_when_enabled() {
     let (world, tokens) = World::with_alice().await;

@@ -78,7 +78,7 @@ impl NewIdentityBody {
     }
 }
 
-/// `PUT /admin/identities/{id}`: what is not said is as in a new record.
+/// `PUT /admin/identities/{id}`: what is not said is as in a new record, but for the verification of an address that stays.
 #[derive(Deserialize)]
 pub(crate) struct ReplaceIdentityBody {
     #[serde(default)]
@@ -87,8 +87,8 @@ pub(crate) struct ReplaceIdentityBody {
     username: String,
     #[serde(default)]
     status: StatusText,
-    #[serde(default)]
-    email_verified: bool,
+    #[serde(default, deserialize_with = "said")]
+    email_verified: Option<bool>,
     #[serde(default, deserialize_with = "refused")]
     password: Forbidden,
     #[serde(default, deserialize_with = "refused")]
@@ -106,7 +106,7 @@ impl ReplaceIdentityBody {
             email: Some(self.email),
             username: Some(self.username),
             status: Some(self.status.into()),
-            email_verified: Some(self.email_verified),
+            email_verified: self.email_verified,
         })
     }
 }
@@ -191,6 +191,11 @@ impl From<StatusText> for IdentityStatus {
             StatusText::Disabled => Self::Disabled,
         }
     }
+}
+
+/// What is there is no `null`.
+fn said<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    bool::deserialize(deserializer).map(Some)
 }
 
 /// Tells `null` from what is not there.

@@ -74,6 +74,7 @@ async fn a_second_factor_is_asked_for_with_a_ticket() {
     assert_eq!(present.unwrap()["acr"], "aal2");
     let replayed = show(json!({"login_ticket": ticket, "totp": world.shown(&secret)})).await;
     assert_eq!(replayed.problem(), (401, "wrong_factor"));
+    assert_eq!(replayed.json["detail"], "The code was used already. Wait until the app shows the next one.");
     let code = &enrolled.json["recovery_codes"][0];
     show(json!({"login_ticket": ticket, "recovery_code": code})).await.tokens();
 }

@@ -125,7 +125,9 @@ impl FactorService {
         let whence = (context, self.parts.clock.now());
         let (ceremony, issued_at) = Authentication::open(state, whence, &self.parts.in_flight)?;
         let response: PublicKeyCredential = serde_json::from_str(response).ok()?;
-        let owner = match (&response.response.user_handle, ceremony.identity) {
+        // Some authenticators that do not say whose it is say so with an empty handle.
+        let said = response.response.user_handle.as_ref().filter(|handle| !handle.is_empty());
+        let owner = match (said, ceremony.identity) {
             (Some(_), _) => IdentityId::from_uuid(party.claimed_owner(&response)?),
             (None, Some(asked)) => IdentityId::from_bytes(asked),
             (None, None) => return None,
@@ -145,7 +147,7 @@ impl FactorService {
         let (identity, id) = (factor.identity, factor.id);
         let now = self.parts.clock.now();
         if is_over(answered.issued_at, (factor, &stored), now) {
-            info!(identity.id = %identity, factor.id = %id, "passkey refused: used since it was asked for");
+            info!(identity.id = %identity, factor.id = %id, "passkey refused: shown before, or asked for too long before others that were");
             return None;
         }
         let state = answered.ceremony.state.clone();
@@ -161,7 +163,7 @@ impl FactorService {
             }
         };
         stored.passkey.update_credential(&result);
-        stored.remember_use(answered.issued_at);
+        stored.remember_use(answered.issued_at, factor.last_used_at, now);
         let sealed = stored.seal(&self.parts.at_rest, &*self.parts.rng);
         let (now, old_counter) = (now.max(answered.issued_at), factor.counter);
         let new_counter = old_counter.saturating_add(1);
@@ -175,10 +177,10 @@ impl FactorService {
     }
 }
 
-/// Whether a ceremony that was begun then may be over. Any may be that was begun before the last use. But not if that use is
-/// in the future: the clock of its node was ahead, and it would keep out what others begin until their time gets there. Then
-/// only those are over that the passkey remembers.
+/// Whether a ceremony that was begun then may be over: the passkey remembers. If it remembers no use, any may be that was begun
+/// before the last one. But not if that is in the future: the clock of its node was ahead, and it would keep out what others
+/// begin until their time gets there.
 fn is_over(begun_at: Timestamp, (factor, stored): (&Factor, &StoredPasskey), now: Timestamp) -> bool {
     let used = factor.last_used_at.filter(|used| *used <= now);
-    stored.was_used(begun_at) || used.is_some_and(|used| begun_at <= used)
+    stored.is_over(begun_at, now).unwrap_or_else(|| used.is_some_and(|used| begun_at <= used))
 }

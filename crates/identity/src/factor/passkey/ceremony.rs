@@ -12,6 +12,16 @@ use super::super::enrolment::Beginning;
 /// How long a ceremony may take, which is also what browsers are told.
 pub(super) const LIFETIME: Lifetime = Lifetime::minutes(5);
 
+/// Whether a ceremony that was begun then is too late.
+pub(super) fn is_late(begun_at: Timestamp, now: Timestamp) -> bool {
+    now >= begun_at + LIFETIME
+}
+
+/// Whether a ceremony that was begun then is one that a clock far ahead began. It is refused: it would hold for longer than it may.
+pub(super) fn is_ahead(begun_at: Timestamp, now: Timestamp) -> bool {
+    begun_at >= now + LIFETIME
+}
+
 /// Where and when a ceremony was begun.
 #[derive(Serialize, Deserialize)]
 struct Frame {
@@ -32,13 +42,9 @@ impl Frame {
         self.context == sha256(context)
     }
 
-    fn is_late(&self, now: Timestamp) -> bool {
-        now >= self.issued_at() + LIFETIME
-    }
-
-    /// One that a clock far ahead began is refused: it would hold for longer than it may.
     fn holds(&self, context: &[u8], now: Timestamp) -> bool {
-        self.is_of(context) && !self.is_late(now) && self.issued_at() < now + LIFETIME
+        let begun_at = self.issued_at();
+        self.is_of(context) && !is_late(begun_at, now) && !is_ahead(begun_at, now)
     }
 }
 
@@ -114,7 +120,9 @@ impl Authentication {
     /// Whether it was begun in this context, and too long ago.
     pub(super) fn is_late(sealed: &str, (context, now): (&[u8], Timestamp), sealer: &Sealer) -> bool {
         let Some(Wire { frame, ceremony }) = unseal(sealed, sealer) else { return false };
-        matches!(ceremony, Ceremony::Authentication(_)) && frame.is_of(context) && frame.is_late(now)
+        matches!(ceremony, Ceremony::Authentication(_))
+            && frame.is_of(context)
+            && is_late(frame.issued_at(), now)
     }
 }
 

@@ -7,10 +7,10 @@ use super::ceremony::Registration;
 use super::stored::StoredPasskey;
 use super::{PasskeyChallenge, RelyingParty};
 use crate::error::IdentityError;
-use crate::factor::enrolment::{Beginning, EnrolmentOutcome, NewFactor};
-use crate::factor::model::FactorKind;
+use crate::factor::enrolment::{Beginning, Enroller, EnrolmentOutcome, NewFactor};
+use crate::factor::model::{Factor, FactorKind};
 use crate::factor::service::FactorService;
-use crate::identity::Identity;
+use crate::identity::{Identity, LoginNameHash};
 
 /// What a browser made of the options to make a passkey.
 #[derive(Clone, Copy)]
@@ -59,9 +59,10 @@ impl FactorService {
     /// [`IdentityError::Store`] if the store cannot do it now; the same call may be made again.
     pub async fn finish_passkey_enrolment(
         &self,
-        identity: &Identity,
+        enroller: Enroller<'_>,
         new: NewPasskey<'_>,
     ) -> Result<EnrolmentOutcome, IdentityError> {
+        let identity = enroller.identity;
         let whence = (new.context, self.parts.clock.now());
         let ceremony = Registration::open(new.state, whence, &self.parts.in_flight);
         let ceremony = ceremony.filter(|ceremony| ceremony.beginning.is_of(identity));
@@ -79,7 +80,12 @@ impl FactorService {
         let Some(sealed) = sealed.filter(|_| !is_known) else { return Ok(EnrolmentOutcome::Wrong) };
         let beginning = &ceremony.beginning;
         let kind = FactorKind::Passkey;
-        self.enrol(identity, NewFactor { beginning, kind, name: new.name, sealed, counter: 0 }).await
+        self.enrol(enroller, NewFactor { beginning, kind, name: new.name, sealed, counter: 0 }).await
+    }
+
+    /// The verified address with which the passkey was enrolled, as far as that was noted.
+    pub(in crate::factor) fn verified_address_of_passkey(&self, factor: &Factor) -> Option<LoginNameHash> {
+        StoredPasskey::of(factor, &self.parts.at_rest)?.verified_address
     }
 }
 
@@ -93,5 +99,5 @@ fn made(
     let made = party.registered(&response, &ceremony.state).inspect_err(|cause| {
         info!(identity.id = %identity.id, reason = %cause, "passkey not enrolled");
     });
-    Some(StoredPasskey::new(identity.id, made.ok()?, response.response.transports))
+    Some(StoredPasskey::new(identity, made.ok()?, response.response.transports))
 }

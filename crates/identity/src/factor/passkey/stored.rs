@@ -2,14 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 use sluice_crypto::{Purpose, Sealer};
-use sluice_primitives::{IdentityId, Rng, Timestamp};
+use sluice_primitives::{Rng, Timestamp};
 use tracing::{error, warn};
 use webauthn_rs::prelude::Passkey;
 use webauthn_rs_proto::AuthenticatorTransport;
 
 use super::super::model::{Factor, FactorKind};
+use super::super::strangers::verified_address;
+use super::ceremony::{is_ahead, is_late};
+use crate::identity::{Identity, LoginNameHash};
 
-/// How many uses a passkey remembers.
+/// How many uses a passkey remembers of those whose ceremonies are of now, and as many of those that are too late, and of those
+/// that a clock which was ahead began: in each case the ones that were begun last. So one clock makes no other forget.
 const USES: usize = 16;
 
 /// A passkey.
@@ -19,18 +23,22 @@ pub(super) struct StoredPasskey {
     pub(super) passkey: Passkey,
     /// How browsers may reach its authenticator: a hint.
     pub(super) transports: Option<Vec<AuthenticatorTransport>>,
-    /// When the ceremonies of its last uses were begun, in milliseconds, each by the clock of some node.
+    /// When the ceremonies of its uses were begun, in milliseconds, each by the clock of some node; the latest last.
     #[serde(default)]
     uses: Vec<i64>,
+    /// The verified address with which it was enrolled; none if that was not noted.
+    #[serde(default)]
+    pub(super) verified_address: Option<LoginNameHash>,
 }
 
 impl StoredPasskey {
     pub(super) fn new(
-        owner: IdentityId,
+        owner: &Identity,
         passkey: Passkey,
         transports: Option<Vec<AuthenticatorTransport>>,
     ) -> Self {
-        Self { owner: *owner.as_bytes(), passkey, transports, uses: Vec::new() }
+        let verified_address = verified_address(owner);
+        Self { owner: *owner.id.as_bytes(), passkey, transports, uses: Vec::new(), verified_address }
     }
 
     pub(super) fn seal(&self, sealer: &Sealer, rng: &dyn Rng) -> Option<String> {
@@ -53,15 +61,40 @@ impl StoredPasskey {
         Some(stored)
     }
 
-    /// Whether one of the last uses was in the ceremony that was begun then.
-    pub(super) fn was_used(&self, begun_at: Timestamp) -> bool {
-        self.uses.contains(&begun_at.as_millis())
+    /// Whether the ceremony that was begun then is over: a use is remembered of it, or of so many that were begun after it that it
+    /// would be forgotten if it was used. Those do not count that a clock began which was ahead: they would keep out what others
+    /// begin until their time gets there. None if no use is remembered.
+    pub(super) fn is_over(&self, begun_at: Timestamp, now: Timestamp) -> Option<bool> {
+        if self.uses.is_empty() {
+            return None;
+        }
+        let begun_at = begun_at.as_millis();
+        let is_later = |other: i64| other > begun_at && !is_ahead(Timestamp::from_millis(other), now);
+        let later = self.uses.iter().filter(|other| is_later(**other)).count();
+        Some(later >= USES || self.uses.contains(&begun_at))
     }
 
-    pub(super) fn remember_use(&mut self, begun_at: Timestamp) {
-        let too_many = (self.uses.len() + 1).saturating_sub(USES);
-        self.uses.drain(..too_many);
-        self.uses.push(begun_at.as_millis());
+    /// Remembers a use in the ceremony that was begun then. Of a use before that was not remembered the ceremony may be any that
+    /// was begun up to then: as if all others had been begun just then.
+    pub(super) fn remember_use(
+        &mut self,
+        begun_at: Timestamp,
+        last_used_at: Option<Timestamp>,
+        now: Timestamp,
+    ) {
+        let begun_at = begun_at.as_millis();
+        if let Some(used_at) = last_used_at.filter(|_| self.uses.is_empty()) {
+            self.uses = vec![used_at.as_millis().min(begun_at); USES - 1];
+        }
+        self.uses.push(begun_at);
+        self.uses.sort_unstable();
+        let when = |begun_at: i64| {
+            let begun_at = Timestamp::from_millis(begun_at);
+            (is_late(begun_at, now), is_ahead(begun_at, now))
+        };
+        let alike = self.uses.chunk_by(|one, next| when(*one) == when(*next));
+        self.uses =
+            alike.flat_map(|uses| uses.iter().skip(uses.len().saturating_sub(USES))).copied().collect();
     }
 
     pub(super) fn has_id(&self, credential: &[u8]) -> bool {

@@ -138,6 +138,66 @@ fn one_network_that_tries_many_accounts_is_slowed_down() {
     assert!(lockout.guess(from(ALICE, network(2)), START).is_ok());
 }
 
+/// How many accounts one network can guess at at once.
+fn at_once(lockout: &Lockout, accounts: std::ops::RangeInclusive<u8>, now: Timestamp) -> usize {
+    accounts.take_while(|n| lockout.guess(from([*n; 32], network(1)), now).is_ok()).count()
+}
+
+#[test]
+fn a_network_where_passwords_are_mistyped_all_day_is_not_slowed_down() {
+    let lockout = lockout();
+    let mut now = START;
+    for n in 1..=200 {
+        now = now + Lifetime::secs(30);
+        assert!(lockout.guess(from([n; 32], network(1)), now).is_ok());
+    }
+    assert_eq!(at_once(&lockout, 201..=255, now), 50);
+}
+
+#[test]
+fn failures_fade_at_their_pace_however_often_one_fails() {
+    let lockout = lockout();
+    let mut now = START;
+    for n in 1..=40 {
+        assert!(lockout.guess(from([n; 32], network(1)), now).is_ok());
+        now = now + Lifetime::secs(9);
+    }
+    // The last was after 351 s: 19 of 18 s each.
+    assert_eq!(at_once(&lockout, 41..=255, now - Lifetime::secs(9)), 51 - (40 - 19));
+}
+
+/// The failures of a network that was attacked for so long that it waits as long as any, and when the last was.
+fn attacked() -> (Failures<Network>, Timestamp) {
+    let failures = Failures::new(LockoutConfig::default().network);
+    let mut now = START;
+    for _ in 0..10_000 {
+        now = now + Lifetime::secs(5);
+        assert!(failures.count(&network(1), now).is_ok());
+    }
+    assert_eq!(failures.count(&network(1), now).err(), Some(Lifetime::secs(5)));
+    (failures, now)
+}
+
+#[test]
+fn a_network_does_not_pay_for_a_long_attack_when_it_is_over() {
+    let (failures, over) = attacked();
+    let now = over + Lifetime::secs(90);
+    assert!(failures.count(&network(1), now).is_ok());
+    assert!(failures.count(&network(1), now).is_ok(), "it waits no more");
+}
+
+#[test]
+fn whoever_attacks_does_not_buy_guesses_with_an_account_of_his_own() {
+    let (failures, last) = attacked();
+    let now = last + Lifetime::secs(5);
+    for _ in 0..100 {
+        let right = failures.count(&network(1), now).ok().unwrap();
+        failures.give_back(&network(1), right);
+    }
+    assert!(failures.count(&network(1), now).is_ok());
+    assert_eq!(failures.count(&network(1), now).err(), Some(Lifetime::secs(5)));
+}
+
 #[test]
 fn what_was_right_or_never_looked_at_costs_nothing() {
     let lockout = lockout();
@@ -150,7 +210,7 @@ fn what_was_right_or_never_looked_at_costs_nothing() {
 /// So many failures are free, and each further one takes as long.
 fn backoff(free: u32, secs: u32) -> Backoff {
     let delay = Lifetime::secs(secs);
-    Backoff { free, first: delay, longest: delay, forget: Lifetime::hours(1) }
+    Backoff { free, first: delay, longest: delay, forget: Lifetime::hours(1), fading: Fading::Together }
 }
 
 /// No failure is free at a pair, one is of a network, any number at an account.

@@ -70,6 +70,10 @@ fn what_is_wrong_with_a_hash_is_said_without_the_hash() {
     for (hash, expected) in [
         (r#""hunter2""#, "not a password hash in a form that is known"),
         (r#""$2b$05$hunter2""#, "the bcrypt hash is malformed"),
+        (
+            r#""$2x$05$hunter2""#,
+            "a $2x$ hash is of a faulty bcrypt, which takes letters that are not ASCII for others",
+        ),
         (r#""$pbkdf2-sha256$i=99999999,l=32$aHVudGVyMg$aHVudGVyMg""#, "the pbkdf2 hash is out of bounds"),
         (r#""h1$hunter2""#, "not a stored credential in a form that is known"),
         (r#""p1$hunter2""#, "not a password hash in a form that is known"),

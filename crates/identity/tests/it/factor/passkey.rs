@@ -24,7 +24,7 @@ impl World {
 
     async fn finish_enrolment(&self, begun: &PasskeyChallenge, response: &str) -> EnrolmentOutcome {
         let new = NewPasskey { state: &begun.state, response, name: "Laptop", context: CONTEXT };
-        self.service.finish_passkey_enrolment(&self.alice, new).await.unwrap()
+        self.service.finish_passkey_enrolment(given::enroller(&self.alice), new).await.unwrap()
     }
 
     pub(crate) async fn passkey(&self, authenticator: &mut Authenticator) -> Enrolled {
@@ -42,6 +42,14 @@ impl World {
 
     async fn show(&self, asked: &PasskeyChallenge, response: &str) -> Option<(IdentityId, PasskeyProof)> {
         self.service.finish_passkey(&asked.state, response, CONTEXT).await.unwrap()
+    }
+
+    /// Shows the passkey so often, each time when it is asked for.
+    async fn shows(&self, key: &mut Authenticator, times: u32) {
+        for _ in 0..times {
+            let asked = self.ask(None).await;
+            assert!(self.show(&asked, &key.get(&asked.options)).await.is_some());
+        }
     }
 
     async fn log_in(&self, asked: &PasskeyChallenge, response: &str) -> FactorOutcome {
@@ -140,7 +148,7 @@ async fn a_passkey_that_was_removed_is_not_enrolled_by_what_was_shown_before() {
         let alice = given::person(&*world.store, world.alice.id).await;
         for (begun, response) in begun.iter().zip([&one, &other]) {
             let new = NewPasskey { state: &begun.state, response, name: "Laptop", context: CONTEXT };
-            let outcome = world.service.finish_passkey_enrolment(&alice, new).await.unwrap();
+            let outcome = world.service.finish_passkey_enrolment(given::enroller(&alice), new).await.unwrap();
             assert_eq!(outcome, EnrolmentOutcome::Expired);
         }
         assert!(world.has_no_factor().await);
@@ -161,10 +169,11 @@ async fn a_key_of_another_origin_without_verification_or_too_late_is_not_enrolle
     let response = Authenticator::in_hardware(3, ORIGIN).create(&begun.options);
     assert_eq!(world.finish_enrolment(&begun, "{}").await, EnrolmentOutcome::Wrong);
     let new = NewPasskey { state: &begun.state, response: &response, name: "", context: b"another" };
-    let other_context = world.service.finish_passkey_enrolment(&world.alice, new).await.unwrap();
+    let other_context =
+        world.service.finish_passkey_enrolment(given::enroller(&world.alice), new).await.unwrap();
     let bob = world.verified("bob@example.com").await;
     let new = NewPasskey { context: CONTEXT, ..new };
-    let other_person = world.service.finish_passkey_enrolment(&bob, new).await.unwrap();
+    let other_person = world.service.finish_passkey_enrolment(given::enroller(&bob), new).await.unwrap();
     world.clock.advance(Lifetime::minutes(5));
     let late = world.finish_enrolment(&begun, &response).await;
     let expired = EnrolmentOutcome::Expired;
@@ -179,54 +188,81 @@ async fn an_answer_is_right_once() {
         world.passkey(&mut key).await;
         let asked = world.ask(None).await;
         let response = key.get(&asked.options);
-        let earlier = world.ask(None).await;
+        let [earlier, later] = [world.ask(None).await, world.ask(None).await];
         assert!(world.show(&asked, &response).await.is_some());
         assert_eq!(world.show(&asked, &response).await, None);
-        // Asked for before the last use: could be one that is over.
-        let response = key.get(&earlier.options);
-        assert_eq!(world.show(&earlier, &response).await, None);
+        // Two pages that asked before others were answered, in whatever order they come.
+        for asked in [&later, &earlier] {
+            let response = key.get(&asked.options);
+            assert!(world.show(asked, &response).await.is_some());
+            assert_eq!(world.show(asked, &response).await, None);
+        }
         let asked = world.ask(None).await;
         assert!(world.show(&asked, &key.get(&asked.options)).await.is_some());
     }
 }
 
 #[tokio::test]
-async fn a_use_by_a_clock_that_was_ahead_keeps_out_no_later_one_and_is_still_right_once() {
+async fn an_answer_is_right_once_however_many_others_were_right_since() {
     let world = World::new().await;
     let mut key = Authenticator::in_software(1, ORIGIN);
     world.passkey(&mut key).await;
-    let start = world.clock.now();
-    world.clock.advance(Lifetime::hours(1));
-    let ahead = world.ask(None).await;
-    let by_then = world.clock.now();
-    let old = key.get(&ahead.options);
-    assert!(world.show(&ahead, &old).await.is_some());
-    world.clock.set(start);
-    for _ in 0..3 {
-        let asked = world.ask(None).await;
-        let response = key.get(&asked.options);
-        assert!(world.show(&asked, &response).await.is_some());
-        assert_eq!(world.show(&asked, &response).await, None);
-        assert_eq!(world.show(&ahead, &old).await, None);
+    let [unanswered, asked] = [world.ask(None).await, world.ask(None).await];
+    let response = key.get(&asked.options);
+    assert!(world.show(&asked, &response).await.is_some());
+    for use_since in 0..20 {
+        let other = world.ask(None).await;
+        assert!(world.show(&other, &key.get(&other.options)).await.is_some(), "{use_since}");
+        assert_eq!(world.show(&asked, &response).await, None, "{use_since}");
     }
-    world.clock.set(by_then);
-    assert_eq!(world.show(&ahead, &old).await, None, "when the time of its use has come");
+    // Whether it was answered, nobody remembers any more.
+    let response = key.get(&unanswered.options);
+    assert_eq!(world.show(&unanswered, &response).await, None);
 }
 
 #[tokio::test]
-async fn an_answer_is_right_once_also_when_a_clock_that_was_ahead_took_another_meanwhile() {
-    let world = World::new().await;
-    let mut key = Authenticator::in_software(1, ORIGIN);
-    world.passkey(&mut key).await;
-    let asked = world.ask(None).await;
-    let response = key.get(&asked.options);
-    let here = world.clock.now();
-    assert!(world.show(&asked, &response).await.is_some());
-    world.clock.advance(Lifetime::hours(1));
-    let ahead = world.ask(None).await;
-    assert!(world.show(&ahead, &key.get(&ahead.options)).await.is_some());
-    world.clock.set(here);
-    assert_eq!(world.show(&asked, &response).await, None);
+async fn a_use_by_a_clock_that_was_ahead_keeps_out_no_later_one_and_is_still_right_once() {
+    for more in [0, 20] {
+        let world = World::new().await;
+        let mut key = Authenticator::in_software(1, ORIGIN);
+        world.passkey(&mut key).await;
+        let start = world.clock.now();
+        world.clock.advance(Lifetime::hours(1));
+        let ahead = world.ask(None).await;
+        let by_then = world.clock.now();
+        let old = key.get(&ahead.options);
+        assert!(world.show(&ahead, &old).await.is_some());
+        world.shows(&mut key, more).await;
+        world.clock.set(start);
+        for _ in 0..3 {
+            let [earlier, later] = [world.ask(None).await, world.ask(None).await];
+            for asked in [&later, &earlier] {
+                let response = key.get(&asked.options);
+                assert!(world.show(asked, &response).await.is_some(), "after {more} more");
+                assert_eq!(world.show(asked, &response).await, None, "after {more} more");
+            }
+            assert_eq!(world.show(&ahead, &old).await, None);
+        }
+        world.clock.set(by_then);
+        assert_eq!(world.show(&ahead, &old).await, None, "when the time of its use has come");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_right_once_also_when_a_clock_that_was_ahead_took_others_meanwhile() {
+    for others in [1, 20] {
+        let world = World::new().await;
+        let mut key = Authenticator::in_software(1, ORIGIN);
+        world.passkey(&mut key).await;
+        let asked = world.ask(None).await;
+        let response = key.get(&asked.options);
+        let here = world.clock.now();
+        assert!(world.show(&asked, &response).await.is_some());
+        world.clock.advance(Lifetime::hours(1));
+        world.shows(&mut key, others).await;
+        world.clock.set(here);
+        assert_eq!(world.show(&asked, &response).await, None, "{others} others");
+    }
 }
 
 #[tokio::test]
@@ -347,7 +383,7 @@ async fn nobody_passes_for_somebody_else_with_a_passkey_of_their_own() {
     let begun = world.service.begin_passkey_enrolment(&bob, CONTEXT).await.unwrap().unwrap();
     let response = own.create(&begun.options);
     let new = NewPasskey { state: &begun.state, response: &response, name: "", context: CONTEXT };
-    let bobs = world.service.finish_passkey_enrolment(&bob, new).await.unwrap();
+    let bobs = world.service.finish_passkey_enrolment(given::enroller(&bob), new).await.unwrap();
     assert!(matches!(bobs, EnrolmentOutcome::Enrolled(_)), "{bobs:?}");
     let mut asked = world.ask(Some(world.alice.id)).await;
     asked.options["publicKey"]["allowCredentials"] = Value::Null;
@@ -369,6 +405,25 @@ async fn a_passkey_is_a_second_factor_too() {
     let shown = PasskeyProof { user_verified: true, backup_eligible: false };
     assert_eq!(world.check(proof).await, FactorCheck::Right(Shown::Passkey(shown)));
     assert_eq!(world.check(proof).await, FactorCheck::Wrong);
+}
+
+#[tokio::test]
+async fn an_empty_handle_says_no_more_than_none() {
+    let world = World::new().await;
+    let mut key = Authenticator::in_hardware(1, ORIGIN);
+    world.passkey(&mut key).await;
+    let empty = |response: &str| {
+        let mut response: Value = serde_json::from_str(response).unwrap();
+        response["response"]["userHandle"] = "".into();
+        response.to_string()
+    };
+    let asked = world.ask(Some(world.alice.id)).await;
+    let response = empty(&key.get(&asked.options));
+    let proof = FactorProof::Passkey { state: &asked.state, response: &response };
+    let checked = world.check(proof).await;
+    assert!(matches!(checked, FactorCheck::Right(Shown::Passkey(_))), "{checked:?}");
+    let asked = world.ask(None).await;
+    assert_eq!(world.show(&asked, &empty(&key.get(&asked.options))).await, None);
 }
 
 #[tokio::test]

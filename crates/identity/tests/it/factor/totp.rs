@@ -15,18 +15,25 @@ use super::world::{App, World, network};
 
 const RIGHT: FactorCheck = FactorCheck::Right(Shown::Totp);
 
+impl World {
+    async fn confirm(&self, identity: &Identity, ticket: &str, code: &str) -> EnrolmentOutcome {
+        let enroller = given::enroller(identity);
+        self.service.confirm_totp(enroller, ticket, code, " Phone\n").await.unwrap()
+    }
+}
+
 #[tokio::test]
 async fn nothing_is_stored_before_a_code_was_typed() {
     let world = World::new().await;
     let begun = world.service.begin_totp(&world.alice);
     assert!(begun.otpauth_uri.starts_with("otpauth://totp/Example:alice%40example.com?secret="));
     assert!(begun.qr_svg.starts_with("<svg"));
-    let wrong = world.service.confirm_totp(&world.alice, &begun.ticket, "000 000", "Phone").await.unwrap();
+    let wrong = world.confirm(&world.alice, &begun.ticket, "000 000").await;
     assert_eq!(wrong, EnrolmentOutcome::Wrong);
     assert!(world.has_no_factor().await);
     let code = App::scan(&begun.secret_base32).code(&world.clock);
     let spaced = format!("{} {}", &code[..3], &code[3..]);
-    let right = world.service.confirm_totp(&world.alice, &begun.ticket, &spaced, " Phone\n").await.unwrap();
+    let right = world.confirm(&world.alice, &begun.ticket, &spaced).await;
     assert!(matches!(right, EnrolmentOutcome::Enrolled(_)), "{right:?}");
     let listed = world.service.list(world.alice.id).await.unwrap();
     assert_eq!(listed.iter().map(|factor| factor.name.as_str()).collect::<Vec<_>>(), ["Phone"]);
@@ -37,8 +44,8 @@ async fn an_enrolment_that_is_confirmed_twice_is_one_with_the_same_recovery_code
     let world = World::new().await;
     let begun = world.service.begin_totp(&world.alice);
     let code = App::scan(&begun.secret_base32).code(&world.clock);
-    let first = world.service.confirm_totp(&world.alice, &begun.ticket, &code, "Phone").await.unwrap();
-    let again = world.service.confirm_totp(&world.alice, &begun.ticket, &code, "Phone").await.unwrap();
+    let first = world.confirm(&world.alice, &begun.ticket, &code).await;
+    let again = world.confirm(&world.alice, &begun.ticket, &code).await;
     assert_eq!(first, again);
     assert_eq!(world.service.list(world.alice.id).await.unwrap().len(), 1);
     assert_eq!(MailRepository::depth(&*world.store).await.unwrap(), (1, 0), "it is told once");
@@ -51,11 +58,11 @@ async fn a_ticket_is_good_for_a_quarter_of_an_hour_and_its_person() {
     let begun = world.service.begin_totp(&world.alice);
     let app = App::scan(&begun.secret_base32);
     let code = app.code(&world.clock);
-    let others = world.service.confirm_totp(&bob, &begun.ticket, &code, "").await.unwrap();
+    let others = world.confirm(&bob, &begun.ticket, &code).await;
     assert_eq!(others, EnrolmentOutcome::Expired);
     world.clock.advance(Lifetime::minutes(15));
     let code = app.code(&world.clock);
-    let late = world.service.confirm_totp(&world.alice, &begun.ticket, &code, "").await.unwrap();
+    let late = world.confirm(&world.alice, &begun.ticket, &code).await;
     assert_eq!(late, EnrolmentOutcome::Expired);
     assert!(world.has_no_factor().await);
 }
@@ -74,7 +81,7 @@ async fn an_enrolment_that_was_begun_before_another_password_ends_with_it() {
     // Whoever looked at the record before, and whoever looks at it now.
     for alice in [world.alice.clone(), Identity { revision: world.alice.revision + 1, ..world.alice.clone() }]
     {
-        let outcome = world.service.confirm_totp(&alice, &begun.ticket, &code, "").await.unwrap();
+        let outcome = world.confirm(&alice, &begun.ticket, &code).await;
         assert_eq!(outcome, EnrolmentOutcome::Expired);
     }
     assert!(world.has_no_factor().await);
@@ -90,7 +97,7 @@ async fn an_enrolment_brings_no_factor_and_no_recovery_code_back_after_a_removal
         let confirm = async |begun: &TotpEnrolment| {
             let alice = given::person(&*world.store, world.alice.id).await;
             let code = App::scan(&begun.secret_base32).code(&world.clock);
-            world.service.confirm_totp(&alice, &begun.ticket, &code, "").await.unwrap()
+            world.confirm(&alice, &begun.ticket, &code).await
         };
         let EnrolmentOutcome::Enrolled(enrolled) = confirm(&begun).await else { panic!("it is the first") };
         let spent = enrolled.recovery_codes.unwrap()[0].grouped();
@@ -115,7 +122,7 @@ async fn an_enrolment_that_was_begun_before_recovery_codes_were_made_ends_with_t
     let alice = given::person(&*world.store, world.alice.id).await;
     let code = App::scan(&begun.secret_base32).code(&world.clock);
     for alice in [&world.alice, &alice] {
-        let outcome = world.service.confirm_totp(alice, &begun.ticket, &code, "").await.unwrap();
+        let outcome = world.confirm(alice, &begun.ticket, &code).await;
         assert_eq!(outcome, EnrolmentOutcome::Expired);
     }
     assert_eq!(world.service.list(alice.id).await.unwrap().len(), 1);
@@ -136,12 +143,11 @@ async fn of_two_first_factors_that_are_confirmed_at_once_one_shows_recovery_code
     let world = World::new().await;
     let begun = [world.service.begin_totp(&world.alice), world.service.begin_totp(&world.alice)];
     let codes = begun.each_ref().map(|begun| App::scan(&begun.secret_base32).code(&world.clock));
-    let confirm =
-        |tab: usize| world.service.confirm_totp(&world.alice, &begun[tab].ticket, &codes[tab], "Phone");
+    let confirm = |tab: usize| world.confirm(&world.alice, &begun[tab].ticket, &codes[tab]);
     // Both look for other factors before either is stored.
     let held = world.store.hold().await;
     let (one, other, ()) = tokio::join!(biased; confirm(0), confirm(1), async { drop(held) });
-    let shown = [one.unwrap(), other.unwrap()].map(|outcome| match outcome {
+    let shown = [one, other].map(|outcome| match outcome {
         EnrolmentOutcome::Enrolled(enrolled) => enrolled.recovery_codes,
         other => panic!("{other:?}"),
     });
@@ -159,7 +165,7 @@ async fn nobody_has_more_factors_than_may_be() {
     }
     let begun = world.service.begin_totp(&world.alice);
     let code = App::scan(&begun.secret_base32).code(&world.clock);
-    let more = world.service.confirm_totp(&world.alice, &begun.ticket, &code, "").await.unwrap();
+    let more = world.confirm(&world.alice, &begun.ticket, &code).await;
     assert_eq!(more, EnrolmentOutcome::TooMany);
 }
 
@@ -169,14 +175,30 @@ async fn a_code_is_taken_once_on_all_nodes_and_so_is_that_of_the_enrolment() {
     let begun = world.service.begin_totp(&world.alice);
     let app = App::scan(&begun.secret_base32);
     let code = app.code(&world.clock);
-    world.service.confirm_totp(&world.alice, &begun.ticket, &code, "").await.unwrap();
-    assert_eq!(world.check(FactorProof::Totp(&code)).await, FactorCheck::Wrong);
+    world.confirm(&world.alice, &begun.ticket, &code).await;
+    assert_eq!(world.check(FactorProof::Totp(&code)).await, FactorCheck::Used);
     world.clock.advance(Lifetime::secs(30));
     let code = app.code(&world.clock);
     assert_eq!(world.check(FactorProof::Totp(&code)).await, RIGHT);
     let elsewhere = world.another_node();
     let replayed = elsewhere.check(&world.alice, FactorProof::Totp(&code), b"", network()).await;
-    assert_eq!(replayed.unwrap(), FactorCheck::Wrong);
+    assert_eq!(replayed.unwrap(), FactorCheck::Used);
+}
+
+#[tokio::test]
+async fn a_code_that_was_used_is_no_guess_and_one_that_is_too_old_is() {
+    let world = World::new().await;
+    let (app, _) = world.app().await;
+    let code = app.code(&world.clock);
+    assert_eq!(world.check(FactorProof::Totp(&code)).await, RIGHT);
+    for _ in 0..15 {
+        assert_eq!(world.check(FactorProof::Totp(&code)).await, FactorCheck::Used);
+    }
+    world.clock.advance(Lifetime::secs(30));
+    let next = app.code(&world.clock);
+    assert_eq!(world.check(FactorProof::Totp(&next)).await, RIGHT, "nobody waits for a code that was used");
+    world.clock.advance(Lifetime::minutes(5));
+    assert_eq!(world.check(FactorProof::Totp(&code)).await, FactorCheck::Wrong);
 }
 
 #[tokio::test]
@@ -217,7 +239,7 @@ async fn codes_cannot_be_guessed() {
         let checked = world.service.check(&world.alice, FactorProof::Totp(&code), b"", network).await;
         match checked.unwrap() {
             FactorCheck::TooMany(wait) => assert!(wait > Lifetime::ZERO),
-            FactorCheck::Wrong | FactorCheck::Late => looked_at += 1,
+            FactorCheck::Wrong | FactorCheck::Used | FactorCheck::Late => looked_at += 1,
             FactorCheck::Right(_) => assert!(is_right),
         }
         world.clock.advance(Lifetime::secs(43));

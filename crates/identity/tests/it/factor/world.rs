@@ -71,7 +71,8 @@ impl World {
         let begun = self.service.begin_totp(person);
         let app = App::scan(&begun.secret_base32);
         let code = app.code(&self.clock);
-        let confirmed = self.service.confirm_totp(person, &begun.ticket, &code, "Phone").await.unwrap();
+        let confirmed =
+            self.service.confirm_totp(given::enroller(person), &begun.ticket, &code, "Phone").await.unwrap();
         let EnrolmentOutcome::Enrolled(enrolled) = confirmed else { panic!("{confirmed:?}") };
         self.clock.advance(Lifetime::secs(60));
         (app, enrolled)
@@ -113,14 +114,18 @@ fn service(store: &Arc<MemoryStore>, clock: &Arc<ManualClock>) -> FactorService 
     FactorService::new(parts(store, clock))
 }
 
-fn parts(store: &Arc<MemoryStore>, clock: &Arc<ManualClock>) -> FactorParts {
-    let secrets = |text: &str| [SystemSecret::new(text.as_bytes().to_vec())];
-    let sealer = |text| Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &secrets(text)));
-    let site = PasskeyConfig {
+/// The site that passkeys are of.
+pub(crate) fn site() -> PasskeyConfig {
+    PasskeyConfig {
         rp_id: "id.example.com".to_owned(),
         rp_name: "Example".to_owned(),
         origins: vec![ORIGIN.parse().unwrap(), APPLICATION.parse().unwrap()],
-    };
+    }
+}
+
+fn parts(store: &Arc<MemoryStore>, clock: &Arc<ManualClock>) -> FactorParts {
+    let secrets = |text: &str| [SystemSecret::new(text.as_bytes().to_vec())];
+    let sealer = |text| Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &secrets(text)));
     let clock: Arc<dyn Clock> = clock.clone();
     let mails = MailQueue {
         outbox: store.clone(),
@@ -137,7 +142,7 @@ fn parts(store: &Arc<MemoryStore>, clock: &Arc<ManualClock>) -> FactorParts {
         limits: Arc::new(Limits::new(&LimitsConfig::default(), &clock)),
         mails: Some(Arc::new(mails)),
         service_name: "Example".to_owned(),
-        passkeys: Some(RelyingParty::new(&site).unwrap()),
+        passkeys: Some(RelyingParty::new(&site()).unwrap()),
         clock,
         rng: Arc::new(OsRng),
     }

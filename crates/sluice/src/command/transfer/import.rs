@@ -46,16 +46,26 @@ async fn imported(
     let sources = args.installation.sources(environment);
     let Some(loaded) = load(&sources) else { return Ok(None) };
     console.warn(&loaded.warnings);
-    let mut file = ImportFile::open(&args.file, args.is_restarted, console.clock.now())?;
+    let installation = Installation::open(&loaded.settings, &sources).await?;
+    // What other secrets seal is lost, and keeps every node from starting.
+    installation.check_secrets().await?;
+    let network = installation.stores.network_id().await?;
+    let mut file = ImportFile::open(&args.file, network, args.is_restarted, console.clock.now())?;
+    if file.is_database_assumed() {
+        console.say(
+            "warning: an earlier version kept how far the import had come, and not in which database: \
+             it is taken for this one",
+        );
+    }
     if file.is_finished() {
         console.say("the file was imported to its end before: --restart begins anew");
+        installation.stores.shutdown().await;
         return Ok(Some((file.counts(), true)));
     }
     let goes_on = file.counts().lines > 0;
     if goes_on {
         console.say(&format!("going on behind line {}", file.counts().lines));
     }
-    let installation = Installation::open(&loaded.settings, &sources).await?;
     let bar = progress::bar(file.size(), is_quiet);
     let mut report = Report::open((args.errors.as_deref(), &file), goes_on, (&mut *console.err, &bar))?;
     let importer = Importer {

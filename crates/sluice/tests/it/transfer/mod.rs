@@ -12,7 +12,13 @@ use sluice_testkit::{Backend, TestSluice};
 use crate::both_stores::on_both_stores;
 use crate::program::{Ended, run};
 
-on_both_stores!(people_are_imported_log_in_and_are_exported, a_file_is_not_emptied_by_its_own_import,);
+on_both_stores!(
+    people_are_imported_log_in_and_are_exported,
+    a_file_is_not_emptied_by_its_own_import,
+    nobody_is_imported_with_other_secrets,
+    a_file_is_imported_into_each_database,
+    what_an_earlier_version_imported_is_not_imported_again,
+);
 
 const BCRYPT: &str = "$2b$05$f5Wln.c9p1tJ/BOosudp1uoOWFqgwCkFgK8NE3cdQZzAWfgiyskVe";
 const SECRET: &str = "a-system-secret-for-this-test";
@@ -48,6 +54,69 @@ async fn a_file_is_not_emptied_by_its_own_import(backend: Backend) {
         assert_eq!(std::fs::read_to_string(&people).unwrap(), written);
     }
     assert!(sluice(&server, &import).success);
+}
+
+async fn nobody_is_imported_with_other_secrets(backend: Backend) {
+    let server = TestSluice::with(backend, &[("secrets.system", SECRET)]).await;
+    let directory = tempfile::tempdir().unwrap();
+    let people = directory.path().join("people.ndjson");
+    std::fs::write(&people, format!("{}\n", json!({ "email": "ada@example.com", "password_hash": BCRYPT })))
+        .unwrap();
+    let import = ["import", "identities", people.to_str().unwrap()];
+    let [dsn, secret] = settings(&server);
+    let another = "secrets.storage=another-secret-for-this-test";
+    for secrets in [&["secrets.system=another-secret-for-this-test"][..], &[secret.as_str(), another][..]] {
+        let set = secrets.iter().flat_map(|secret| ["--set", *secret]);
+        let arguments: Vec<&str> =
+            import.into_iter().chain(["--dev", "--set", dsn.as_str()]).chain(set).collect();
+        let ended = run(&arguments, &[]);
+        let is_told = ended.stderr.contains("has sealed none of the signing keys in this database");
+        assert!(!ended.success && is_told, "{secrets:?}: {}", ended.stderr);
+        let exported = sluice(&server, &["export", "identities"]);
+        assert!(exported.success && exported.stdout.is_empty(), "{}", exported.stdout);
+    }
+    let ended = sluice(&server, &import);
+    assert!(ended.success, "{}", ended.stderr);
+    server.node.stop().await;
+}
+
+async fn a_file_is_imported_into_each_database(backend: Backend) {
+    let staging = TestSluice::with(backend, &[("secrets.system", SECRET)]).await;
+    let production = TestSluice::with(backend, &[("secrets.system", SECRET)]).await;
+    let directory = tempfile::tempdir().unwrap();
+    let people = directory.path().join("people.ndjson");
+    std::fs::write(&people, "{\"email\": \"ada@example.com\"}\n").unwrap();
+    let import = ["import", "identities", people.to_str().unwrap()];
+    assert!(sluice(&staging, &import).success);
+    let ended = sluice(&production, &import);
+    let is_told = ended.stderr.contains("belongs to an import into another database");
+    assert!(!ended.success && is_told, "{}", ended.stderr);
+    let ended = sluice(&production, &[&import[..], &["--restart"]].concat());
+    assert!(ended.success, "{}", ended.stderr);
+    let exported = sluice(&production, &["export", "identities"]);
+    assert!(exported.stdout.contains("ada@example.com"), "{}", exported.stdout);
+    staging.node.stop().await;
+    production.node.stop().await;
+}
+
+async fn what_an_earlier_version_imported_is_not_imported_again(backend: Backend) {
+    let server = TestSluice::with(backend, &[("secrets.system", SECRET)]).await;
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let (people, kept) = (path("people.ndjson"), path("people.ndjson.sluice-import"));
+    std::fs::write(&people, "{\"email\": \"ada@example.com\"}\n").unwrap();
+    let import = ["import", "identities", people.to_str().unwrap()];
+    assert!(sluice(&server, &import).success);
+    let mut state = lines(&kept).remove(0);
+    state["version"] = json!(1);
+    state.as_object_mut().unwrap().remove("network");
+    std::fs::write(&kept, state.to_string()).unwrap();
+    for is_warned in [true, false] {
+        let ended = sluice(&server, &import);
+        assert!(ended.success && ended.stderr.contains("imported to its end before"), "{}", ended.stderr);
+        assert_eq!(ended.stderr.contains("warning: an earlier version kept"), is_warned, "{}", ended.stderr);
+    }
+    server.node.stop().await;
 }
 
 async fn people_are_imported_log_in_and_are_exported(backend: Backend) {
