@@ -1,7 +1,7 @@
 // A person who forgot the password, in headless Chromium.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
-import { arrives, openBrowser, press, sees } from '../support/chromium.js'
+import { arrives, openBrowser, press, pressTwice, sees } from '../support/chromium.js'
 import { OTHER_PASSWORD, givenPerson, newEmail, openAccount, startIdentity, typePassword } from '../support/identity.js'
 
 const RECOVER = /^Set a new password/
@@ -71,6 +71,20 @@ describe('recovery', () => {
     await press(page, 'Sign in')
     await typePassword(page, { ...person, password: OTHER_PASSWORD })
     assert.equal((await signIn.tokens()).claims().sub, person.id)
+  })
+
+  test('a mail is asked for once by two clicks, and its code shown once', async () => {
+    const person = await givenPerson(service)
+    await service.application.begin(page)
+    await press(page, 'Forgot your password?')
+    await page.getByLabel('Email address').fill(person.email)
+    const asked = await pressTwice(page, 'Send mail')
+    await arrives(page, 'Check your mail')
+    assert.deepEqual(asked, ['/ui/recovery'])
+    await page.getByLabel('Code').fill((await service.mailbox.take(person.email, RECOVER)).code)
+    const shown = await pressTwice(page, 'Continue')
+    await arrives(page, 'Set a new password')
+    assert.deepEqual(shown, ['/ui/recovery/code'])
   })
 
   test('a weak password is refused, and another one may be chosen with the same mail', async () => {

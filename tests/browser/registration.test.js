@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { fetchUserInfo } from 'openid-client'
-import { arrives, openBrowser, press, sees } from '../support/chromium.js'
+import { arrives, openBrowser, press, pressTwice, sees } from '../support/chromium.js'
 import { OTHER_PASSWORD, PASSWORD, givenPerson, newEmail, openAccount, startIdentity, typePassword } from '../support/identity.js'
 
 const VERIFY = /^Confirm your e-mail address/
@@ -139,6 +139,25 @@ describe('registration', () => {
     await sees(page, 'Your address is confirmed')
   })
 
+  test('the link and the code of the mail are sent once by two clicks', async () => {
+    for (const isTyped of [false, true]) {
+      const email = newEmail()
+      const signIn = await openRegistration()
+      await typePassword(page, { email })
+      await signIn.tokens()
+      const mail = await service.mailbox.take(email, VERIFY)
+      await page.goto(isTyped ? new URL('ui/verification', service.issuer).href : mail.link)
+      if (isTyped) {
+        await page.getByLabel('Email address').fill(email)
+        await page.getByLabel('Code').fill(mail.code)
+      }
+      const sent = await pressTwice(page, 'Confirm address')
+      await sees(page, 'Your address is confirmed')
+      assert.deepEqual(sent, ['/ui/verification'])
+      await browser.context.clearCookies()
+    }
+  })
+
   test('the account page sends a verification mail and takes its code', async () => {
     const person = await givenPerson(service, { verified: false })
     await openAccount(service, page, person)
@@ -180,6 +199,16 @@ describe('registration that conceals which addresses are taken', () => {
     assert.equal(shown[0], shown[1])
     const mail = await service.mailbox.take(taken.email, /already have an account/)
     assert.equal(mail.code, undefined)
+  })
+
+  test('takes the code of the mail once by two clicks', async () => {
+    const email = newEmail()
+    await openRegistration()
+    await typePassword(page, { email })
+    await page.getByLabel('Code').fill((await service.mailbox.take(email, VERIFY)).code)
+    const sent = await pressTwice(page, 'Confirm address')
+    await sees(page, 'Your address is confirmed')
+    assert.deepEqual(sent, ['/ui/verification'])
   })
 
   test('goes on to the application once the code of the mail was typed', async () => {

@@ -64,6 +64,24 @@ export async function press(page, name) {
   await page.getByRole('link', { name }).or(page.getByRole('button', { name })).first().click()
 }
 
+/** Clicks the button twice, over a line so slow that the second click finds the same page; the paths that are posted to from then on. */
+export async function pressTwice(page, name) {
+  await page.waitForLoadState()
+  const session = await page.context().newCDPSession(page)
+  await session.send('Network.enable')
+  await session.send('Network.emulateNetworkConditions', { offline: false, latency: 2000, downloadThroughput: -1, uploadThroughput: -1 })
+  const paths = []
+  page.on('request', (request) => {
+    if (request.method() === 'POST') paths.push(new URL(request.url()).pathname)
+  })
+  const box = await page.getByRole('button', { name }).boundingBox()
+  const middle = [box.x + box.width / 2, box.y + box.height / 2]
+  await page.mouse.click(...middle)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  await page.mouse.click(...middle)
+  return paths
+}
+
 /** Waits until the page with this main heading is there. */
 export function arrives(page, heading) {
   return page.getByRole('heading', { level: 1, name: heading, exact: typeof heading === 'string' }).waitFor()

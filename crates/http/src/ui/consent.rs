@@ -1,17 +1,20 @@
 //! The consent page: may this client have what it asks for?
 
+use std::collections::HashSet;
+
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Map, Value};
 use sluice_identity::{Identity, IdentityError};
-use sluice_oauth::flow::{AcceptConsent, AwaitingConsent, FlowAnswer, RejectFlow};
-use sluice_protocol::{AuthorizationDetails, ClaimsRequest, Parameters};
+use sluice_oauth::flow::{AcceptConsent, AwaitingConsent, FlowAnswer, FlowProblem, RejectFlow};
+use sluice_protocol::{AuthorizationDetails, ClaimsRequest, ErrorCode, Parameters};
+use tracing::info;
 use url::Url;
 
 use super::UiState;
 use super::brand;
-use super::page::{onward, page};
+use super::page::{onward_in, page};
 use super::policy::Policy;
 use super::problem::Problem;
 use super::views::{ConsentPage, DetailEntry, ScopeEntry};
@@ -73,14 +76,14 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     match fields.get("decision") {
         Some("accept") => {
             let choice = (chosen(&answer.flow, &fields), fields.get("remember").is_some());
-            Ok(onward(&ui.config, &accept(ui, challenge, &answer.flow, choice).await?))
+            Ok(onward_in(&ui.config, &answer, &accept(ui, challenge, &answer.flow, choice).await?))
         }
         Some("reject") => {
             let rejection = RejectFlow {
                 description: "The user denied the request.".to_owned(),
                 ..RejectFlow::default()
             };
-            Ok(onward(&ui.config, &ui.flows.reject_consent(challenge, rejection).await?))
+            Ok(onward_in(&ui.config, &answer, &ui.flows.reject_consent(challenge, rejection).await?))
         }
         _ => {
             let again = (StatusCode::UNPROCESSABLE_ENTITY, Some("Choose whether to allow this."));
@@ -131,11 +134,13 @@ fn details(flow: &AwaitingConsent) -> AuthorizationDetails {
 
 /// What was asked for and ticked; `openid` cannot be unticked, for without it nobody is logged in.
 fn chosen(flow: &AwaitingConsent, fields: &Parameters<'_>) -> Vec<String> {
-    let ticked = |value: &str| fields.all("grant_scope").any(|ticked| ticked == value);
-    asked(flow).into_iter().filter(|value| *value == "openid" || ticked(value)).map(str::to_owned).collect()
+    let ticked: HashSet<_> = fields.all("grant_scope").collect();
+    let is_chosen = |value: &&str| *value == "openid" || ticked.contains(*value);
+    asked(flow).into_iter().filter(is_chosen).map(str::to_owned).collect()
 }
 
-/// Accepts the flow; where the browser goes next.
+/// Accepts the flow; where the browser goes next. What the application cannot be given it hears of, since nobody here can do
+/// anything about it.
 async fn accept(
     ui: &UiState,
     challenge: &str,
@@ -155,7 +160,22 @@ async fn accept(
         remember,
         ..AcceptConsent::default()
     };
-    Ok(ui.flows.accept_consent(challenge, accept).await?)
+    match ui.flows.accept_consent(challenge, accept).await {
+        Err(FlowProblem::Invalid(reason)) => {
+            info!(reason, "consent not granted");
+            Ok(ui.flows.reject_consent(challenge, ungranted()).await?)
+        }
+        accepted => Ok(accepted?),
+    }
+}
+
+/// Scope and audience are those of the request, which may have them: it is only what it asks for in detail (RFC 9396 §5).
+fn ungranted() -> RejectFlow {
+    RejectFlow {
+        error: ErrorCode::InvalidAuthorizationDetails.as_str().to_owned(),
+        description: "The client may not ask for these any more, or they are too long for its access tokens."
+            .to_owned(),
+    }
 }
 
 impl Known {

@@ -41,7 +41,8 @@ pub(super) async fn show(State(ui): State<UiState>, RawQuery(query): RawQuery) -
     let fields = Parameters::parse(query.as_bytes(), MAX_FORM, &[]).unwrap_or_default();
     let named = fields.get("error").and_then(|named| SHOWN.into_iter().find(|code| code.as_str() == named));
     let code = named.unwrap_or(ErrorCode::InvalidRequest);
-    own_page(&ui.config, &ErrorView { code, sentence: code.description(), way_out: None, over: false })
+    let view = ErrorView { code, sentence: code.description(), way_out: None, over: false };
+    own_page(&ui.config, &view, None)
 }
 
 /// Any page that is not there. Programs get the status alone.
@@ -57,7 +58,7 @@ pub(super) async fn not_found(State(ui): State<UiState>, headers: HeaderMap) -> 
         error_code: "not_found",
         hint: None,
         request_id: None,
-        way_out: url.as_deref().map(|url| WayOut { url, label: "Your account" }),
+        way_out: url.as_deref().map(account_link),
     };
     page(StatusCode::NOT_FOUND, &view, &Policy::no_form())
 }
@@ -67,8 +68,17 @@ pub(super) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
     if config.pages.error.is_some() {
         respond::page::error_page(config, view)
     } else {
-        own_page(config, view)
+        own_page(config, view, view.way_out.map(|url| WayOut { url, label: "Try again" }))
     }
+}
+
+/// The same where there is nothing to try again: from our own page a link leads to the person's account.
+pub(super) fn stray_page(ui: &UiState, view: &ErrorView<'_>) -> Response {
+    if ui.config.pages.error.is_some() {
+        return respond::page::error_page(&ui.config, view);
+    }
+    let url = sign_in_url(ui, None);
+    own_page(&ui.config, view, url.as_deref().map(account_link))
 }
 
 /// The page of a flow that is too old or spent, with the way back to its beginning.
@@ -81,7 +91,12 @@ pub(super) fn expired_page(config: &Config, restart: Option<&str>) -> Response {
     page(StatusCode::GONE, &view, &Policy::no_form())
 }
 
-fn own_page(config: &Config, error: &ErrorView<'_>) -> Response {
+/// The way from an address that is none, or leads nowhere by itself.
+fn account_link(url: &str) -> WayOut<'_> {
+    WayOut { url, label: "Your account" }
+}
+
+fn own_page(config: &Config, error: &ErrorView<'_>, way_out: Option<WayOut<'_>>) -> Response {
     let view = ErrorPage {
         brand: &brand(config),
         title: title(error.code),
@@ -89,7 +104,7 @@ fn own_page(config: &Config, error: &ErrorView<'_>) -> Response {
         error_code: error.code.as_str(),
         hint: None,
         request_id: None,
-        way_out: error.way_out.map(|url| WayOut { url, label: "Try again" }),
+        way_out,
     };
     let mut response = page(oauth_error::status(error.code), &view, &Policy::no_form());
     oauth_error::retry_after(error.code, &mut response);

@@ -16,6 +16,7 @@ use super::page::{page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
 use super::script::script;
+use super::sentences::{USED_CODE, wait_sentence};
 use super::views::{FactorPage, PasskeyButton};
 use super::visit::Visit;
 use super::{UiState, brand};
@@ -24,7 +25,7 @@ const MISSING: &str = "Enter the code.";
 const WRONG_CODE: &str = "This code is not right. It may have changed meanwhile: enter the one shown now.";
 const WRONG_RECOVERY_CODE: &str = "This recovery code is not right, or was used before.";
 const WRONG_PASSKEY: &str = "This passkey did not work. Please try again.";
-const TOO_MANY: &str = "There were too many wrong codes. Please wait a moment and try again.";
+const TOO_MANY: &str = "There were too many wrong codes.";
 const EXPIRED: &str = "That took too long. Please sign in again.";
 
 /// A login that waits for its second factor.
@@ -37,10 +38,10 @@ pub(super) struct Step<'a> {
 
 /// What is wrong with what was shown.
 #[derive(Clone, Copy, Default)]
-struct Mistake {
-    code: Option<&'static str>,
-    recovery: Option<&'static str>,
-    form: Option<&'static str>,
+struct Mistake<'a> {
+    code: Option<&'a str>,
+    recovery: Option<&'a str>,
+    form: Option<&'a str>,
 }
 
 /// `POST /ui/login/factor`
@@ -72,6 +73,11 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
             info!(reason = "wrong second factor", "login refused");
             form(ui, &place, &step, (unprocessable, Mistake::wrong(proof))).await
         }
+        Ok(FactorOutcome::Used) => {
+            info!(reason = "used second factor", "login refused");
+            let used = Mistake { code: Some(USED_CODE), ..Mistake::default() };
+            form(ui, &place, &step, (unprocessable, used)).await
+        }
         Ok(FactorOutcome::Late) => {
             info!(reason = "late passkey", "login refused");
             let late = Mistake { form: Some(LATE), ..Mistake::default() };
@@ -79,7 +85,8 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
         }
         Ok(FactorOutcome::TooMany(wait)) => {
             info!(reason = "too many failures", "login refused");
-            turn_away(ui, &place, &step, (StatusCode::TOO_MANY_REQUESTS, TOO_MANY, wait)).await
+            let sentence = wait_sentence(TOO_MANY, wait);
+            turn_away(ui, &place, &step, (StatusCode::TOO_MANY_REQUESTS, &sentence, wait)).await
         }
         Ok(FactorOutcome::Expired) => {
             let typed = Typed { form_error: Some(EXPIRED), ..Typed::default() };
@@ -106,13 +113,13 @@ async fn turn_away(
     ui: &UiState,
     place: &Place<'_>,
     step: &Step<'_>,
-    (status, sentence, wait): (StatusCode, &'static str, Lifetime),
+    (status, sentence, wait): (StatusCode, &str, Lifetime),
 ) -> Result<Response, Problem> {
     let mistake = Mistake { form: Some(sentence), ..Mistake::default() };
     Ok(retry_after(form(ui, place, step, (status, mistake)).await?, wait))
 }
 
-impl Mistake {
+impl Mistake<'_> {
     fn missing(kinds: FactorChoices) -> Self {
         if kinds.totp {
             Self { code: Some(MISSING), ..Self::default() }
@@ -154,7 +161,7 @@ async fn form(
     ui: &UiState,
     place: &Place<'_>,
     step: &Step<'_>,
-    (status, mistake): (StatusCode, Mistake),
+    (status, mistake): (StatusCode, Mistake<'_>),
 ) -> Result<Response, Problem> {
     let (challenge, kinds) = (place.challenge, step.kinds);
     let passkey = if kinds.passkey {
@@ -162,7 +169,7 @@ async fn form(
     } else {
         None
     };
-    let action = ui.path(super::LOGIN_FACTOR);
+    let action = ui.path_in_flow(super::LOGIN_FACTOR, challenge);
     let view = FactorPage {
         brand: &brand(&ui.config),
         script: &script(&ui.config),

@@ -75,6 +75,9 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let challenge = challenge(&fields, "login_challenge")?;
     let answer = ui.flows.login(challenge).await?;
+    if let Some(url) = visit.begins_anew(&answer) {
+        return Ok(redirect(StatusCode::SEE_OTHER, &url));
+    }
     // Accepting makes a sealed value, which may have to be parked: not for everybody who found the address.
     visit.check_binding(&answer.flow.request, &answer)?;
     let (request, place) = (&answer.flow.request, Place { visit, challenge, answer: &answer });
@@ -137,7 +140,12 @@ async fn take_passkey(ui: &UiState, visit: &Visit) -> Result<Response, Problem> 
         Ok(FactorOutcome::Done { identity, amr, acr, .. }) => {
             assurance::accept(ui, &place, &identity, Proven { amr, acr, remember }).await
         }
-        Ok(refused @ (FactorOutcome::Wrong | FactorOutcome::Late | FactorOutcome::Expired)) => {
+        Ok(
+            refused @ (FactorOutcome::Wrong
+            | FactorOutcome::Used
+            | FactorOutcome::Late
+            | FactorOutcome::Expired),
+        ) => {
             let is_late = refused == FactorOutcome::Late;
             let (reason, sentence) =
                 if is_late { ("late passkey", LATE) } else { ("wrong passkey", WRONG_PASSKEY) };
@@ -227,13 +235,13 @@ pub(super) async fn form(
 ) -> Result<Response, Problem> {
     let (challenge, request) = (place.challenge, &place.answer.flow.request);
     let passkey = ui.factors.begin_passkey(None, challenge.as_bytes()).await?;
-    let action = ui.path(super::LOGIN_PASSKEY);
+    let action = ui.path_in_flow(super::LOGIN_PASSKEY, challenge);
     let registration = ui.link(&ui.config.pages.registration, super::REGISTRATION, challenge);
     let recovery = super::recovery::link(ui, Some(challenge));
     let view = LoginPage {
         brand: &brand(&ui.config),
         script: &script(&ui.config),
-        action: &ui.path(super::LOGIN),
+        action: &ui.path_in_flow(super::LOGIN, challenge),
         login_challenge: challenge,
         csrf: &place.visit.form_token(challenge)?,
         client_name: Some(super::client_name(&place.answer.client)),

@@ -40,6 +40,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{any, get};
+use form_urlencoded::Serializer;
 use sluice_identity::account::AccountService;
 use sluice_identity::factor::FactorService;
 use sluice_identity::proof_of_work::ProofOfWork;
@@ -110,6 +111,13 @@ impl UiState {
     /// The path of a page of ours, below the issuer's own.
     fn path(&self, page: &str) -> String {
         format!("{}{page}", self.config.issuer.path())
+    }
+
+    /// The path of a page of ours with the challenge of its flow, which its form posts to: what is shown after a mistake stands at an
+    /// address that can be opened again.
+    fn path_in_flow(&self, page: &str, challenge: &str) -> String {
+        let query = Serializer::new(String::new()).append_pair("login_challenge", challenge).finish();
+        format!("{}?{query}", self.path(page))
     }
 
     /// Whether the configured page is ours.

@@ -10,9 +10,9 @@ use sluice_protocol::parameters::InvalidParameters;
 use thiserror::Error;
 
 use super::UiState;
-use super::error::{error_page, expired_page};
+use super::error::{error_page, expired_page, stray_page};
 use crate::extract::InvalidForm;
-use crate::respond::oauth_error::log;
+use crate::respond::oauth_error::{log, retry_later};
 use crate::respond::page::ErrorView;
 
 /// Why a page is not shown, or its form not taken.
@@ -74,7 +74,14 @@ impl Problem {
         }
         let view =
             ErrorView { code: self.code(), sentence: self.sentence(), way_out: self.way_out(), over: false };
-        error_page(&ui.config, &view)
+        let mut response = match self {
+            Self::NoChallenge(_) => stray_page(ui, &view),
+            _ => error_page(&ui.config, &view),
+        };
+        if let Self::Flow(FlowProblem::Quota(quota)) = self {
+            retry_later(Some(quota.wait()), &mut response);
+        }
+        response
     }
 
     fn code(&self) -> ErrorCode {
@@ -92,6 +99,7 @@ impl Problem {
                 ErrorCode::InvalidRequest
             }
             Self::Flow(FlowProblem::ClientGone) => ErrorCode::InvalidClient,
+            Self::Flow(FlowProblem::Quota(_)) => ErrorCode::TemporarilyUnavailable,
             Self::Flow(FlowProblem::Store(error)) | Self::Logout(LogoutProblem::Store(error)) => {
                 fault(error.is_temporary())
             }
@@ -125,11 +133,14 @@ impl Problem {
             Self::Flow(FlowProblem::Gone { .. })
             | Self::Logout(LogoutProblem::Gone { .. })
             | Self::Device(UserCodeProblem::Gone { .. }) => "This page has expired. Please start again.",
-            Self::Flow(FlowProblem::Invalid(_)) => "This sign-in is for another account. Please start again.",
+            Self::Flow(FlowProblem::Invalid(_)) => {
+                "The application was changed meanwhile, or asks for too much. Please start again there."
+            }
             // Said in the form itself.
             Self::Device(UserCodeProblem::WrongCode | UserCodeProblem::TooMany { .. }) => {
                 "This code is not right. Please start again."
             }
+            Self::Flow(FlowProblem::Quota(quota)) => quota.sentence(),
             Self::Flow(FlowProblem::Store(_))
             | Self::Logout(LogoutProblem::Store(_))
             | Self::Device(UserCodeProblem::Store(_))

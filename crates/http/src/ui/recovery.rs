@@ -83,6 +83,7 @@ impl Mistake {
             }
             Denied::NoMail => Self::no_mail(),
             Denied::WrongCode
+            | Denied::UsedCode
             | Denied::WrongPassword
             | Denied::ConfirmationRequired
             | Denied::SecondFactorRequired
@@ -241,6 +242,7 @@ fn email_form(
     let (fresh, login_url) = (Fresh::new(ui, visit, RECOVERY), login_url(ui, waiting(fields)));
     let view = RecoveryPage {
         brand: &brand(&ui.config),
+        script: &script(&ui.config),
         action: &ui.path(RECOVERY),
         csrf: &fresh.csrf,
         login_challenge: waiting(fields),
@@ -250,7 +252,7 @@ fn email_form(
         sends_mail,
         login_url: login_url.as_deref(),
     };
-    let page = mistake.tell(page(status, &view, &Policy::form(&ui.config)));
+    let page = mistake.tell(page(status, &view, &Policy::form(&ui.config).with_script()));
     fresh.with_cookie(ui, page)
 }
 
@@ -262,6 +264,7 @@ fn code_form(
     let fresh = Fresh::new(ui, visit, RECOVERY);
     let view = RecoveryCodePage {
         brand: &brand(&ui.config),
+        script: &script(&ui.config),
         action: &ui.path(RECOVERY_CODE),
         csrf: &fresh.csrf,
         login_challenge: waiting(fields),
@@ -270,7 +273,7 @@ fn code_form(
         form_error: mistake.form,
         recovery_url: &link(ui, waiting(fields)).unwrap_or_else(|| ui.path(RECOVERY)),
     };
-    let page = mistake.tell(page(status, &view, &Policy::form(&ui.config)));
+    let page = mistake.tell(page(status, &view, &Policy::form(&ui.config).with_script()));
     fresh.with_cookie(ui, page)
 }
 

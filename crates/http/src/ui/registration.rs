@@ -19,6 +19,7 @@ use super::sentences::{email_sentence, password_sentence, username_sentence};
 use super::views::{CheckMailPage, RegistrationClosedPage, RegistrationPage};
 use super::visit::{Visit, challenge};
 use super::{UiState, brand, puzzle, verification};
+use crate::respond::redirect::redirect;
 
 /// `GET /ui/registration`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
@@ -64,6 +65,9 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let challenge = challenge(&fields, "login_challenge")?;
     let answer = ui.flows.login(challenge).await?;
+    if let Some(url) = visit.begins_anew(&answer) {
+        return Ok(redirect(StatusCode::SEE_OTHER, &url));
+    }
     visit.check_binding(&answer.flow.request, &answer)?;
     let place = Place { visit, challenge, answer: &answer };
     if !ui.registration.is_open() {
@@ -155,13 +159,14 @@ fn check_mail(ui: &UiState, place: &Place<'_>, email: &str) -> Result<Response, 
     let action = verification::is_served(ui).then(|| ui.path(super::VERIFICATION));
     let view = CheckMailPage {
         brand: &brand(&ui.config),
+        script: &script(&ui.config),
         action: action.as_deref(),
         login_challenge: place.challenge,
         csrf: &place.visit.form_token(super::VERIFICATION)?,
         email: email.trim(),
         login_url: &ui.link(&ui.config.pages.login, super::LOGIN, place.challenge),
     };
-    Ok(page(StatusCode::ACCEPTED, &view, &Policy::form(&ui.config)))
+    Ok(page(StatusCode::ACCEPTED, &view, &Policy::form(&ui.config).with_script()))
 }
 
 fn form(
@@ -173,7 +178,7 @@ fn form(
     let view = RegistrationPage {
         brand: &brand(&ui.config),
         script: &script(&ui.config),
-        action: &ui.path(super::REGISTRATION),
+        action: &ui.path_in_flow(super::REGISTRATION, challenge),
         login_challenge: challenge,
         csrf: &place.visit.form_token(challenge)?,
         client_name: Some(super::client_name(&place.answer.client)),

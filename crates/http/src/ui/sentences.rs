@@ -1,6 +1,10 @@
 //! What is wrong with what a person typed, in the words of the pages.
 
 use sluice_identity::{InvalidEmail, InvalidUsername, PasswordRules, WeakPassword};
+use sluice_primitives::Lifetime;
+
+/// What is said of the code of an authenticator app that was shown before.
+pub(super) const USED_CODE: &str = "This code was used already. Wait until your app shows the next one.";
 
 pub(super) const fn email_sentence(reason: InvalidEmail) -> &'static str {
     match reason {
@@ -29,4 +33,30 @@ pub(super) fn password_sentence(reason: WeakPassword, rules: &PasswordRules) -> 
         WeakPassword::Breached => "Choose another password: this one is on lists that attackers try first.",
     };
     sentence.to_owned()
+}
+
+/// What somebody is told who tried too often: why, and how long to wait.
+pub(super) fn wait_sentence(why: &str, wait: Lifetime) -> String {
+    let minutes = u64::try_from(wait.as_millis()).unwrap_or(0).div_ceil(60_000);
+    let how_long = match minutes {
+        0 | 1 => "a moment".to_owned(),
+        2..=119 => format!("{minutes} minutes"),
+        _ => format!("{} hours", minutes.div_ceil(60)),
+    };
+    format!("{why} Please wait {how_long} and try again.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_waits_for_longer_than_a_minute_is_told_how_long() {
+        for (seconds, told) in
+            [(0, "a moment"), (60, "a moment"), (61, "2 minutes"), (3600, "60 minutes"), (9000, "3 hours")]
+        {
+            let sentence = wait_sentence("Too many.", Lifetime::secs(seconds));
+            assert_eq!(sentence, format!("Too many. Please wait {told} and try again."));
+        }
+    }
 }

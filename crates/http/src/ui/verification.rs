@@ -13,6 +13,7 @@ use super::login::{BUSY, BUSY_SENTENCE};
 use super::page::{page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
+use super::script::script;
 use super::sentences::email_sentence;
 use super::standalone::{Done, Fresh, done, sign_in_url, waiting};
 use super::views::{LinkedAccount, Moment, SettledPage, VerificationPage, WayOut};
@@ -147,6 +148,7 @@ async fn form(
     };
     let view = VerificationPage {
         brand: &brand(&ui.config),
+        script: &script(&ui.config),
         action: &ui.path(VERIFICATION),
         csrf: &fresh.csrf,
         login_challenge: waiting(fields),
@@ -159,7 +161,7 @@ async fn form(
         form_error: mistake.form,
         sends_mail,
     };
-    let page = page(status, &view, &Policy::form(&ui.config));
+    let page = page(status, &view, &Policy::form(&ui.config).with_script());
     let page = match mistake.wait {
         Some(wait) => retry_after(page, wait),
         None => page,

@@ -152,6 +152,10 @@ pub(crate) struct OnwardPage<'a> {
     pub(crate) brand: &'a Brand,
     /// Where the browser goes next, by itself or by the "Continue" link.
     pub(crate) url: &'a str,
+    /// Whether an application may open instead of the next page, and this one stay. Then there is no "Continue" link.
+    pub(crate) opens_application: bool,
+    /// Where to start again if the application does not open.
+    pub(crate) restart_url: Option<&'a str>,
 }
 
 /// Says that the logout is done, and tells clients so in hidden frames (OpenID Connect Front-Channel Logout 1.0).

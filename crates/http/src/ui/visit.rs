@@ -81,6 +81,20 @@ impl Visit {
         }
     }
 
+    /// Where a login begins anew for this browser, if it is not the one that the flow belongs to and nothing but that is wrong. Tabs that
+    /// are opened at once in a browser without our cookie are each given one, of which the browser keeps the last. What begins
+    /// anew is bound to the cookie that is there now: so nobody is sent around without end, as a browser that keeps none would
+    /// be. Only the client itself can begin what it pushed or signed, and only its user what a device asked for.
+    pub(super) fn begins_anew<F: AsRef<FlowRequest>>(&self, answer: &FlowAnswer<F>) -> Option<String> {
+        let request = answer.flow.as_ref();
+        let is_own = self.browser.binding_keys().hold(request.flow, &request.binding);
+        let begins_by_its_url = !request.is_protected() && !request.details.device;
+        if is_own || self.browser.keys.0.is_empty() || !begins_by_its_url {
+            return None;
+        }
+        answer.way_out()
+    }
+
     /// The token for the form of this challenge or, where no flow is needed, at this path.
     pub(super) fn form_token(&self, challenge: &str) -> Result<String, Problem> {
         let keys = self.browser.binding_keys();

@@ -142,6 +142,7 @@ async fn form(
         frame: Some(&frame(ui, member, then, &csrf)),
         title: "Confirm that it is you",
         lead: Some("What comes next needs to be sure of you."),
+        account: member.has_password().then_some(&*member.identity.email),
         action: &ui.path(CONFIRM),
         csrf: &csrf,
         hidden: vec![("then", then.slug())],

@@ -69,17 +69,19 @@ async fn fresh(ui: &UiState, request: Request, place: Place) -> Result<Member, R
     Ok(member)
 }
 
+/// Takes the code of an app. Whoever has its ticket was asked who it is when that was made; a new one is made for nobody else.
 async fn take_totp(ui: &UiState, member: &Member) -> Result<Response, Refused> {
-    member.must_be_fresh(ui, Place::Totp).await?;
+    member.must_have_shown_factor(ui, Place::Totp).await?;
     let fields = member.visit.parameters()?;
     let (ticket, name) = (fields.get("ticket").unwrap_or_default(), fields.get("name").unwrap_or_default());
     let code = fields.get("code").unwrap_or_default();
-    match ui.factors.confirm_totp(&member.identity, ticket, code, name).await {
+    match ui.accounts.add_totp((&member.identity, member.session.id), (ticket, code, name)).await {
         // The secret is in the app: the page does not show it again.
         Ok(EnrolmentOutcome::Wrong) => {
             again_form(ui, member, (ticket, name), &Mistake::at("code", WRONG_CODE))
         }
         Ok(EnrolmentOutcome::Expired) => {
+            member.must_be_fresh(ui, Place::Totp).await?;
             let enrolment = ui.factors.begin_totp(&member.identity);
             begin_form(ui, member, &enrolment, Some(&Mistake::at("", EXPIRED)))
         }
@@ -90,8 +92,9 @@ async fn take_totp(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     }
 }
 
+/// The same of a passkey, and the state of its ceremony.
 async fn take_passkey(ui: &UiState, member: &Member) -> Result<Response, Refused> {
-    member.must_be_fresh(ui, Place::Passkey).await?;
+    member.must_have_shown_factor(ui, Place::Passkey).await?;
     let fields = member.visit.parameters()?;
     let name = fields.get("name").unwrap_or_default();
     let new = NewPasskey {
@@ -100,10 +103,13 @@ async fn take_passkey(ui: &UiState, member: &Member) -> Result<Response, Refused
         name,
         context: member.session.id.as_bytes(),
     };
-    let outcome = ui.factors.finish_passkey_enrolment(&member.identity, new).await;
+    let outcome = ui.accounts.add_passkey((&member.identity, member.session.id), new).await;
     match settled(ui, member, &["mfa"], outcome).await? {
         Ok(response) => Ok(response),
-        Err(mistake) => passkey_form(ui, member, name, Some(&mistake)).await,
+        Err(mistake) => {
+            member.must_be_fresh(ui, Place::Passkey).await?;
+            passkey_form(ui, member, name, Some(&mistake)).await
+        }
     }
 }
 
@@ -127,7 +133,6 @@ async fn settled(
         return Ok(Ok(redirect(StatusCode::SEE_OTHER, &next)));
     };
     // Who is in without the first factor stays out from now on. This session has just shown it.
-    ui.accounts.end_weaker_sessions(member.identity.id, member.session.id).await?;
     let shown = shown.iter().map(|method| (*method).to_owned()).collect();
     let cookie = renew(ui, member, (&member.identity, shown)).await?;
     let page = codes_page(ui, (member, &csrf_of(&cookie)), &codes);

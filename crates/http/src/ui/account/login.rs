@@ -153,7 +153,7 @@ async fn take_passkey(
         Ok(FactorOutcome::Done { identity, amr, .. }) => {
             return begin(ui, arrival, typed, (&identity, amr)).await;
         }
-        Ok(FactorOutcome::Wrong) => Mistake::at("", WRONG_PASSKEY),
+        Ok(FactorOutcome::Wrong | FactorOutcome::Used) => Mistake::at("", WRONG_PASSKEY),
         Ok(FactorOutcome::Late) => Mistake::at("", LATE),
         Ok(FactorOutcome::Expired) => Mistake::at("", EXPIRED),
         Ok(FactorOutcome::TooMany(wait)) => Mistake::too_many(wait),

@@ -13,6 +13,7 @@ use super::place::{LOGIN, leading_to};
 use super::views::{Field, FormPage, Link, Passkey};
 use crate::respond::redirect::redirect;
 use crate::ui::login::LATE;
+use crate::ui::sentences::USED_CODE;
 use crate::ui::visit::Visit;
 use crate::ui::{UiState, brand, script};
 
@@ -44,6 +45,7 @@ async fn take(ui: &UiState, arrival: &Arrival) -> Result<Response, Refused> {
         }
         Ok(FactorOutcome::Expired) => return login::expired(ui, arrival, typed).await,
         Ok(FactorOutcome::Wrong) => Mistake::at(field, WRONG),
+        Ok(FactorOutcome::Used) => Mistake::at(field, USED_CODE),
         Ok(FactorOutcome::Late) => Mistake::at("", LATE),
         Ok(FactorOutcome::TooMany(wait)) => Mistake::too_many(wait),
         Err(error) => Mistake::busy(error)?,

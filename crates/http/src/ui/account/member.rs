@@ -152,13 +152,7 @@ impl Member {
     /// before the page `place` is shown.
     pub(super) async fn must_be_fresh(&self, ui: &UiState, place: Place) -> Result<(), Refused> {
         let age = ui.accounts.clock.now().since(self.session.authenticated_at);
-        let is_enough = age < FRESH && ui.accounts.has_shown_factor(&self.caller()).await?;
-        if !is_enough {
-            return Err(Refused::Stale(place));
-        }
-        // The record was read after the session: if that ended in between, it is not the record that was shown anything.
-        let goes_on = ui.accounts.sessions.goes_on((self.identity.id, self.session.id)).await?;
-        if goes_on { Ok(()) } else { Err(Refused::SignedOut(place, None)) }
+        if age < FRESH { self.must_have_shown_factor(ui, place).await } else { Err(Refused::Stale(place)) }
     }
 
     /// The same for a page that asks for the password itself: of those who have one, however long ago they signed in.
@@ -168,6 +162,16 @@ impl Member {
         }
         let is_enough = ui.accounts.has_shown_factor(&self.caller()).await?;
         if is_enough { Ok(()) } else { Err(Refused::Stale(place)) }
+    }
+
+    /// Whether the person has shown a second factor if there is one, however long ago, and the session goes on.
+    pub(super) async fn must_have_shown_factor(&self, ui: &UiState, place: Place) -> Result<(), Refused> {
+        if !ui.accounts.has_shown_factor(&self.caller()).await? {
+            return Err(Refused::Stale(place));
+        }
+        // The record was read after the session: if that ended in between, it is not the record that was shown anything.
+        let goes_on = ui.accounts.sessions.goes_on((self.identity.id, self.session.id)).await?;
+        if goes_on { Ok(()) } else { Err(Refused::SignedOut(place, None)) }
     }
 
     /// Whether the person has a password.

@@ -15,7 +15,7 @@ use super::place::Place;
 use crate::ui::UiState;
 use crate::ui::login::{BUSY, BUSY_SENTENCE};
 use crate::ui::page::retry_after;
-use crate::ui::sentences::{email_sentence, password_sentence, username_sentence};
+use crate::ui::sentences::{USED_CODE, email_sentence, password_sentence, username_sentence, wait_sentence};
 
 const WRONG_PASSWORD: &str = "This is not your password.";
 const NO_PASSWORD: &str = "Enter your password.";
@@ -23,7 +23,7 @@ const WRONG_CODE: &str = "This code is not right, or it has expired.";
 const TAKEN: &str = "This address belongs to another account. Please choose another one.";
 const UNCHANGED: &str = "This is your address already.";
 const NO_MAIL: &str = "This server sends no mail, so this cannot be done here.";
-const TOO_MANY: &str = "There were too many attempts. Please wait a moment and try again.";
+const TOO_MANY: &str = "There were too many attempts.";
 
 /// What is wrong with a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,8 +50,9 @@ impl Mistake {
     }
 
     /// Too many tries.
-    pub(super) const fn too_many(wait: Lifetime) -> Self {
-        let (sentence, status) = (Cow::Borrowed(TOO_MANY), StatusCode::TOO_MANY_REQUESTS);
+    pub(super) fn too_many(wait: Lifetime) -> Self {
+        let sentence = Cow::Owned(wait_sentence(TOO_MANY, wait));
+        let status = StatusCode::TOO_MANY_REQUESTS;
         Self { field: "", sentence, status, wait: Some(wait) }
     }
 
@@ -110,6 +111,7 @@ pub(super) fn went<T>(
         Denied::ConfirmationRequired => Mistake::at("password", NO_PASSWORD),
         Denied::SecondFactorRequired => return Err(Refused::Stale(place)),
         Denied::WrongCode => Mistake::at("code", WRONG_CODE),
+        Denied::UsedCode => Mistake::at("code", USED_CODE),
         Denied::Invalid(InvalidField::Email(reason)) => Mistake::at("email", email_sentence(reason)),
         Denied::Invalid(InvalidField::Username(reason)) => Mistake::at("username", username_sentence(reason)),
         Denied::Invalid(InvalidField::Password(reason)) => {

@@ -2,8 +2,10 @@
 
 use axum::http::StatusCode;
 use serde_json::json;
+use sluice_oauth::client::{AccessTokenStrategy, Client, ClientRepository};
 use sluice_oauth::flow::{Consent, Decision, Request};
 use sluice_protocol::Subject;
+use sluice_store_contract::given;
 
 use super::people::mailed_code;
 use super::world::{ALICE, Answer, World, form};
@@ -91,6 +93,19 @@ async fn what_is_ticked_is_granted_and_openid_always() {
     assert_eq!(consent.audience.as_slice(), ["api"]);
     assert!(consent.remember.is_some());
     assert_eq!(json!(consent.id_token), json!({ "email": ALICE, "email_verified": false }));
+}
+
+#[tokio::test]
+async fn a_hundred_scopes_are_allowed_and_denied_as_a_few_are() {
+    let world = World::new().await;
+    let scopes: Vec<String> = (0..100).map(|number| format!("scope-{number}")).collect();
+    let request = Request { scope: scopes.join(" ").parse().unwrap(), ..world.request() };
+    let page = world.at_consent_of(request, ("somebody".parse().unwrap(), None), false).await;
+    let ticked: Vec<_> = scopes.iter().map(|scope| ("grant_scope", scope.as_str())).collect();
+    let allowed = world.fill_in(&page, &[&ticked[..], &[("decision", "accept")]].concat()).await;
+    assert_eq!(world.consented(&allowed).await.scope.as_str(), scopes.join(" "));
+    let denied = world.fill_in(&page, &[&ticked[..], &[("decision", "reject")]].concat()).await;
+    assert!(matches!(world.decided(&denied).await, Decision::Rejected(_)));
 }
 
 #[tokio::test]
@@ -207,6 +222,64 @@ async fn what_is_asked_for_in_detail_is_shown_and_no_more_is_granted() {
     assert!(!world.get(&plain).await.body.contains("In particular"));
     let consent = world.consented(&world.fill_in(&plain, &[("decision", "accept")]).await).await;
     assert_eq!(consent.authorization_details, None);
+}
+
+/// What nobody here can do anything about.
+#[tokio::test]
+async fn details_that_cannot_be_granted_are_told_to_the_client() {
+    for (registered, length, is_granted) in
+        [("payment", 10, true), ("payment", 5000, false), ("other", 10, false)]
+    {
+        let world = World::new().await;
+        let client = Client {
+            authorization_details_types: vec![registered.to_owned()],
+            access_token_strategy: Some(AccessTokenStrategy::Jwt),
+            ..given::client("detailing", "")
+        };
+        world.store.insert(&client).await.unwrap();
+        let mut request = Request { client: client.id, ..world.request() };
+        let details = json!([{"type": "payment", "text": "x".repeat(length)}]);
+        request.details.authorization_details = Some(details.to_string());
+        for skip in [false, true] {
+            let page = world.at_consent_of(request.clone(), ("somebody".parse().unwrap(), None), skip).await;
+            let answer = if skip {
+                world.get(&page).await
+            } else {
+                world.fill_in(&page, &[("decision", "accept")]).await
+            };
+            match world.decided(&answer).await {
+                Decision::Accepted(_) => assert!(is_granted, "{registered} {length} {skip}"),
+                Decision::Rejected(rejection) => {
+                    assert_eq!(
+                        (rejection.error.as_str(), is_granted),
+                        ("invalid_authorization_details", false)
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_page_before_an_application_that_the_browser_opens_can_be_closed_or_started_again() {
+    let world = World::new().await;
+    for (uri, is_device, opens) in [
+        ("com.example.app:/cb", false, true),
+        ("com.example.app:/cb", true, false),
+        ("https://app.example/cb", false, false),
+    ] {
+        let mut request = Request { redirect_uri: uri.parse().unwrap(), ..world.request() };
+        request.details.device = is_device;
+        let page = world.at_consent_of(request, ("somebody".parse().unwrap(), None), false).await;
+        for decision in ["accept", "reject"] {
+            let shown = world.fill_in(&page, &[("decision", decision)]).await;
+            assert!(!shown.sent_with("consent_verifier").is_empty());
+            let begins = shown.body.contains("href=\"https://id.example/oauth2/auth?client_id=shop");
+            let goes_on = shown.body.contains("oauth2/auth?consent_verifier=");
+            let says = shown.body.contains("Your application opens.");
+            assert_eq!((says, begins, goes_on), (opens, opens, !opens), "{uri} {is_device}: {}", shown.body);
+        }
+    }
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use sluice_identity::factor::EnrolmentOutcome;
 use sluice_oauth::flow::Request;
 use sluice_primitives::{IdentityId, Lifetime};
 use sluice_protocol::Prompt;
+use sluice_store_contract::given;
 
 use super::people::app_code;
 use super::world::{ALICE, Answer, PASSWORD, World};
@@ -22,7 +23,12 @@ impl World {
         let identity = self.identity(alice).await;
         let begun = self.ui.factors.begin_totp(&identity);
         let code = app_code(&begun.secret_base32, &self.clock);
-        let done = self.ui.factors.confirm_totp(&identity, &begun.ticket, &code, "Phone").await.unwrap();
+        let done = self
+            .ui
+            .factors
+            .confirm_totp(given::enroller(&identity), &begun.ticket, &code, "Phone")
+            .await
+            .unwrap();
         let EnrolmentOutcome::Enrolled(enrolled) = done else { panic!("{done:?}") };
         self.clock.advance(Lifetime::secs(60));
         let codes = enrolled.recovery_codes.unwrap();
@@ -94,6 +100,25 @@ async fn a_wrong_code_is_told_at_its_field_and_the_next_may_be_right() {
     let code = app_code(&app.secret, &world.clock);
     let right = world.show(&asked, &[("code", &code)]).await;
     assert_eq!(world.accepted(&right).await.remember, None);
+}
+
+#[tokio::test]
+async fn whoever_shows_a_code_that_was_used_is_told_to_wait_for_the_next_one() {
+    let world = World::new().await;
+    let app = world.alice_with_app().await;
+    let asked = world.after_password(&world.at("/ui/login").await, &[]).await;
+    let code = app_code(&app.secret, &world.clock);
+    world.accepted(&world.show(&asked, &[("code", &code)]).await).await;
+    let asked = world.after_password(&world.at("/ui/login").await, &[]).await;
+    for _ in 0..15 {
+        let used = world.show(&asked, &[("code", &code)]).await;
+        assert_eq!(used.status, StatusCode::UNPROCESSABLE_ENTITY);
+        let told = "This code was used already. Wait until your app shows the next one.";
+        assert!(used.body.contains(told) && used.body.contains("id=\"code-error\""), "{}", used.body);
+    }
+    world.clock.advance(Lifetime::secs(30));
+    let next = app_code(&app.secret, &world.clock);
+    world.accepted(&world.show(&asked, &[("code", &next)]).await).await;
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use sluice_primitives::Lifetime;
 
+use super::people::app_code;
 use super::world::{ALICE, PASSWORD, World, form};
 
 #[tokio::test]
@@ -79,6 +80,45 @@ async fn a_wrong_password_shows_the_page_again_with_what_was_typed() {
     let empty = world.fill_in(&page, &[("email", ""), ("password", "")]).await;
     assert_eq!(empty.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(empty.body.contains("Enter your email address.") && empty.body.contains("Enter your password."));
+}
+
+#[tokio::test]
+async fn what_is_shown_after_a_mistake_stands_at_an_address_that_can_be_opened_again() {
+    let world = World::new().await;
+    for path in ["/ui/login", "/ui/registration"] {
+        let page = world.at(path).await;
+        let refused = world.fill_in(&page, &[("email", ALICE), ("password", "short")]).await;
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+        let address = refused.after("method=\"post\" action=\"");
+        assert_eq!(address, page);
+        assert!(world.get(&address).await.body.contains("name=\"password\""));
+    }
+    let app = world.alice_with_app().await;
+    let asked = world.after_password(&world.at("/ui/login").await, &[]).await;
+    let wrong = world.show(&asked, &[("code", "000000")]).await;
+    let address = wrong.after("method=\"post\" action=\"");
+    assert!(address.starts_with("/ui/login/factor?"), "{address}");
+    let fields = [("email", ALICE), ("password", PASSWORD)];
+    let begun = world.get(&address).await;
+    let hidden = [("login_challenge", begun.field("login_challenge")), ("csrf", begun.field("csrf"))];
+    let hidden: Vec<_> = hidden.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let asked = world.post("/ui/login", &[&hidden[..], &fields].concat()).await;
+    let right = world.show(&asked, &[("code", &app_code(&app.secret, &world.clock))]).await;
+    assert_eq!(world.accepted(&right).await.subject.as_str(), app.alice.to_string());
+}
+
+#[tokio::test]
+async fn an_address_that_leads_nowhere_by_itself_leads_to_the_account() {
+    let world = World::new().await;
+    for page in ["/ui/login", "/ui/login/factor", "/ui/registration", "/ui/consent", "/ui/logout"] {
+        let shown = world.get(page).await;
+        assert_eq!(shown.status, StatusCode::BAD_REQUEST, "{page}");
+        assert_eq!(
+            shown.after("<a class=\"button button-primary\" href=\""),
+            "https://id.example/ui/account"
+        );
+        assert!(shown.body.contains(">Your account</a>"), "{page}: {}", shown.body);
+    }
 }
 
 #[tokio::test]
@@ -198,9 +238,11 @@ async fn forms_are_served_only_where_they_are_the_configured_pages() {
 async fn below_a_path_the_pages_point_to_each_other() {
     let world = World::with("https://id.example/tenant", |_| {}).await;
     let shown = world.get(&world.at("/ui/login").await).await;
-    for target in
-        ["action=\"/tenant/ui/login\"", "/tenant/ui/registration?login_challenge=", "/tenant/ui/style.css?v="]
-    {
+    for target in [
+        "action=\"/tenant/ui/login?login_challenge=",
+        "/tenant/ui/registration?login_challenge=",
+        "/tenant/ui/style.css?v=",
+    ] {
         assert!(shown.body.contains(target), "{target}: {}", shown.body);
     }
 }

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use serde_json::json;
 use sluice_commit::StoreError;
+use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_oauth::authorization::{Browser, SessionCookie};
 use sluice_oauth::client::{Client, ClientRepository, LogoutUri};
 use sluice_oauth::flow::BindingKeys;
@@ -198,8 +200,19 @@ fn on_a_full_store(logout: &LogoutService) -> LogoutService {
     LogoutService { replay: Arc::new(refusing), ..same(logout) }
 }
 
+/// A store that fails when sessions end for the second time, and has what `logout` has.
+fn failing_at_the_second(logout: &LogoutService) -> LogoutService {
+    let sessions = SecondEndFails { store: Arc::clone(&logout.sessions), ends: AtomicUsize::new(0) };
+    LogoutService { sessions: Arc::new(sessions), ..same(logout) }
+}
+
 /// The browser of somebody who signed in now.
 fn signed_in(world: &World, session: SessionId) -> Browser {
+    signed_in_after(world, session, Vec::new())
+}
+
+/// The same, where the person had these sessions before.
+fn signed_in_after(world: &World, session: SessionId, former: Vec<SessionId>) -> Browser {
     let subject = "alice".parse().unwrap();
     let cookie = SessionCookie {
         session,
@@ -207,7 +220,7 @@ fn signed_in(world: &World, session: SessionId) -> Browser {
         authenticated_at: world.now(),
         remembered: true,
         until_closed: Some(false),
-        former: Vec::new(),
+        former,
     };
     Browser {
         keys: BindingKeys(vec![world.key.clone()]),
@@ -329,8 +342,7 @@ async fn a_sign_out_that_failed_shows_what_clients_want_to_be_loaded_when_it_is_
 async fn a_sign_out_that_failed_at_a_later_session_goes_on_with_that() {
     let (log, _guard) = Captured::begin();
     let world = World::new().await;
-    let sessions = SecondEndFails { store: Arc::clone(&world.ui.logout.sessions), ends: AtomicUsize::new(0) };
-    let logout = LogoutService { sessions: Arc::new(sessions), ..same(&world.ui.logout) };
+    let logout = failing_at_the_second(&world.ui.logout);
     let (session, later) = (listened_to(&world).await.id, SessionId::from_bytes([2; 16]));
     let first = confirmed(&logout, &signed_in(&world, session)).await;
     world.clock.advance(Lifetime::secs(1));
@@ -348,4 +360,73 @@ async fn a_sign_out_that_failed_at_a_later_session_goes_on_with_that() {
     for spent in [first, again] {
         assert!(matches!(logout.finish(&spent, &browser).await, Err(LogoutError::Verifier)));
     }
+}
+
+/// Of a client whose users are not asked: its query, with an id token of a session.
+async fn asked_by_a_trusted_client(world: &World, session: SessionId) -> String {
+    let trusted = Client { skip_logout_consent: true, ..given::client("trusted", "owner") };
+    ClientRepository::insert(&*world.store, &trusted).await.unwrap();
+    let logout = &world.ui.logout;
+    let (issuer, now) = (logout.config.issuer.as_str(), world.now().as_secs());
+    let claims = json!({"iss": issuer, "aud": "trusted", "sub": "alice", "sid": session.to_string(), "iat": now, "exp": now + 3600});
+    let signer = logout.keys.id_token_signer(SigningAlgorithm::ES256).unwrap();
+    format!("id_token_hint={}", signer.sign(Some("JWT"), claims.to_string().as_bytes()).unwrap())
+}
+
+fn are_over(world: &World, sessions: &[SessionId]) -> bool {
+    let (alice, before): (Subject, _) = ("alice".parse().unwrap(), world.now() - Lifetime::secs(1));
+    sessions.iter().all(|over| world.ui.logout.revocations.covers_login(*over, &alice, before))
+}
+
+#[tokio::test]
+async fn a_sign_out_without_a_page_that_failed_at_a_former_session_goes_on() {
+    let (log, _guard) = Captured::begin();
+    let world = World::new().await;
+    let logout = failing_at_the_second(&world.ui.logout);
+    let (present, former) = (listened_to(&world).await.id, SessionId::from_bytes([7; 16]));
+    let browser = signed_in_after(&world, present, vec![former]);
+    let asked = asked_by_a_trusted_client(&world, present).await;
+    world.clock.advance(Lifetime::secs(1));
+    let failed = logout.begin(asked.as_bytes(), &browser).await.unwrap();
+    let LogoutStep::Again { to } = failed else { panic!("{failed:?}") };
+    assert!(tells_why(&log, "a logout that ended sessions is tried again"), "{}", log.text());
+    let done = logout.finish(&verifier(&to), &browser).await.unwrap();
+    let LogoutStep::Done { frames, ends_cookie: true, .. } = done else { panic!("{done:?}") };
+    let [frame] = frames.as_slice() else { panic!("{frames:?}") };
+    assert_eq!(frame.host_str(), Some("listener.example"));
+    assert!(are_over(&world, &[present, former]));
+}
+
+/// Nothing is lost with the answer: it can be asked for again.
+#[tokio::test]
+async fn a_sign_out_without_a_page_of_which_nobody_wants_to_hear_is_asked_for_again() {
+    let world = World::new().await;
+    let logout = failing_at_the_second(&world.ui.logout);
+    let [present, former] = [1, 7].map(|number| SessionId::from_bytes([number; 16]));
+    let browser = signed_in_after(&world, present, vec![former]);
+    let asked = asked_by_a_trusted_client(&world, present).await;
+    world.clock.advance(Lifetime::secs(1));
+    let failed = logout.begin(asked.as_bytes(), &browser).await;
+    assert!(matches!(failed, Err(LogoutError::Store(_))), "{failed:?}");
+    assert!(!are_over(&world, &[former]));
+    let again = logout.begin(asked.as_bytes(), &browser).await;
+    assert!(matches!(again, Ok(LogoutStep::Done { ends_cookie: true, .. })), "{again:?}");
+    assert!(are_over(&world, &[present, former]));
+}
+
+#[tokio::test]
+async fn a_sign_out_that_was_confirmed_and_failed_at_a_former_session_goes_on() {
+    let world = World::new().await;
+    let logout = failing_at_the_second(&world.ui.logout);
+    let (present, former) = (listened_to(&world).await.id, SessionId::from_bytes([7; 16]));
+    let browser = signed_in_after(&world, present, vec![former]);
+    world.clock.advance(Lifetime::secs(1));
+    let first = confirmed(&logout, &browser).await;
+    let failed = logout.finish(&first, &browser).await.unwrap();
+    let LogoutStep::Again { to } = failed else { panic!("{failed:?}") };
+    assert!(!are_over(&world, &[former]));
+    let done = logout.finish(&verifier(&to), &browser).await.unwrap();
+    let LogoutStep::Done { frames, ends_cookie: true, .. } = done else { panic!("{done:?}") };
+    assert_eq!(frames.len(), 1, "{frames:?}");
+    assert!(are_over(&world, &[present, former]));
 }

@@ -6,7 +6,7 @@ use axum::http::{Request, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sluice_oauth::device::DevicePoll;
-use sluice_oauth::flow::BindingKey;
+use sluice_oauth::flow::{BindingKey, RequestDetails};
 use sluice_primitives::{Lifetime, OsRng};
 
 use super::device::CODE;
@@ -98,6 +98,54 @@ async fn a_consent_that_is_skipped_is_accepted_in_the_browser_that_it_is_of_alon
     }
     let own = world.send_with_keys(open(), &[&stranger, &world.key]).await;
     assert!(!own.sent_with("consent_verifier").is_empty());
+}
+
+/// Tabs that are opened at once are each given a cookie, of which the browser keeps the last.
+#[tokio::test]
+async fn a_login_that_began_with_another_cookie_begins_anew_with_the_present_one() {
+    let world = World::new().await;
+    let present = BindingKey::generate(&OsRng);
+    for path in ["/ui/login", "/ui/registration"] {
+        let page = world.at(path).await;
+        let open = || Request::get(&page).body(Body::empty()).unwrap();
+        let anew = world.send_with_keys(open(), &[&present]).await;
+        assert_eq!(anew.status, StatusCode::SEE_OTHER, "{path}: {}", anew.body);
+        let begins = anew.header("location").starts_with("https://id.example/oauth2/auth?client_id=shop&");
+        assert!(begins, "{path}: {}", anew.header("location"));
+        let own = world.send_with_keys(open(), &[&present, &world.key]).await;
+        assert_eq!(own.status, StatusCode::OK, "{path}: {}", own.body);
+    }
+}
+
+/// Such a browser would be sent around without end.
+#[tokio::test]
+async fn no_login_begins_anew_for_a_browser_that_presents_no_key() {
+    let world = World::new().await;
+    let page = world.at("/ui/login").await;
+    for cookie in ["", "__Host-sluice_binding=", "__Host-sluice_binding=AAAA", "__Host-session=of-alice"] {
+        let mut request = Request::get(&page).body(Body::empty()).unwrap();
+        request.headers_mut().insert(COOKIE, cookie.parse().unwrap());
+        let refused = world.send_without_cookie(request).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{cookie}: {}", refused.body);
+    }
+}
+
+#[tokio::test]
+async fn what_its_url_does_not_begin_does_not_begin_anew() {
+    let changes: [fn(&mut RequestDetails); 3] =
+        [|details| details.pushed = true, |details| details.signed = true, |details| details.device = true];
+    let world = World::new().await;
+    for change in changes {
+        let mut request = world.request();
+        change(&mut request.details);
+        let page = world.at_with("/ui/login", request, None).await;
+        let open = Request::get(&page).body(Body::empty()).unwrap();
+        let refused = world.send_with_keys(open, &[&BindingKey::generate(&OsRng)]).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{}", refused.body);
+        assert!(
+            refused.header("location").is_empty() && refused.body.contains("It began in another browser")
+        );
+    }
 }
 
 /// A login elsewhere puts a new key before the old ones.

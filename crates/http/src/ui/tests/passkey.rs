@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use serde_json::Value;
 use sluice_identity::factor::{EnrolmentOutcome, NewPasskey};
 use sluice_primitives::{IdentityId, Lifetime};
+use sluice_store_contract::given;
 use sluice_testkit::Authenticator;
 
 use super::people::{ORIGIN, passkeys};
@@ -19,7 +20,7 @@ impl World {
         let begun = world.ui.factors.begin_passkey_enrolment(&identity, context).await.unwrap().unwrap();
         let response = authenticator.create(&begun.options);
         let new = NewPasskey { state: &begun.state, response: &response, name: "Key", context };
-        let done = world.ui.factors.finish_passkey_enrolment(&identity, new).await.unwrap();
+        let done = world.ui.factors.finish_passkey_enrolment(given::enroller(&identity), new).await.unwrap();
         assert!(matches!(done, EnrolmentOutcome::Enrolled(_)), "{done:?}");
         world.clock.advance(Lifetime::secs(60));
         (world, alice, authenticator)
@@ -72,6 +73,9 @@ async fn an_answer_is_right_once_and_in_its_flow_only() {
         assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
         assert!(refused.body.contains("This passkey did not work."), "{}", refused.body);
         assert!(refused.body.contains(&format!("value=\"{ALICE}\"")));
+        let address = refused.after("formaction=\"");
+        assert!(address.starts_with("/ui/login/passkey?"), "{address}");
+        assert_eq!(world.get(&address).await.status, StatusCode::OK, "what it was posted to can be opened");
     }
     world.accepted(&world.press(&other, &mut authenticator, &[]).await).await;
     world.clock.advance(Lifetime::secs(1));

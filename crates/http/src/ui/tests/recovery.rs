@@ -56,6 +56,16 @@ async fn the_code_of_the_mail_leads_to_another_password_and_signs_nobody_in() {
     assert_eq!(world.log_in_with(PASSWORD).await, StatusCode::UNPROCESSABLE_ENTITY);
 }
 
+/// The second click of two would send a code that the first has spent.
+#[tokio::test]
+async fn the_forms_of_mailed_codes_have_the_script_that_sends_them_once() {
+    let (world, asked) = World::forgetful().await;
+    for shown in [asked, world.get("/ui/recovery").await, world.get("/ui/verification").await] {
+        assert!(shown.body.contains("<script src=\"/ui/sluice.js?v="), "{}", shown.body);
+        assert!(shown.header("content-security-policy").contains("script-src 'self';"));
+    }
+}
+
 #[tokio::test]
 async fn the_form_for_the_password_names_the_account_to_password_managers() {
     let (world, asked) = World::forgetful().await;

@@ -99,6 +99,8 @@ async fn where_taken_addresses_are_concealed_new_ones_look_the_same() {
     assert_eq!((first.status, second.status), (StatusCode::ACCEPTED, StatusCode::ACCEPTED));
     assert_eq!(first.body, second.body);
     assert!(first.body.contains("Check your mail") && first.header("refresh").is_empty());
+    assert!(first.body.contains("<script src=\"/ui/sluice.js?v="), "its code is sent once: {}", first.body);
+    assert!(first.header("content-security-policy").contains("script-src 'self';"));
 
     let csrf = first.field("csrf");
     let challenge = first.field("login_challenge");

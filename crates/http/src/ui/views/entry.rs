@@ -151,6 +151,7 @@ pub(crate) struct RegistrationClosedPage<'a> {
 #[template(path = "check_mail.html")]
 pub(crate) struct CheckMailPage<'a> {
     pub(crate) brand: &'a Brand,
+    pub(crate) script: &'a str,
     /// Where the form posts to; `None` where another page verifies addresses.
     pub(crate) action: Option<&'a str>,
     pub(crate) login_challenge: &'a str,

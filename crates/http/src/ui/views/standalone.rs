@@ -12,6 +12,7 @@ use crate::ui::Brand;
 #[template(path = "recovery.html")]
 pub(crate) struct RecoveryPage<'a> {
     pub(crate) brand: &'a Brand,
+    pub(crate) script: &'a str,
     /// Where the form posts to.
     pub(crate) action: &'a str,
     pub(crate) csrf: &'a str,
@@ -32,6 +33,7 @@ pub(crate) struct RecoveryPage<'a> {
 #[template(path = "recovery_code.html")]
 pub(crate) struct RecoveryCodePage<'a> {
     pub(crate) brand: &'a Brand,
+    pub(crate) script: &'a str,
     /// Where the form posts to.
     pub(crate) action: &'a str,
     pub(crate) csrf: &'a str,
@@ -73,6 +75,7 @@ pub(crate) struct NewPasswordPage<'a> {
 #[template(path = "verification.html")]
 pub(crate) struct VerificationPage<'a> {
     pub(crate) brand: &'a Brand,
+    pub(crate) script: &'a str,
     /// Where the form posts to.
     pub(crate) action: &'a str,
     pub(crate) csrf: &'a str,

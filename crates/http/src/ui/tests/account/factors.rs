@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use sluice_identity::factor::EnrolmentOutcome;
 use sluice_primitives::Lifetime;
+use sluice_store_contract::given;
 use sluice_testkit::Authenticator;
 
 use super::Visitor;
@@ -73,10 +74,46 @@ async fn an_enrolment_that_took_too_long_begins_anew() {
     let shown = alice.get(TOTP).await;
     let forged = alice.answer(&shown, TOTP, &[("ticket", "forged"), ("code", "123456")]).await;
     assert!(forged.body.contains("Please begin anew.") && forged.body.contains("exhibit-secret"));
-    world.clock.advance(Lifetime::minutes(11));
+    world.clock.advance(Lifetime::minutes(15));
     let code = app_code(&secret(&shown), &world.clock);
     let late = alice.answer(&shown, TOTP, &[("code", &code)]).await;
     assert_eq!(late.header("location"), "/ui/account/confirm?then=factors%2Ftotp");
+}
+
+#[tokio::test]
+async fn an_enrolment_goes_on_when_the_sign_in_was_long_ago_but_begins_no_other() {
+    let world = World::of(|config| config.passkeys = Some(passkeys())).await;
+    let id = world.register_alice().await;
+    world.verify(id).await;
+    let alice = Visitor::signed_in(&world).await;
+    world.clock.advance(Lifetime::minutes(8));
+    let (shown, asked) = (alice.get(TOTP).await, alice.get("/ui/account/factors/passkey").await);
+    world.clock.advance(Lifetime::minutes(4));
+    for (page, path) in [(&shown, TOTP), (&asked, "/ui/account/factors/passkey")] {
+        let forged =
+            [("ticket", "forged"), ("code", "123456"), ("passkey_state", "forged"), ("passkey", "{}")];
+        let sent = alice.answer(page, path, &forged).await;
+        let then = path.strip_prefix("/ui/account/").unwrap().replace('/', "%2F");
+        assert_eq!(sent.header("location"), format!("/ui/account/confirm?then={then}"));
+    }
+    let mut authenticator = Authenticator::in_hardware(1, ORIGIN);
+    let made = alice.press(&asked, &mut authenticator, &[("name", "Key")]).await;
+    assert_eq!(made.body.matches("<li><code>").count(), 10, "{}", made.body);
+    assert_eq!(world.ui.factors.list(id).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn the_code_of_an_app_is_taken_when_the_sign_in_was_long_ago() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    world.verify(id).await;
+    let alice = Visitor::signed_in(&world).await;
+    let shown = alice.get(TOTP).await;
+    world.clock.advance(Lifetime::minutes(11));
+    let code = app_code(&secret(&shown), &world.clock);
+    let done = alice.answer(&shown, TOTP, &[("code", &code)]).await;
+    assert_eq!(done.body.matches("<li><code>").count(), 10, "{}", done.body);
+    assert_eq!(world.ui.factors.list(id).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -203,7 +240,8 @@ async fn nobody_changes_the_factor_of_somebody_else() {
     let shown = alice.get(TOTP).await;
     let stolen = alice.answer(&shown, TOTP, &[("ticket", &begun.ticket), ("code", &code)]).await;
     assert!(stolen.body.contains("Please begin anew."), "a ticket enrols for its own person only");
-    let enrolled = world.ui.factors.confirm_totp(&bob, &begun.ticket, &code, "Bob's").await.unwrap();
+    let enrolled =
+        world.ui.factors.confirm_totp(given::enroller(&bob), &begun.ticket, &code, "Bob's").await.unwrap();
     let EnrolmentOutcome::Enrolled(enrolled) = enrolled else { panic!("{enrolled:?}") };
     let (csrf, factor) = (alice.get(FACTORS).await.field("csrf"), enrolled.factor.to_string());
     for decision in ["rename", "remove"] {

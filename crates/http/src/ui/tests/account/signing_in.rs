@@ -81,6 +81,15 @@ async fn a_signed_in_person_sees_every_page() {
 }
 
 #[tokio::test]
+async fn where_the_password_is_asked_for_once_more_password_managers_are_told_whose() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let shown = Visitor::signed_in(&world).await.get("/ui/account/confirm?then=factors").await;
+    assert!(shown.body.contains("autocomplete=\"current-password\""), "{}", shown.body);
+    assert_eq!(shown.after("name=\"account\" type=\"text\" value=\""), ALICE);
+}
+
+#[tokio::test]
 async fn an_address_that_a_form_was_sent_to_leads_back_to_where_it_began() {
     let world = World::new().await;
     world.register_alice().await;
