@@ -28,14 +28,15 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    /// Binds a port; requests wait until it is served.
+    /// Binds a port, which errors call so; requests wait until it is served.
     pub(crate) async fn bind(
+        name: &'static str,
         settings: &ListenerSettings,
         with_self_signed: bool,
         clock: &dyn Clock,
     ) -> Result<Self, StartError> {
         let listener = Listener::bind(&bind_address(&settings.address), NonZeroUsize::MIN).await?;
-        let tls = acceptor(&settings.tls, with_self_signed, clock)?;
+        let tls = acceptor(name, &settings.tls, with_self_signed, clock)?;
         let terminated_at = settings.tls.allow_termination_from.clone().into();
         Ok(Self { listener, tls, terminated_at, limits: limits(settings) })
     }
@@ -101,14 +102,16 @@ pub(super) fn bind_address(address: &ListenAddress) -> BindAddress {
     }
 }
 
-/// What speaks TLS on a port; none where it speaks none.
+/// What speaks TLS on a port; none where it speaks none. Errors call the port by its `listener`.
 pub(super) fn acceptor(
+    listener: &'static str,
     settings: &TlsSettings,
     with_self_signed: bool,
     clock: &dyn Clock,
 ) -> Result<Option<TlsAcceptorHandle>, StartError> {
     let handle = match &settings.certificate {
-        Some(pair) => TlsAcceptorHandle::load(pem(&pair.chain), pem(&pair.private_key))?,
+        Some(pair) => TlsAcceptorHandle::load(pem(&pair.chain), pem(&pair.private_key))
+            .map_err(|cause| StartError::Certificate { listener, cause })?,
         None if with_self_signed => {
             let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
             self_signed(&hosts, clock.now())?.acceptor()?

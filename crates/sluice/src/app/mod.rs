@@ -37,6 +37,7 @@ pub(crate) use gateway::process::run as run_gateway_process;
 pub(crate) use janitor::{JanitorKind, Round, Task, janitor_round};
 pub(crate) use node::{Node, StartOptions, World};
 pub(crate) use opening::{key_material, open_store};
+pub(crate) use required_secrets::RequiredSecrets;
 pub(crate) use secrets::{KeyMaterial, SecretsError};
 pub(crate) use stores::{StartError, Stores};
 pub(crate) use worker::{WorkerOptions, run as run_worker};

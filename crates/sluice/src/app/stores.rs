@@ -56,6 +56,12 @@ pub(crate) enum StartError {
     Listen(#[from] sluice_net::ListenError),
     #[error("TLS: {0}")]
     Tls(#[from] sluice_net::TlsError),
+    #[error("TLS of the listener {listener}: {cause}")]
+    Certificate {
+        listener: &'static str,
+        #[source]
+        cause: sluice_net::AcceptorError,
+    },
     #[error("outbound requests: {0}")]
     Fetch(#[from] sluice_net::FetchError),
     #[error("the hash pool: {0}")]
@@ -63,6 +69,12 @@ pub(crate) enum StartError {
     /// Passwords need a secret that is not configured.
     #[error("the secrets: {0}; `sluice secrets status` counts")]
     MissingSecret(#[from] sluice_identity::credential::MissingSecret),
+    /// What would be sealed does not open on the nodes of this database.
+    #[error(
+        "the secrets: the first one at rest has sealed none of the signing keys in this database, so that its nodes might not open what \
+         it seals: is it theirs? If it is new, run `sluice secrets reseal` before; `sluice secrets status` counts"
+    )]
+    OtherSecrets,
     /// Second factors need a secret that is not configured.
     #[error(
         "the secrets: second factors were sealed with a secret at rest that is not configured: without it, nobody who has one \

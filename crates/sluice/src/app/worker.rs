@@ -128,7 +128,7 @@ async fn serve_metrics(
         ListenAddress::Unix { .. } => "127.0.0.1".to_owned(),
     };
     let listener = ListenerSettings { address: ListenAddress::Tcp { host, port }, ..admin.clone() };
-    let port = Port::bind(&listener, false, &*world.clock).await?;
+    let port = Port::bind("metrics", &listener, false, &*world.clock).await?;
     let metrics = Arc::new(metrics);
     let serving = Serving { metrics: &metrics, clock: &world.clock, tasks, shutdown };
     port.serve("metrics", (metrics::own_routes(Arc::clone(&metrics)), None), &serving);

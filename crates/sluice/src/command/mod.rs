@@ -8,6 +8,7 @@ pub(crate) mod gateway;
 mod installation;
 pub(crate) mod janitor;
 pub(crate) mod migrate;
+mod open_files;
 pub(crate) mod secrets;
 pub(crate) mod serve;
 pub(crate) mod transfer;

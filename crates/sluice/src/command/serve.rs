@@ -1,14 +1,14 @@
 //! `sluice serve`.
 
 use std::ffi::OsString;
+use std::io;
 use std::pin::pin;
 
-use rustix::process::{Resource, getrlimit, setrlimit};
 use sluice_commit::chain;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{error, info, warn};
 
-use super::{load, say_refused};
+use super::{load, open_files, say_refused};
 use crate::app::{Node, StartError, StartOptions, World, run_gateway_process};
 use crate::cli::{Exit, Listeners, ServeCommand};
 use crate::config::{self, Finding, GatewayProcessSettings, Loaded, Mode, Settings};
@@ -19,7 +19,7 @@ const LOG_FILTER: &str = "SLUICE_LOG";
 
 /// Serves until it is told to stop.
 pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsString)>) -> Exit {
-    let files = permit_open_files();
+    let files = open_files::permit();
     let sources = serve.configuration.sources(environment);
     if serve.listeners == Listeners::Gateway {
         match config::load_gateway(&sources) {
@@ -47,7 +47,7 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
             return Exit::Failure;
         }
     };
-    tell_of(files);
+    open_files::tell(files, open_files::connections(&loaded.settings, serve.listeners));
     tell_of_derived(&loaded.settings);
     let options = StartOptions {
         listeners: serve.listeners,
@@ -99,22 +99,6 @@ fn refuses_self_signed(serve: &ServeCommand, mode: Mode, certificate: &str) -> b
     refuses
 }
 
-/// Takes as many open files as may be had: each connection is one, and what a process begins with is often 1,024.
-fn permit_open_files() -> std::io::Result<()> {
-    let mut limit = getrlimit(Resource::Nofile);
-    if limit.current == limit.maximum {
-        return Ok(());
-    }
-    limit.current = limit.maximum;
-    setrlimit(Resource::Nofile, limit).map_err(Into::into)
-}
-
-fn tell_of(files: std::io::Result<()>) {
-    if let Err(error) = files {
-        warn!(%error, "the limit of open files stays as it is");
-    }
-}
-
 /// What hangs on `secrets.system` keeps that from being rotated, and more hangs on it with every password: so it is said at
 /// each start.
 fn tell_of_derived(settings: &Settings) {
@@ -137,7 +121,7 @@ fn tell_of_derived(settings: &Settings) {
 async fn run_gateway(
     Loaded { settings, warnings, .. }: &Loaded<GatewayProcessSettings>,
     tls_self_signed: bool,
-    files: std::io::Result<()>,
+    files: io::Result<Option<u64>>,
 ) -> Exit {
     let guard = match logs::init(settings.log, log_filter().as_deref(), None) {
         Ok(guard) => guard,
@@ -147,7 +131,7 @@ async fn run_gateway(
         }
     };
     log_warnings(warnings);
-    tell_of(files);
+    open_files::tell(files, open_files::connections_of_gateway(&settings.gateway, &settings.admin));
     let stopped = until_told_to_stop();
     let exit = match run_gateway_process(settings, tls_self_signed, World::real(), stopped).await {
         Ok(()) => Exit::Success,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::key::{Choice, Key, Kind, names};
-use super::reader::Reader;
+use super::reader::{Reader, quoted};
 
 pub(super) const KEYS: &[Key] = &[
     Key::hydra("enabled", Kind::Boolean, "Whether browsers of other origins may call this listener.")
@@ -121,8 +121,10 @@ pub(super) fn read(reader: &mut Reader<'_>, prefix: &str) -> Option<CorsSettings
 fn read_origins(reader: &mut Reader<'_>, key: &str) -> Vec<String> {
     let origins = reader.texts(key);
     for origin in origins.iter().filter(|origin| !is_origin_pattern(origin)) {
-        let reason =
-            format!("{origin:?} is not an origin such as https://app.example.com, with one `*` at most");
+        let reason = format!(
+            "{} is not an origin such as https://app.example.com, with one `*` at most",
+            quoted(origin)
+        );
         reader.refuse(key, reason);
     }
     origins

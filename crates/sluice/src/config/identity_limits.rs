@@ -31,7 +31,13 @@ pub(super) const KEYS: &[Key] = &[
          known to the account or of a session; 0 does not limit them.",
     )
     .with_default("3000"),
-    Key::own("mails_per_address", RATE, "Mails to one address in an hour; 0 does not limit them.").with_default("10"),
+    Key::own(
+        "mails_per_address",
+        RATE,
+        "Mails of one kind to one address in an hour, by each node: those to register, to recover an account, to confirm an \
+         address and the like are counted each by themselves; 0 does not limit them.",
+    )
+    .with_default("10"),
     Key::own("mails_per_network", RATE, "Mails that one network asks for in an hour; 0 does not limit them.")
         .with_default("100"),
     Key::own(

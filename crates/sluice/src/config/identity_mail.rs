@@ -24,7 +24,9 @@ pub(super) const KEYS: &[Key] = &[
         "smtp.url",
         Kind::Secret,
         "The mail server: `smtps://user:password@host`, or `smtp://…` with STARTTLS, which `?starttls=optional` and \
-         `?starttls=never` loosen; user name and password are percent-encoded. Without it no mail is sent.",
+         `?starttls=never` loosen; user name and password are percent-encoded. Without it no mail is sent. \
+         Where it is set only later, nobody's address is verified: a recovery then takes the second factors of its account away. Say \
+         before, with `email_verified`, whose addresses are known.",
     ),
     Key::own(
         "smtp.from",

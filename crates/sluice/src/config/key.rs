@@ -41,6 +41,8 @@ pub(crate) enum Kind {
     Url,
     /// An absolute URL, or one relative to `urls.self.public`.
     UrlReference,
+    /// An absolute URL, or host and port.
+    Server,
     Path,
     /// A file, or an absolute URL to fetch.
     PathOrUrl,
@@ -138,6 +140,7 @@ impl Kind {
             Self::Duration => "a duration such as 1h30m".to_owned(),
             Self::Url => "an absolute URL".to_owned(),
             Self::UrlReference => "a URL, or a path below urls.self.public".to_owned(),
+            Self::Server => "a URL, or host and port".to_owned(),
             Self::Path => "a file path".to_owned(),
             Self::PathOrUrl => "a file path, or an absolute URL".to_owned(),
             Self::Host => "an address, or unix:<path>".to_owned(),

@@ -72,7 +72,9 @@ impl Layers<'_> {
             Ok(Value::Null) => {}
             Ok(root @ Value::Object(_)) => self.walk("", root, &Origin::File(name.to_owned())),
             Ok(_) => self.unread(name, "must be a mapping of keys to values".to_owned()),
-            Err(error) => self.unread(name, format!("is not valid YAML: {error}")),
+            Err(error) => {
+                self.unread(name, format!("is not valid YAML: {}", without_values(&error.to_string())));
+            }
         }
     }
 
@@ -234,6 +236,22 @@ fn from_text(kind: Kind, text: String) -> Value {
     }
 }
 
+/// What is wrong with a YAML document, without the values in it, each of which may be a secret. What was expected is said where the place
+/// is not known.
+fn without_values(error: &str) -> String {
+    let named = ["invalid type: ", "invalid value: "].into_iter().filter_map(|what| error.split_once(what));
+    // The value may have the same words.
+    let first = named.min_by_key(|(path, _)| path.len());
+    let Some((path, value)) = first else { return error.to_owned() };
+    let expected = value.rsplit_once(", expected ").map_or("", |(_, expected)| expected);
+    let place = match expected.rsplit_once(" at line ") {
+        Some((_, place)) => format!(", at line {place}"),
+        None if expected.is_empty() => String::new(),
+        None => format!(" (expected {expected})"),
+    };
+    format!("{path}a value is not what it is taken for: a text of digits must be in quotes{place}")
+}
+
 /// Parses one YAML document, its anchors and merge keys (`<<`) resolved.
 fn parse_yaml(text: &str) -> Result<Value, serde_norway::Error> {
     if text.trim().is_empty() {
@@ -241,5 +259,7 @@ fn parse_yaml(text: &str) -> Result<Value, serde_norway::Error> {
     }
     let mut document: serde_norway::Value = serde_norway::from_str(text)?;
     document.apply_merge()?;
+    // Of what was read before it is not known where it was; the text knows, if it is wrong there too.
     serde_norway::from_value(document)
+        .map_err(|error| serde_norway::from_str::<Value>(text).err().unwrap_or(error))
 }

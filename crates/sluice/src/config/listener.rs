@@ -54,9 +54,6 @@ pub(super) const NO_REQUEST_LOG: &[Key] = &[
 /// Why nothing is left out of the log of the gateway.
 const NO_HEALTH: &str = "health is asked about at the admin port; gateway.access_log is of all requests here";
 
-/// What an empty host means.
-const EVERY_INTERFACE: &str = "0.0.0.0";
-
 /// One listener.
 #[derive(Debug, Clone)]
 pub(crate) struct ListenerSettings {
@@ -73,7 +70,7 @@ pub(crate) struct ListenerSettings {
 /// What a listener is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ListenAddress {
-    /// An IP address or a name to resolve; port 0 takes any that is free.
+    /// An IP address, of IPv6 without brackets, or a name to resolve; empty is every interface. Port 0 takes any that is free.
     Tcp { host: String, port: u16 },
     /// A Unix socket; `None` leaves owner and group as they are.
     Unix { path: PathBuf, owner: Option<String>, group: Option<String>, mode: u32 },
@@ -122,14 +119,19 @@ fn read_address(reader: &mut Reader<'_>, prefix: &str) -> ListenAddress {
     let group = reader.text(&format!("{prefix}.socket.group"));
     let mode = reader.integer(&format!("{prefix}.socket.mode")).unwrap_or_default();
     let host_key = format!("{prefix}.host");
-    let host =
-        reader.text(&host_key).filter(|host| !host.is_empty()).unwrap_or_else(|| EVERY_INTERFACE.to_owned());
+    let host = reader.text(&host_key).unwrap_or_default();
     match host.strip_prefix("unix:") {
         Some("") => {
             reader.refuse(&host_key, "names no socket after unix:");
             ListenAddress::Tcp { host: String::new(), port }
         }
         Some(path) => ListenAddress::Unix { path: PathBuf::from(path), owner, group, mode },
-        None => ListenAddress::Tcp { host, port },
+        None => ListenAddress::Tcp { host: without_brackets(&host).to_owned(), port },
     }
+}
+
+/// The host as the resolver takes it: an address of IPv6 may be written as in a URL, which is Hydra's way.
+fn without_brackets(host: &str) -> &str {
+    let inner = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inner.unwrap_or(host)
 }

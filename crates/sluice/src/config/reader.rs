@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn text(&mut self, key: &str) -> Option<String> {
         let (kind, value) = self.value(key);
-        let text = scalar(value?);
+        let text = text_of(kind, value?);
         if text.is_none() {
             self.refuse_kind(key, kind, value);
         }
@@ -149,8 +149,8 @@ impl<'a> Reader<'a> {
     pub(super) fn texts(&mut self, key: &str) -> Vec<String> {
         let (kind, value) = self.value(key);
         let Some(value) = value else { return Vec::new() };
-        let items = value.as_array().map(|items| items.iter().map(scalar).collect::<Option<Vec<_>>>());
-        items.flatten().unwrap_or_else(|| {
+        let items = value.as_array().map(|items| items.iter().map(|item| text_of(kind, item)));
+        items.and_then(Iterator::collect::<Option<Vec<_>>>).unwrap_or_else(|| {
             self.refuse_kind(key, kind, Some(value));
             Vec::new()
         })
@@ -296,14 +296,32 @@ impl<'a> Reader<'a> {
     fn refuse_kind(&mut self, key: &str, kind: Kind, value: Option<&Value>) {
         let kind = self.table.find(key).map_or(kind, |known| known.kind);
         let wrong = match value {
-            _ if kind.is_secret() || matches!(kind, Kind::Dsn) => String::new(),
-            Some(Value::Object(_)) => ", not a mapping".to_owned(),
             Some(Value::Array(_)) if !kind.is_list() => ", not a list".to_owned(),
+            Some(value) if kind.is_secret() => unquoted(value),
+            _ if matches!(kind, Kind::Dsn) => String::new(),
+            Some(Value::Object(_)) => ", not a mapping".to_owned(),
             Some(value) => scalar(value).map_or_else(String::new, |text| format!(", not {}", quoted(&text))),
             None => String::new(),
         };
         self.refuse(key, format!("must be {}{wrong}", kind.describe()));
     }
+}
+
+/// The text of a single value of this kind. A secret must be written as a text: of a number it cannot be told how it was written, for
+/// `0x1F`, `31` and `3.1e1` are the same.
+fn text_of(kind: Kind, value: &Value) -> Option<String> {
+    if kind.is_secret() { value.as_str().map(str::to_owned) } else { scalar(value) }
+}
+
+/// What a message says of a secret that was read as something else than a text.
+fn unquoted(value: &Value) -> String {
+    let read_as = |value: &Value| match value {
+        Value::Number(_) => Some("a number"),
+        Value::Bool(_) => Some("a truth value"),
+        _ => None,
+    };
+    let read = value.as_array().map_or_else(|| read_as(value), |items| items.iter().find_map(read_as));
+    read.map_or_else(String::new, |read| format!(", in quotes: without them it is read as {read}"))
 }
 
 /// The text of a single value: numbers and truth values may stand where a text is wanted.
@@ -332,6 +350,6 @@ fn named<T: Choice>(text: &str) -> Option<T> {
 }
 
 /// The value for a message; what could hold credentials is left out.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     if text.contains(['@', '?']) { "this value".to_owned() } else { format!("{text:?}") }
 }

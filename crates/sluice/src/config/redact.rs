@@ -15,7 +15,7 @@ pub(super) fn redact(kind: Kind, value: &Value) -> Value {
         Value::Null => Value::Null,
         _ if kind.is_secret() => Value::String(REDACTED.to_owned()),
         Value::String(text) if hides_password(kind, text) => Value::String(REDACTED.to_owned()),
-        Value::String(text) => Value::String(redact_address(text)),
+        Value::String(text) => Value::String(redact_address(kind, text)),
         other => other.clone(),
     }
 }
@@ -27,6 +27,7 @@ fn hides_password(kind: Kind, text: &str) -> bool {
         _ if text.contains("://") => false,
         Kind::Dsn => text != "memory" && !text.starts_with("sqlite:"),
         Kind::Url | Kind::UrlReference => text.contains('@') && !is_path(text),
+        Kind::Server => text.contains('@'),
         _ => false,
     }
 }
@@ -36,8 +37,8 @@ fn is_path(text: &str) -> bool {
     text.starts_with('/') && !text.starts_with("//") && !text.starts_with("/\\")
 }
 
-/// A URL or data source name without its password; any other text as it is.
-fn redact_address(text: &str) -> String {
+/// A URL or data source name without its password; any other text as it is. Who is named in a URL alone may be a token.
+fn redact_address(kind: Kind, text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return text.to_owned();
     };
@@ -51,7 +52,8 @@ fn redact_address(text: &str) -> String {
     let authority = match authority.rsplit_once('@') {
         Some((user, host)) => match user.split_once(':') {
             Some((name, _)) => format!("{name}:{REDACTED}@{host}"),
-            None => authority.to_owned(),
+            None if matches!(kind, Kind::Dsn) => authority.to_owned(),
+            None => format!("{REDACTED}@{host}"),
         },
         None => authority.to_owned(),
     };

@@ -166,7 +166,7 @@ fn host(text: &str) -> Option<String> {
 fn collide(left: &ListenAddress, right: &ListenAddress) -> bool {
     match (left, right) {
         (ListenAddress::Tcp { host, port }, ListenAddress::Tcp { host: other_host, port: other_port }) => {
-            let every = |host: &str| matches!(host, "0.0.0.0" | "::");
+            let every = |host: &str| matches!(host, "" | "0.0.0.0" | "::");
             *port != 0 && port == other_port && (host == other_host || every(host) || every(other_host))
         }
         (ListenAddress::Unix { path, .. }, ListenAddress::Unix { path: other, .. }) => path == other,

@@ -307,6 +307,21 @@ fn show_prints_what_is_in_force_of_what_was_shortened() {
 }
 
 #[test]
+fn show_prints_no_password_of_a_collector() {
+    for server in [
+        "me:hunter2@collector:4318",
+        "hunter2@collector:4318",
+        "https://hunter2@collector",
+        "https://me:hunter2@collector",
+    ] {
+        let yaml = given(MINIMAL).set("tracing.providers.otlp.server_url", server).loaded().show();
+        assert!(yaml.contains("server_url: \"") && !yaml.contains("hunter2"), "{yaml}");
+    }
+    let yaml = given(MINIMAL).set("tracing.providers.otlp.server_url", "collector:4318").loaded().show();
+    assert!(yaml.contains("server_url: \"collector:4318\"  # command line\n"), "{yaml}");
+}
+
+#[test]
 fn show_prints_what_is_in_force_without_secrets() {
     let loaded = given(MINIMAL)
         .variable("DSN", "postgres://me:hunter2@db/x?password=hunter2")

@@ -19,7 +19,7 @@ pub(super) const KEYS: &[Key] = &[
     ),
     Key::hydra("service_name", Kind::Text, "The name of this service in traces.").with_default("sluice"),
     Key::hydra("deployment_environment", Kind::Text, "The environment in traces, such as `production`."),
-    Key::hydra("providers.otlp.server_url", Kind::Text, "The collector: a URL, or host and port."),
+    Key::hydra("providers.otlp.server_url", Kind::Server, "The collector."),
     Key::hydra(
         "providers.otlp.insecure",
         Kind::Boolean,
@@ -38,9 +38,9 @@ pub(super) const KEYS: &[Key] = &[
         "The `Authorization` header for the collector.",
     ),
     Key::ignored("providers.jaeger.local_agent_address", Kind::Text, OTLP_ONLY),
-    Key::ignored("providers.jaeger.sampling.server_url", Kind::Text, OTLP_ONLY),
+    Key::ignored("providers.jaeger.sampling.server_url", Kind::Server, OTLP_ONLY),
     Key::ignored("providers.jaeger.sampling.trace_id_ratio", Kind::Ratio, OTLP_ONLY),
-    Key::ignored("providers.zipkin.server_url", Kind::Text, OTLP_ONLY),
+    Key::ignored("providers.zipkin.server_url", Kind::Server, OTLP_ONLY),
     Key::ignored("providers.zipkin.sampling.sampling_ratio", Kind::Ratio, OTLP_ONLY),
 ];
 

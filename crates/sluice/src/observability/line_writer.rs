@@ -4,12 +4,12 @@
 //! afterwards, or when there is [`ENOUGH`], or with an error: a write and the waking of a thread cost more than many
 //! lines. It holds [`MAX_WAITING_BYTES`] at most, and [`KEPT_FREE_BYTES`] more for errors and the audit trail: whoever makes many
 //! requests does not write these out of the log. What is beyond is dropped, and so is what the output does not take, as on a full
-//! disk. Both are counted ([`DroppedLines`]), and told by a line ([`Form`]) once lines are written again.
+//! disk. Both are counted ([`DroppedLines`]), and told by a line ([`Form`]) once lines are written again. Nor does an output that takes
+//! nothing keep a process from ending ([`PATIENCE`]), nor one that takes little ([`MOST_PATIENCES`]).
 
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -29,6 +29,12 @@ const ENOUGH: usize = 128 << 10;
 const KEPT_BYTES: usize = 2 * ENOUGH;
 /// How long a line waits at most while others come too.
 const LINGER: Duration = Duration::from_millis(10);
+/// So many go out at once, unless a line is longer: whether the output takes anything is seen between them.
+const PIECE: usize = 64 << 10;
+/// How long the end waits for the output to take a piece of what is left.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often it does: whoever ends processes has a patience too.
+const MOST_PATIENCES: u32 = 5;
 
 /// What is said of lines that are missing.
 const DROPPED: &str = "log lines were dropped";
@@ -71,18 +77,22 @@ pub(crate) struct DroppedLines(Arc<Shared>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CutAfter(usize);
 
-/// Owns the thread. When it is dropped, everything that waits is written.
-pub(crate) struct LineWriterGuard {
-    shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
-}
+/// Ends the thread. When it is dropped, what waits is written as long as the output takes a piece of it within [`PATIENCE`], and no longer than
+/// [`MOST_PATIENCES`].
+pub(crate) struct LineWriterGuard(Arc<Shared>);
+
+/// Held by the thread: tells that it has ended, however it did.
+struct Ending(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
     arrived: Condvar,
+    ended: Condvar,
     /// All lines that were dropped since the start.
     dropped: AtomicU64,
+    /// All pieces that the output took.
+    pieces: AtomicU64,
 }
 
 #[derive(Default)]
@@ -94,6 +104,8 @@ struct State {
     urgent: bool,
     thread: Thread,
     closed: bool,
+    /// The thread has nothing left to write.
+    has_ended: bool,
 }
 
 /// What the thread is at.
@@ -117,15 +129,15 @@ pub(super) fn start(
     put: impl FnMut(&[u8]) -> Result<(), CutAfter> + Send + 'static,
 ) -> io::Result<(LineWriter, LineWriterGuard)> {
     let shared = Arc::new(Shared::default());
-    let thread = std::thread::Builder::new().name("log".to_owned()).spawn({
-        let shared = shared.clone();
-        move || write_all(&shared, Output { put, form, untold: 0, is_cut: false })
+    std::thread::Builder::new().name("log".to_owned()).spawn({
+        let ending = Ending(shared.clone());
+        move || ending.after(|shared| write_all(shared, Output { put, form, untold: 0, is_cut: false }))
     })?;
     let writer = LineWriter { shared: shared.clone(), form };
-    Ok((writer, LineWriterGuard { shared, thread: Some(thread) }))
+    Ok((writer, LineWriterGuard(shared)))
 }
 
-/// Puts lines on standard error, without those of others in between.
+/// Puts lines on standard error, each piece without lines of others in between.
 pub(super) fn standard_error() -> impl FnMut(&[u8]) -> Result<(), CutAfter> + Send + 'static {
     |lines: &[u8]| write_to(&mut io::stderr().lock(), lines)
 }
@@ -205,12 +217,21 @@ impl Form {
 
 impl Drop for LineWriterGuard {
     fn drop(&mut self) {
-        self.shared.state.lock().closed = true;
-        self.shared.arrived.notify_one();
-        if let Some(thread) = self.thread.take() {
-            // A thread that panicked has nothing left to write.
-            let _ = thread.join();
-        }
+        self.0.close(PATIENCE, MOST_PATIENCES);
+    }
+}
+
+impl Ending {
+    /// Works, and tells that the thread has ended.
+    fn after(self, work: impl FnOnce(&Shared)) {
+        work(&self.0);
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.state.lock().has_ended = true;
+        self.0.ended.notify_one();
     }
 }
 
@@ -296,6 +317,21 @@ impl Shared {
         std::mem::swap(&mut state.waiting, taken);
         Some(std::mem::take(&mut state.dropped_lines))
     }
+
+    /// Has the thread end when nothing is left to write, and waits for that: as long as the output takes anything within this patience, and
+    /// so often at most.
+    fn close(&self, patience: Duration, most: u32) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        self.arrived.notify_one();
+        for _ in 0..most {
+            let taken = self.pieces.load(Ordering::Relaxed);
+            self.ended.wait_while_for(&mut state, |state| !state.has_ended, patience);
+            if state.has_ended || self.pieces.load(Ordering::Relaxed) == taken {
+                break;
+            }
+        }
+    }
 }
 
 impl State {
@@ -321,23 +357,36 @@ struct Output<P> {
 
 impl<P: FnMut(&[u8]) -> Result<(), CutAfter>> Output<P> {
     /// Writes lines; how many of them it did not take.
-    fn write(&mut self, lines: &[u8]) -> Result<(), u64> {
+    fn write(&mut self, shared: &Shared, lines: &[u8]) -> Result<(), u64> {
         // What was cut off is no line of the log, and takes no other along.
         if self.is_cut && (self.put)(b"\n").is_err() {
             return Err(self.form.count(lines));
         }
         self.is_cut = false;
-        let Err(CutAfter(bytes)) = (self.put)(lines) else { return Ok(()) };
+        let Err(CutAfter(bytes)) = self.put_pieces(shared, lines) else { return Ok(()) };
         let (written, missing) = lines.split_at(bytes.min(lines.len()));
         self.is_cut = written.last().is_some_and(|last| *last != b'\n');
         Err(self.form.count(missing))
     }
 
+    /// Puts lines one piece after the other, and notes each that is taken.
+    fn put_pieces(&mut self, shared: &Shared, lines: &[u8]) -> Result<(), CutAfter> {
+        let mut rest = lines;
+        while !rest.is_empty() {
+            let before = lines.len() - rest.len();
+            let (piece, after) = rest.split_at(piece_length(rest));
+            (self.put)(piece).map_err(|CutAfter(bytes)| CutAfter(before + bytes))?;
+            shared.pieces.fetch_add(1, Ordering::Relaxed);
+            rest = after;
+        }
+        Ok(())
+    }
+
     /// Writes what came since the last time, and then what is to be said of what did not.
     fn round(&mut self, shared: &Shared, lines: &[u8], dropped: u64) {
         self.untold += dropped;
-        match self.write(lines) {
-            Ok(()) => self.tell(),
+        match self.write(shared, lines) {
+            Ok(()) => self.tell(shared),
             Err(missing) => {
                 shared.dropped.fetch_add(missing, Ordering::Relaxed);
                 self.untold += missing;
@@ -346,8 +395,8 @@ impl<P: FnMut(&[u8]) -> Result<(), CutAfter>> Output<P> {
     }
 
     /// Says that lines are missing, if any are. What cannot be said now is said later.
-    fn tell(&mut self) {
-        if self.untold > 0 && self.write(self.form.note(self.untold).as_bytes()).is_ok() {
+    fn tell(&mut self, shared: &Shared) {
+        if self.untold > 0 && self.write(shared, self.form.note(self.untold).as_bytes()).is_ok() {
             self.untold = 0;
         }
     }
@@ -362,7 +411,19 @@ fn write_all<P: FnMut(&[u8]) -> Result<(), CutAfter>>(shared: &Shared, mut outpu
         taken.shrink_to(KEPT_BYTES);
         lingering = Instant::now() + LINGER;
     }
-    output.tell();
+    output.tell(shared);
+}
+
+/// How long the first piece of these is: whole lines, where there is an end of one.
+fn piece_length(lines: &[u8]) -> usize {
+    let is_end = |byte: &u8| *byte == b'\n';
+    let (first, rest) = lines.split_at(lines.len().min(PIECE));
+    if rest.is_empty() {
+        return lines.len();
+    }
+    let end = first.iter().rposition(is_end);
+    let end = end.or_else(|| rest.iter().position(is_end).map(|end| first.len() + end));
+    end.map_or(lines.len(), |end| end + 1)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! The filter is made of `log.level`, for Sluice's own crates; of other libraries only warnings and worse are shown. An
 //! operator may say it in more detail with a filter of tracing's own syntax. Lines of the audit trail are written whatever the
-//! level of others (ADR 14), unless such a filter names them.
+//! level of others (ADR 14), unless such a filter names them; and what PostgreSQL is told is not, unless it does.
 
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
@@ -22,6 +22,8 @@ use crate::config::{LogFormat, LogLevel, LogSettings};
 
 /// The target of the audit trail. It begins as those of Sluice's own crates do.
 pub(super) const AUDIT: &str = "sluice_audit";
+/// Tells, from `debug` on, each statement with its parameters: addresses, names, what is sealed.
+const POSTGRES: &str = "tokio_postgres";
 
 /// Of the log of this process.
 static DROPPED: OnceLock<DroppedLines> = OnceLock::new();
@@ -86,10 +88,11 @@ fn default_filter(level: LogLevel) -> Targets {
         .with_target(AUDIT, LevelFilter::INFO)
 }
 
-/// The filter of an operator, who may also name the audit trail.
+/// The filter of an operator, who may also name the audit trail and the library for PostgreSQL.
 fn own_filter(directives: &str) -> Result<EnvFilter, ParseError> {
     // A directive takes the place of an earlier one of the same target.
-    EnvFilter::builder().parse(format!("{AUDIT}={},{directives}", LevelFilter::INFO))
+    let unless_named = format!("{AUDIT}={},{POSTGRES}={}", LevelFilter::INFO, LevelFilter::WARN);
+    EnvFilter::builder().parse(format!("{unless_named},{directives}"))
 }
 
 const fn filter_of(level: LogLevel) -> LevelFilter {
@@ -194,6 +197,23 @@ mod tests {
         assert_eq!(logged(LogFormat::Text, LogLevel::Trace, reset), "");
         let filter = own_filter("warn").unwrap();
         assert!(logged_by(filter, LogFormat::Text, reset).contains("recv_reset"), "who asks for it has it");
+    }
+
+    #[test]
+    fn what_postgresql_is_told_is_logged_only_if_a_filter_names_its_library() {
+        let statement = || {
+            debug!(target: "tokio_postgres::query", "executing statement s1 with parameters: alice");
+            debug!(target: "hyper", "another library");
+        };
+        let logged =
+            |directives: &str| logged_by(own_filter(directives).unwrap(), LogFormat::Text, statement);
+        for directives in ["debug", "trace", "trace,sluice=debug"] {
+            let text = logged(directives);
+            assert!(text.contains("another library") && !text.contains("alice"), "{directives}: {text}");
+        }
+        for directives in ["info,tokio_postgres=debug", "tokio_postgres::query=debug"] {
+            assert!(logged(directives).contains("alice"), "{directives}: who asks for it has it");
+        }
     }
 
     fn beside_the_audit_trail() {

@@ -18,6 +18,7 @@ use crate::authorization_errors::{TRICKS, asked};
 use crate::both_stores::on_both_stores;
 use crate::jwt::{claims, header};
 use crate::legs::{token, tokens_of};
+use crate::oidc_prompt::remembered;
 use crate::response::{Response, answer, client_for, last_page, refusal};
 
 on_both_stores! {
@@ -70,8 +71,10 @@ async fn a_code_works_at_the_server_that_issued_it_and_for_the_client_that_asked
     for elsewhere in [token(&tokens, "access_token"), token(&tokens, "refresh_token")] {
         assert!(!there.is_active(elsewhere).await);
     }
-    let hint = [With("id_token_hint", token(&tokens, "id_token"))];
-    refusal(&there, &twin, &hint).await.refused_with("invalid_request");
+    // The key of the id token is not known there: it names nobody.
+    let (mut browser, _) = remembered(&there, &twin).await;
+    let hint = [With("id_token_hint", token(&tokens, "id_token")), With("prompt", "none")];
+    Response::of(&browser.visit(&asked(&twin, &hint)).await).refused_with("login_required");
     here.node.stop().await;
     there.node.stop().await;
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use reqwest::StatusCode;
 use serde_json::json;
@@ -50,6 +51,23 @@ async fn a_backup_of_a_node_at_work_is_restored_once_the_node_is_dead_and_not_be
     let application = application.at(&[&process]);
     application.refresh(&before).await.expect("it is in the copy");
     assert!(application.refresh(&after).await.is_err_and(|error| error.is("invalid_grant")));
+    process.kill().await;
+}
+
+/// A file that may not grow stands for a disk that is full: no other is written here.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_that_has_no_room_names_itself_and_not_the_database() {
+    let site = Site::fresh(Backend::Sqlite).await;
+    let process = site.start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let copy = directory.path().join("copy.db").display().to_string();
+    let mut shell = Command::new("/bin/sh");
+    shell.env_clear().args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$0\" backup \"$1\" \"$2\""]);
+    let ended = shell.args([env!("CARGO_BIN_EXE_sluice"), &copy, site.dsn()]).output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    let file = site.dsn().strip_prefix("sqlite:").unwrap();
+    assert!(!ended.status.success() && said.contains(&copy) && !said.contains(file), "{said}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left of it");
     process.kill().await;
 }
 

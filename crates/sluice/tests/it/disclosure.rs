@@ -6,19 +6,22 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sluice_testkit::{Authorize, Browser, Page, TestClient, VERIFIER};
+use sluice_testkit::{Authorize, Backend, Browser, Database, Page, TestClient, VERIFIER};
 use tl::ParserOptions;
 use url::Url;
 
 use crate::answer::{Answer, http};
+use crate::both_stores::on_both_stores;
 use crate::program::{Ended, Server, run};
+
+on_both_stores!(no_secret_is_logged_not_even_for_debugging);
 
 const SYSTEM_SECRET: &str = "the-system-secret-that-no-log-may-hold";
 const ADMIN_CREDENTIAL: &str = "the-admin-credential-that-no-log-may-hold";
 const PASSWORD: &str = "correct horse battery staple 4711";
 const EMAIL: &str = "alice.in.the.logs@example.com";
 
-/// Fields of the first form of a page as they are, with these filled in.
+/// Fields of the first form of a page as they are, with these filled in. Of boxes those are sent that are ticked.
 fn form(page: &Page, filled: &[(&str, &str)]) -> Vec<(String, String)> {
     let first = page.body.split("</form>").next().unwrap();
     let document = tl::parse(first, ParserOptions::default()).unwrap();
@@ -27,7 +30,9 @@ fn form(page: &Page, filled: &[(&str, &str)]) -> Vec<(String, String)> {
     let text = |tag: &tl::HTMLTag<'_>, name: &str| {
         tag.attributes().get(name).flatten().map(|value| value.as_utf8_str().into_owned()).unwrap_or_default()
     };
-    let own = tags.map(|tag| (text(&tag, "name"), text(&tag, "value")));
+    let is_sent =
+        |tag: &tl::HTMLTag<'_>| text(tag, "type") != "checkbox" || tag.attributes().get("checked").is_some();
+    let own = tags.filter(is_sent).map(|tag| (text(&tag, "name"), text(&tag, "value")));
     let own = own.filter(|(name, _)| !name.is_empty() && filled.iter().all(|(other, _)| other != name));
     own.chain(filled.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))).collect()
 }
@@ -67,7 +72,18 @@ impl Witness {
 
     /// Sends the form of a page with these fields filled in.
     pub(crate) async fn submit(&mut self, page: &Page, filled: &[(&str, &str)]) -> Page {
-        let fields = form(page, filled);
+        self.submit_without("", page, filled).await
+    }
+
+    /// The same, after a box was unticked.
+    pub(crate) async fn submit_without(
+        &mut self,
+        unticked: &str,
+        page: &Page,
+        filled: &[(&str, &str)],
+    ) -> Page {
+        let mut fields = form(page, filled);
+        fields.retain(|(name, _)| name != unticked);
         self.secrets.extend(fields.iter().filter(|(name, _)| name == "csrf").map(|(_, value)| value.clone()));
         let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let document = tl::parse(&page.body, ParserOptions::default()).unwrap();
@@ -132,12 +148,10 @@ async fn a_life(server: &Server) -> BTreeSet<String> {
     witness.secrets
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn no_secret_is_logged_not_even_for_debugging() {
-    let directory = tempfile::tempdir().unwrap();
-    let dsn = format!("sqlite:{}", directory.path().join("sluice.db").display());
+async fn no_secret_is_logged_not_even_for_debugging(backend: Backend) {
+    let database = Database::fresh(backend).await;
     let environment = [
-        ("DSN", dsn.as_str()),
+        ("DSN", database.dsn.as_str()),
         ("SECRETS_SYSTEM", SYSTEM_SECRET),
         ("SERVE_ADMIN_BEARER_TOKEN", ADMIN_CREDENTIAL),
         ("SERVE_PUBLIC_HOST", "127.0.0.1"),

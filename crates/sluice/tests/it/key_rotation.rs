@@ -33,7 +33,8 @@ async fn publishes(sluice: &TestSluice, kid: &str) -> bool {
     keys["keys"].as_array().unwrap().iter().any(|key| key["kid"] == kid)
 }
 
-async fn rotate(sluice: &TestSluice, more: &Value) -> String {
+/// Makes a key that is to sign id tokens; its id.
+pub(crate) async fn rotate(sluice: &TestSluice, more: &Value) -> String {
     let mut body = json!({"set": SET, "alg": "RS256"});
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let made = sluice.ask_json(Method::POST, "/admin/keys", Some(&body), 201).await;

@@ -10,6 +10,7 @@ use crate::authorization_errors::Change::{self, With};
 use crate::authorization_errors::asked;
 use crate::both_stores::on_both_stores;
 use crate::jwt::claims;
+use crate::key_rotation::rotate;
 use crate::legs::{consent_request, token};
 use crate::response::{Response, last_page, refusal};
 
@@ -231,6 +232,28 @@ async fn a_page_may_refuse_with_each_error_of_openid_connect() {
         let verifier = redirect_to(&sluice.ask_json(Method::PUT, &path, Some(&body), 200).await);
         Response::of(&browser.visit(&verifier).await).refused_with(error);
     }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_id_token_hint_that_nobody_can_verify_any_more_leads_to_a_login() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = sluice.client(&json!({})).await;
+    let (mut browser, tokens) = remembered(&sluice, &client).await;
+    let hint = || With("id_token_hint", token(&tokens, "id_token"));
+    sluice.advance(Lifetime::secs(1));
+    rotate(&sluice, &json!({"at_once": true, "revoke": true})).await;
+    let page = browser.visit(&asked(&client, &[hint(), With("prompt", "none")])).await;
+    Response::of(&page).refused_with("login_required");
+    // Unless the client says itself whom it means.
+    let named = json!({"id_token": {"sub": {"value": "alice"}}}).to_string();
+    let named = [hint(), With("claims", &named), With("prompt", "none")];
+    browser.visit(&asked(&client, &named)).await.expect("login_challenge");
+    let login = login_page(&sluice, &mut browser, &asked(&client, &[hint()])).await;
+    assert_eq!(login["skip"], false, "nobody can tell whether she is meant");
+    let challenge = login["challenge"].as_str().unwrap();
+    let verifier = accept_login(&sluice, challenge, &json!({"subject": "alice"})).await;
+    browser.visit(&verifier).await.expect("consent_challenge");
     sluice.node.stop().await;
 }
 

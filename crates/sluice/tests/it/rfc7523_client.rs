@@ -167,6 +167,28 @@ impl KeySet {
     }
 }
 
+/// A key set need not name its keys (RFC 7517 §4.5).
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_at_a_uri_may_change_that_have_no_names() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let (old, new) = (Key::new(), Key::new());
+    let set = KeySet::of(json!({"keys": [old.jwk]})).await;
+    let client = KeyedClient::on(&sluice, &json!({"jwks": null, "jwks_uri": set.uri})).await;
+    let header = json!({"alg": "ES256"});
+    asserts(&sluice, &old.sign(&header, &client.claims(&sluice))).await.ok();
+    *set.keys.lock() = json!({"keys": [new.jwk]});
+    sluice.advance(Lifetime::secs(31));
+    asserts(&sluice, &new.sign(&header, &client.claims(&sluice))).await.ok();
+    assert_eq!(set.fetches(), 2);
+    // Nobody makes this server ask again and again.
+    for key in [&old, &Key::new()] {
+        let unknown = key.sign(&header, &client.claims(&sluice));
+        asserts(&sluice, &unknown).await.refused_with(401, "invalid_client");
+    }
+    assert_eq!(set.fetches(), 2);
+    sluice.node.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_at_a_uri_may_change() {
     let sluice = TestSluice::start(Backend::Sqlite).await;

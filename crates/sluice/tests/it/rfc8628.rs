@@ -302,6 +302,7 @@ mod section_3_4 {
         a_code_is_of_use_to_its_own_client_only,
         what_is_no_device_code_is_refused,
         a_code_is_of_use_once_and_a_second_time_ends_nothing,
+        a_code_does_not_yield_what_its_client_has_lost_since,
         tokens_live_as_long_as_the_client_says_for_devices,
     );
 
@@ -336,6 +337,21 @@ mod section_3_4 {
         assert!(sluice.is_active(token(&tokens, "access_token")).await);
         client.refresh(token(&tokens, "refresh_token")).await.ok();
         poll(&client, &given).await.refused_with("invalid_grant");
+    }
+
+    async fn a_code_does_not_yield_what_its_client_has_lost_since(backend: Backend) {
+        let sluice = TestSluice::start(backend).await;
+        let client = television(&sluice).await;
+        let given = begin(&client).await;
+        connect(&sluice, &mut sluice.browser(), &given, &json!({})).await;
+        sluice.advance(INTERVAL);
+        change_client(&sluice, &client, "scope", json!("email")).await;
+        poll(&client, &given).await.refused_with("invalid_scope");
+        sluice.advance(INTERVAL);
+        change_client(&sluice, &client, "scope", json!("openid")).await;
+        let tokens = poll(&client, &given).await.ok();
+        assert_eq!((&tokens["scope"], tokens.get("refresh_token")), (&json!("openid"), None), "{tokens}");
+        assert_eq!(sluice.introspect(token(&tokens, "access_token")).await["scope"], "openid");
     }
 
     async fn tokens_live_as_long_as_the_client_says_for_devices(backend: Backend) {

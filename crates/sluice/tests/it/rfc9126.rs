@@ -11,7 +11,7 @@ use crate::both_stores::on_both_stores;
 use crate::jwt::claims;
 use crate::legs::{consent_request, token};
 use crate::requests::{Signer, is_refused, is_shown, push, pushed, request_uri, with};
-use crate::response::{NONCE, Response, STATE, last_page};
+use crate::response::{NONCE, Response, STATE, last_page, refusal};
 
 on_both_stores! {
     a_pushed_request_leads_to_a_code_and_pushing_writes_nothing,
@@ -125,6 +125,25 @@ async fn a_bad_request_is_refused_when_it_is_pushed() {
         answer.refused_with(error);
     }
     assert_eq!(sluice.written(), before);
+    sluice.node.stop().await;
+}
+
+/// §2.3.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_pushes_a_bad_request_is_told_as_much_as_at_the_authorization_endpoint() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = sluice.client(&json!({})).await;
+    for (change, names) in [
+        (With("max_age", "soon"), "`max_age`"),
+        (With("id_token_hint", "a.b.c"), "`id_token_hint`"),
+        (With("scope", "openid admin"), "scope"),
+    ] {
+        let redirected = refusal(&sluice, &client, std::slice::from_ref(&change)).await;
+        let told = redirected.get("error_description");
+        assert!(told.contains(names), "{change:?}: {told}");
+        let answer = push(&client, &[change]).await;
+        assert_eq!(answer.body["error_description"], told, "{}", answer.body);
+    }
     sluice.node.stop().await;
 }
 

@@ -15,6 +15,7 @@ use url::Url;
 
 use crate::answer::{Answer, http_with};
 use crate::process::Site;
+use crate::program::run;
 
 const AT_MOST: Duration = Duration::from_mins(1);
 
@@ -210,4 +211,26 @@ async fn the_proxies_before_the_public_port_keep_nobody_from_a_plain_admin_port(
         assert_eq!(asked(sluice.admin.join("/admin/metrics/prometheus").unwrap()).await, 200);
         sluice.node.stop().await;
     }
+}
+
+#[test]
+fn a_certificate_that_cannot_be_used_is_named_at_the_start_with_its_listener() {
+    let directory = tempfile::tempdir().unwrap();
+    install(directory.path(), &certificate());
+    let [cert, key] = ["cert.pem", "key.pem"].map(|name| directory.path().join(name));
+    let encrypted = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIHs\n-----END ENCRYPTED PRIVATE KEY-----\n";
+    fs::write(&key, encrypted).unwrap();
+    let environment = [
+        ("DSN", "memory"),
+        ("SECRETS_SYSTEM", "a-system-secret-for-this-test"),
+        ("SERVE_PUBLIC_HOST", "127.0.0.1"),
+        ("SERVE_PUBLIC_PORT", "0"),
+        ("SERVE_ADMIN_PORT", "0"),
+        ("SERVE_ADMIN_TLS_ENABLED", "true"),
+        ("SERVE_ADMIN_TLS_CERT_PATH", cert.to_str().unwrap()),
+        ("SERVE_ADMIN_TLS_KEY_PATH", key.to_str().unwrap()),
+    ];
+    let ended = run(&["serve", "all", "--dev"], &environment);
+    let expected = format!("TLS of the listener admin: {}: the private key is encrypted", key.display());
+    assert!(!ended.success && ended.stderr.contains(&expected), "{}", ended.stderr);
 }

@@ -217,7 +217,7 @@ impl GatewayStart<'_> {
     ) -> Result<ProxyConfig, StartError> {
         let cores = self.settings.threads.and_then(NonZeroUsize::new);
         let cores = cores.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-        let mut tls = acceptor(&listener.tls, self.tls_self_signed, &*self.world.clock)?;
+        let mut tls = acceptor(name, &listener.tls, self.tls_self_signed, &*self.world.clock)?;
         if certificates.listener_asks {
             tls = tls.map(TlsAcceptorHandle::requesting_client_certificates);
         }

@@ -109,7 +109,7 @@ impl<'a> Process<'a> {
         let metrics = Arc::new(Metrics::new(BUILD));
         numbers::show_knowledge(&metrics, &revocations, &follower);
         let (tasks, shutdown) = (TaskTracker::new(), CancellationToken::new());
-        let port = Port::bind(&settings.admin, false, &*world.clock).await?;
+        let port = Port::bind("health", &settings.admin, false, &*world.clock).await?;
         let router = observe(Arc::clone(&metrics), Arc::clone(&health) as _);
         let serving = Serving { metrics: &metrics, clock: &world.clock, tasks: &tasks, shutdown: &shutdown };
         port.serve("health", (router, None), &serving);

@@ -2,7 +2,7 @@
 
 use sluice_primitives::Clock;
 
-use super::StartOptions;
+use super::{LINK, StartOptions};
 use crate::app::listeners::Port;
 use crate::app::stores::StartError;
 use crate::cli::Listeners;
@@ -27,18 +27,18 @@ impl Ports {
         let admin = &settings.serve.admin.listener;
         let (mut public, mut own, mut link, mut health) = (None, None, None, None);
         if listeners.has_public() {
-            let port = Port::bind(&settings.serve.public, self_signed, clock).await?;
+            let port = Port::bind("public", &settings.serve.public, self_signed, clock).await?;
             let asks = settings.oauth2.mtls.listener_asks;
             public = Some(if asks { port.asking_for_certificates() } else { port });
         }
         if listeners.has_admin() {
-            own = Some(Port::bind(admin, self_signed, clock).await?);
+            own = Some(Port::bind("admin", admin, self_signed, clock).await?);
         }
         if listeners.has_admin() && settings.link.token.is_some() {
-            link = Some(Port::bind(&settings.link.listener, self_signed, clock).await?);
+            link = Some(Port::bind(LINK, &settings.link.listener, self_signed, clock).await?);
         }
         if listeners == Listeners::Gateway {
-            health = Some(Port::bind(admin, self_signed, clock).await?);
+            health = Some(Port::bind("health", admin, self_signed, clock).await?);
         }
         Ok(Self { public, admin: own, link, health })
     }

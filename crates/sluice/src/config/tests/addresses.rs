@@ -95,3 +95,21 @@ fn the_path_of_the_session_cookie_begins_with_a_slash() {
     assert_eq!(with("oauth2").problems(), "serve.cookies.paths.session: must begin with a slash");
     assert_eq!(with("/oauth2").settings().serve.cookies.session_path, "/oauth2");
 }
+
+#[test]
+fn a_host_of_ipv6_may_be_in_brackets_and_an_empty_one_is_every_interface() {
+    let with = |host: &str| given(MINIMAL).set("serve.admin.host", host);
+    for (written, host, is_local) in [
+        ("[::1]", "::1", true),
+        ("::1", "::1", true),
+        ("localhost", "localhost", true),
+        ("[::]", "::", false),
+        ("", "", false),
+    ] {
+        let address = with(written).settings().serve.admin.listener.address;
+        assert_eq!(address.is_local(), is_local, "{written}");
+        assert_eq!(address, ListenAddress::Tcp { host: host.to_owned(), port: 4445 });
+    }
+    let taken = with("").set("serve.public.host", "192.0.2.1").set("serve.public.port", "4445");
+    assert_eq!(taken.problems(), "serve.admin.port: is taken by the public listener");
+}

@@ -189,6 +189,80 @@ fn what_is_refused_is_shown_without_its_secrets() {
         assert!(shown.contains("  access_token: \"soon\"  # command line\n"), "{shown}");
         assert!(!shown.contains("ter2"), "{shown}");
     }
+    for (login, is_shown) in [
+        ("//u:hunter2@h", false),
+        ("/\\u:hunter2@h", false),
+        ("https:/u:hunter2@h", false),
+        ("https://hunter2@h", false),
+        ("/me@home", true),
+    ] {
+        let given = given("").variable("URLS_LOGIN", login);
+        let (shown, problems) = (refused(&given.sources), given.problems());
+        assert!(!problems.contains("hunter2") && !shown.contains("hunter2"), "{problems} {shown}");
+        assert_eq!(shown.contains("/me@home"), is_shown, "{shown}");
+    }
+    let origins = given(MINIMAL)
+        .and_file("serve: {public: {cors: {allowed_origins: ['https://u:hunter2@o.example']}}}");
+    let problems = origins.problems();
+    assert!(problems.contains("allowed_origins: this value is not an origin"), "{problems}");
+    assert!(!problems.contains("hunter2"), "{problems}");
+}
+
+/// What is read as a number is another secret than the one that was written, or is shown with what is wrong with it.
+#[test]
+fn a_secret_that_is_read_as_no_text_is_refused_and_not_shown() {
+    for (secret, read) in [
+        ("1234567890123456", "a number"),
+        ("0x9f86d081884c7d65", "a number"),
+        ("1234567890123456e4", "a number"),
+        ("true", "a truth value"),
+    ] {
+        let file = format!(
+            "secrets: {{cookie: [a-secret-of-cookies, {secret}]}}\nserve: {{admin: {{bearer_token: {secret}}}}}"
+        );
+        let problems = given(MINIMAL).and_file(file.leak()).problems();
+        let expected = format!(
+            "secrets.cookie: must be a list of secret texts, in quotes: without them it is read as {read}\n\
+             serve.admin.bearer_token: must be a secret text, in quotes: without them it is read as {read}"
+        );
+        assert_eq!(problems, expected, "{secret}");
+    }
+    for file in [
+        "secrets:\n  system: [98765432109876543210987654321098]",
+        "secrets:\n  system: [!!int 'hunter2-9876543210987654']",
+    ] {
+        let problems = given(file).problems();
+        let expected = "1.yml: is not valid YAML: secrets.system[0]: a value is not what it is taken for: a text of digits must \
+                        be in quotes, at line 2 ";
+        assert!(problems.starts_with(expected) && !problems.contains("9876"), "{problems}");
+    }
+    let in_json = given(MINIMAL).variable("SECRETS_COOKIE", "[1234567890123456]").problems();
+    let expected =
+        "secrets.cookie: must be a list of secret texts, in quotes: without them it is read as a number";
+    assert_eq!(in_json, expected);
+    let no_list = given(MINIMAL).and_file("serve: {admin: {bearer_token: [1234567890123456]}}").problems();
+    assert_eq!(no_list, "serve.admin.bearer_token: must be a secret text, not a list");
+    let quoted = given(MINIMAL).set("serve.admin.bearer_token", "1234567890123456");
+    let quoted = quoted.and_file("secrets: {cookie: ['1234567890123456']}").settings();
+    assert_eq!(expose(&quoted.secrets.cookie), ["1234567890123456"]);
+}
+
+/// That is YAML, and not what a configuration is made of.
+#[test]
+fn what_is_no_value_of_a_configuration_is_refused_with_what_is_known_of_it() {
+    let reason = "a value is not what it is taken for: a text of digits must be in quotes";
+    for (file, expected) in [
+        ("secrets:\n  system: [!own hunter2]", format!("secrets.system[0]: {reason}, at line 2 ")),
+        (
+            "secrets:\n  system: [!!int 'hunter2 invalid type: ']",
+            format!("secrets.system[0]: {reason}, at line 2 "),
+        ),
+        ("secrets:\n  5: hunter2", format!("{reason} (expected a string key)")),
+    ] {
+        let problems = given(file).problems();
+        assert!(problems.starts_with(&format!("1.yml: is not valid YAML: {expected}")), "{problems}");
+        assert!(!problems.contains("hunter2"), "{problems}");
+    }
 }
 
 #[test]

@@ -16,8 +16,79 @@ fn everything_that_waits_is_written_before_the_guard_is_gone() {
     for number in 0..1000 {
         writeln!(writer.make_writer(), "line {number}").unwrap();
     }
+    let ending = Instant::now();
     drop(guard);
     assert_eq!(output.text().lines().count(), 1000);
+    assert!(ending.elapsed() < PATIENCE, "it waits for the thread, not for the time to pass");
+}
+
+#[test]
+fn an_output_that_takes_nothing_holds_up_no_end() {
+    let (let_go, stalled) = channel::<()>();
+    let put = move |_: &[u8]| {
+        let _ = stalled.recv();
+        Ok(())
+    };
+    let (writer, guard) = start(Form::Text, put).unwrap();
+    writer.make_writer().write_all(b"a line\n").unwrap();
+    let (tell, told) = channel();
+    std::thread::spawn(move || {
+        drop(guard);
+        let _ = tell.send(());
+    });
+    assert!(told.recv_timeout(10 * PATIENCE).is_ok(), "it waits for ever");
+    drop(let_go);
+}
+
+/// Here six pieces, each of which takes less than the patience, and all of them more.
+#[test]
+fn an_output_that_is_slow_is_waited_for_as_long_as_it_takes_anything() {
+    let output = Captured::default();
+    let mut slow = output.clone();
+    let put = move |lines: &[u8]| {
+        std::thread::sleep(Duration::from_millis(400));
+        write_to(&mut slow, lines)
+    };
+    let (writer, guard) = start(Form::Text, put).unwrap();
+    let line = [vec![b'x'; PIECE - 1], vec![b'\n']].concat();
+    for _ in 0..6 {
+        writer.make_writer().write_all(&line).unwrap();
+    }
+    guard.0.close(Duration::from_secs(1), MOST_PATIENCES);
+    assert_eq!(output.text().len(), 6 * PIECE);
+}
+
+#[test]
+fn an_output_that_takes_little_holds_up_no_end_for_ever() {
+    let shared = Arc::new(Shared::default());
+    let closing = std::thread::spawn({
+        let shared = Arc::clone(&shared);
+        move || shared.close(Duration::from_millis(10), 3)
+    });
+    let began = Instant::now();
+    while !closing.is_finished() {
+        shared.pieces.fetch_add(1, Ordering::Relaxed);
+        assert!(began.elapsed() < Duration::from_secs(10), "it waits for ever");
+        std::thread::yield_now();
+    }
+    closing.join().unwrap();
+}
+
+#[test]
+fn pieces_are_of_whole_lines() {
+    let lines = |lengths: &[usize]| -> Vec<u8> {
+        lengths.iter().flat_map(|length| [vec![b'x'; length - 1], vec![b'\n']].concat()).collect()
+    };
+    for (lengths, first) in [
+        (&[5, 6][..], 11),
+        (&[5, PIECE - 5, 7][..], PIECE),
+        (&[5, PIECE - 6, 7][..], PIECE - 1),
+        (&[5, PIECE][..], 5),
+        (&[PIECE + 1, 5][..], PIECE + 1),
+    ] {
+        assert_eq!(piece_length(&lines(lengths)), first, "{lengths:?}");
+    }
+    assert_eq!(piece_length(&vec![b'x'; PIECE + 1]), PIECE + 1, "there is no end of a line");
 }
 
 #[test]
@@ -141,6 +212,15 @@ fn lines_that_came_whole_are_not_followed_by_an_empty_one() {
         note.ends_with("  WARN sluice::observability::line_writer: log lines were dropped count=1"),
         "{note}"
     );
+}
+
+#[test]
+fn what_is_cut_in_a_later_piece_is_counted_from_there() {
+    let line = "x".repeat(PIECE - 1) + "\n";
+    let (text, dropped) = on_a_disk(Form::Text, 2 * PIECE - 1, &[line.repeat(4).as_str(), "after\n"]);
+    let lines: Vec<&str> = text.lines().collect();
+    let [first, cut, after, _note] = lines[..] else { panic!("{} lines", lines.len()) };
+    assert_eq!((first.len(), cut.len(), after, dropped), (PIECE - 1, PIECE - 1, "after", 3));
 }
 
 #[test]

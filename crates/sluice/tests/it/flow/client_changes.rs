@@ -2,10 +2,11 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use sluice_primitives::Lifetime;
 use sluice_testkit::{Authorize, Backend, TestSluice, accept_consent, accept_login, redirect_to};
 
 use crate::both_stores::on_both_stores;
-use crate::legs::{change_client, consent_challenge, consent_verifier, delete, login_verifier};
+use crate::legs::{change_client, consent_challenge, consent_verifier, delete, login_verifier, token};
 
 on_both_stores! {
     a_flow_whose_redirect_uri_was_removed_is_shown_here,
@@ -14,7 +15,13 @@ on_both_stores! {
     a_flow_goes_on_when_its_client_is_renamed,
     a_flow_ends_when_its_client_is_deleted,
     a_rotated_client_secret_works_until_it_is_forgotten,
+    a_code_does_not_yield_what_its_client_has_lost_since,
+    a_code_whose_client_has_lost_all_of_it_is_not_used_up,
 }
+
+const ALL: &str = "openid offline_access email profile";
+const KEPT: &str = "https://kept.test";
+const LOST: &str = "https://api.test";
 
 async fn a_flow_whose_redirect_uri_was_removed_is_shown_here(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
@@ -141,5 +148,55 @@ async fn a_rotated_client_secret_works_until_it_is_forgotten(backend: Backend) {
     old.token(&ask).await.refused_with("invalid_client");
     old.refresh(refresh_token).await.refused_with("invalid_client");
     new.refresh(refresh_token).await.ok();
+    sluice.node.stop().await;
+}
+
+async fn a_code_does_not_yield_what_its_client_has_lost_since(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let metadata = json!({"audience": [LOST, KEPT], "authorization_details_types": ["payment"]});
+    let client = sluice.client(&metadata).await;
+    let more = [("resource", LOST), ("resource", KEPT), ("authorization_details", r#"[{"type":"payment"}]"#)];
+    let with = Authorize { scope: ALL, more: &more, ..Authorize::default() };
+    let login = json!({"subject": "alice"});
+    let code = sluice.browser().log_in_with(&sluice, &client, &with, &login).await.expect("code");
+    sluice.advance(Lifetime::secs(1));
+    change_client(&sluice, &client, "scope", json!("openid offline_access")).await;
+    change_client(&sluice, &client, "audience", json!([KEPT])).await;
+    change_client(&sluice, &client, "authorization_details_types", json!([])).await;
+    let tokens = client.redeem(&code).await.ok();
+    let said = sluice.introspect(token(&tokens, "access_token")).await;
+    for told in [&tokens, &said] {
+        let (scope, details) = (&told["scope"], &told["authorization_details"]);
+        assert_eq!((scope, details), (&json!("openid offline_access"), &Value::Null));
+    }
+    assert_eq!(said["aud"], json!([KEPT]));
+    sluice.node.stop().await;
+}
+
+async fn a_code_whose_client_has_lost_all_of_it_is_not_used_up(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let more = [("resource", LOST)];
+    let with = Authorize { scope: "openid email", more: &more, ..Authorize::default() };
+    let changes = [
+        ("scope", json!("profile"), json!(ALL), "invalid_scope"),
+        ("audience", json!([KEPT]), json!([LOST]), "invalid_target"),
+    ];
+    for (field, lost, back, error) in changes {
+        let client = sluice.client(&json!({})).await;
+        let login = json!({"subject": "alice"});
+        let code = sluice.browser().log_in_with(&sluice, &client, &with, &login).await.expect("code");
+        sluice.advance(Lifetime::secs(1));
+        change_client(&sluice, &client, field, lost.clone()).await;
+        let before = sluice.written();
+        client.redeem(&code).await.refused_with(error);
+        assert_eq!(sluice.written(), before, "{field}");
+        change_client(&sluice, &client, field, back).await;
+        let tokens = client.redeem(&code).await.ok();
+        assert_eq!(tokens["scope"], "openid email", "{field}");
+        // Whoever brings it again is told from a client that lost something.
+        change_client(&sluice, &client, field, lost).await;
+        client.redeem(&code).await.refused_with("invalid_grant");
+        assert!(!sluice.is_active(token(&tokens, "access_token")).await, "{field}");
+    }
     sluice.node.stop().await;
 }

@@ -17,6 +17,7 @@ on_both_stores! {
     a_session_that_is_not_used_ends,
     a_session_can_be_extended,
     a_cookie_lives_as_long_as_its_session_is_to_be_remembered,
+    the_cookie_of_who_stays_remembered_lives_as_long_as_there_are_tokens,
     an_extended_session_is_kept_by_its_browser,
     an_extended_session_ends_with_its_browser_only_if_it_was_to,
     a_session_that_was_to_end_with_its_browser_is_kept_once_a_page_says_for_how_long,
@@ -150,6 +151,27 @@ async fn a_cookie_lives_as_long_as_its_session_is_to_be_remembered(backend: Back
         let page = browser.visit(&accept_login(&sluice, &challenge, &login).await).await;
         assert_eq!(cookie_life(&page), expected, "{login}");
         assert_eq!(is_known(&sluice, &client, &mut browser).await, login["remember"] == json!(true));
+    }
+    sluice.node.stop().await;
+}
+
+async fn the_cookie_of_who_stays_remembered_lives_as_long_as_there_are_tokens(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let again = Authorize { more: &[("prompt", "login")], ..Authorize::default() };
+    for (remember_for, expected) in [
+        // As long as a refresh token of the session may, and not the half minute that is left.
+        (60, Cookie::For(30 * i64::from(DAY))),
+        (90 * DAY, Cookie::For(90 * i64::from(DAY) - 30)),
+        (0, Cookie::OfTheBrowser),
+    ] {
+        let mut browser = sluice.browser();
+        let login = json!({"subject": "alice", "remember": true, "remember_for": remember_for});
+        log_in(&sluice, &client, &mut browser, &login).await;
+        sluice.advance(Lifetime::secs(30));
+        let challenge = browser.begin(&client, &again).await;
+        let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+        assert_eq!(cookie_life(&browser.visit(&verifier).await), expected, "{remember_for}");
     }
     sluice.node.stop().await;
 }

@@ -45,7 +45,6 @@ impl Agreed {
         let client = holder.sluice.client(&json!({})).await;
         let agreed = Self { holder, client };
         let mut witness = Witness::of(agreed.holder.sluice.browser());
-        // The box for a decision that is remembered is ticked with the rest of the form.
         log_in(&mut witness, &agreed.client, Authorize::default().scope, PASSWORD).await;
         assert!(!agreed.is_asked(PASSWORD).await, "it is remembered");
         agreed.a_second_passes();

@@ -1,12 +1,18 @@
 //! `POST /auth/register`
 
+use std::future::ready;
+
+use axum::Router;
+use axum::routing::get;
 use serde_json::json;
 use sluice_primitives::Clock;
 use sluice_testkit::Backend;
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::people::{ALICE, ANOTHER, Api, BOB, PASSWORD, node};
 use crate::both_stores::on_both_stores;
+use crate::keyed::{KeyedClient, MACHINE};
 
 on_both_stores! {
     whoever_registers_is_told_the_record_and_nobody_keeps_it,
@@ -14,6 +20,7 @@ on_both_stores! {
     of_many_who_want_one_address_at_once_one_gets_it,
     where_registration_is_closed_nobody_registers,
     a_password_on_the_list_of_breached_ones_is_not_taken,
+    a_list_within_the_network_is_asked_where_nothing_else_there_may_be,
 }
 
 async fn whoever_registers_is_told_the_record_and_nobody_keeps_it(backend: Backend) {
@@ -111,5 +118,34 @@ async fn a_password_on_the_list_of_breached_ones_is_not_taken(backend: Backend) 
     assert_eq!(api.sign_up(ALICE, ANOTHER).await.status, 201);
     let unanswered = super::people::metric(&sluice, "sluice_breached_list_unanswered_total").await;
     assert!(unanswered == 0.0, "{unanswered}");
+    sluice.node.stop().await;
+}
+
+/// Answers for the one password that is on its list; the address of the list.
+async fn list_of(password: &'static str) -> String {
+    let digits = hex::encode_upper(sluice_crypto::digest::sha1(password.as_bytes()));
+    let (prefix, rest) = digits.split_at(5);
+    let (path, answer) = (format!("/range/{prefix}"), format!("{rest}:7\r\n"));
+    let list = Router::new().route(&path, get(move || ready(answer))).fallback(|| ready(String::new()));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/range", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, list).await });
+    url
+}
+
+async fn a_list_within_the_network_is_asked_where_nothing_else_there_may_be(backend: Backend) {
+    let url = list_of("password123").await;
+    let settings = [
+        ("clients.http.disallow_private_ip_ranges", "true"),
+        ("identity.password.breached.url", url.as_str()),
+        ("identity.password.breached.required", "true"),
+    ];
+    let sluice = node(backend, &settings).await;
+    let api = Api::of(&sluice);
+    api.sign_up(ALICE, "password123").await.is_about("password", "password_breached");
+    assert_eq!(api.sign_up(ALICE, ANOTHER).await.status, 201);
+    // What clients name there is not.
+    let client = KeyedClient::on(&sluice, &json!({"jwks": null, "jwks_uri": url})).await;
+    client.token(&sluice, MACHINE).await.refused_with(503, "temporarily_unavailable");
     sluice.node.stop().await;
 }

@@ -15,6 +15,7 @@ use crate::legs::token;
 
 on_both_stores! {
     a_step_up_goes_on_in_the_session_that_is_there,
+    whoever_unticks_the_box_at_a_step_up_is_remembered_no_longer,
 }
 
 const SECOND_FACTOR: Authorize<'_> =
@@ -70,5 +71,32 @@ async fn a_step_up_goes_on_in_the_session_that_is_there(backend: Backend) {
         assert!(!sluice.is_active(token(tokens, "access_token")).await, "it was one session");
     }
     assert_eq!(silently(&mut witness.browser, &client).await.expect("error"), "login_required");
+    sluice.node.stop().await;
+}
+
+async fn whoever_unticks_the_box_at_a_step_up_is_remembered_no_longer(backend: Backend) {
+    let sluice = node(backend, &PAGES).await;
+    let api = Api::of(&sluice);
+    api.register(ALICE).await;
+    let client = sluice.client(&json!({"skip_consent": true})).await;
+    let first = Authorize { more: &[], ..SECOND_FACTOR };
+    let (mut staying, mut leaving) = (Witness::of(sluice.browser()), Witness::of(sluice.browser()));
+    for witness in [&mut staying, &mut leaving] {
+        typed(witness, &client, &first, PASSWORD).await.expect("code");
+    }
+    let secret = enrol(&sluice, &api.tokens(ALICE).await).await;
+    for (witness, stays) in [(&mut staying, true), (&mut leaving, false)] {
+        // A code of an authenticator counts once.
+        sluice.advance(Lifetime::secs(30));
+        let begun = witness.browser.visit(&client.authorize_url(&SECOND_FACTOR)).await;
+        let login = witness.land(begun).await;
+        assert!(login.body.contains(r#"value="true" checked>"#), "ticked beforehand: {}", login.body);
+        let person = [("email", ALICE), ("password", PASSWORD)];
+        let unticked = if stays { "" } else { "remember" };
+        let asked = witness.submit_without(unticked, &login, &person).await;
+        witness.submit(&asked, &[("code", &shown(&sluice, &secret))]).await.expect("code");
+        let page = silently(&mut witness.browser, &client).await;
+        assert_eq!(page.parameter("code").is_some(), stays, "{:?}", page.location);
+    }
     sluice.node.stop().await;
 }

@@ -38,7 +38,7 @@ pub(super) async fn typed(
 pub(super) async fn log_in(witness: &mut Witness, client: &TestClient, scope: &str, password: &str) -> Value {
     let with = Authorize { scope, ..Authorize::default() };
     let consent = typed(witness, client, &with, password).await;
-    let back = witness.submit(&consent, &[("decision", "accept")]).await;
+    let back = witness.submit(&consent, &[("decision", "accept"), ("remember", "true")]).await;
     client.redeem(&back.expect("code")).await.ok()
 }
 

@@ -46,6 +46,8 @@ struct Stage {
     hardeners: Vec<Hardener>,
     /// How many credentials those had hardened that were killed, at least.
     hardened_by_killed: usize,
+    /// How many credentials were being hardened, at most, when somebody was killed who may have hardened them.
+    in_danger: i64,
     door: Door,
     seen: Seen,
 }
@@ -89,8 +91,8 @@ impl Stage {
         }
         let door = Door::of(&server);
         let dice = Dice::new(trial.seed.wrapping_add(1));
-        let (server, hardened_by_killed, seen) = (Some(server), 0, Seen::default());
-        Self { trial, dice, cluster, site, server, hardeners, hardened_by_killed, door, seen }
+        let (server, hardened_by_killed, in_danger, seen) = (Some(server), 0, 0, Seen::default());
+        Self { trial, dice, cluster, site, server, hardeners, hardened_by_killed, in_danger, door, seen }
     }
 
     async fn kill(&mut self, number: usize) {
@@ -115,6 +117,7 @@ impl Stage {
             }
             Victim::Postgres => kill_postgres(&self.cluster).await,
         }
+        self.in_danger = self.in_danger.max(in_hand.unwrap_or_default());
         println!("kill {number}, {in_hand:?} credentials in hand; back after {:.1?}", began.elapsed());
     }
 
@@ -138,6 +141,9 @@ impl Stage {
     async fn check(mut self, book: &Book) {
         let rows = self.rows().await.everybody().await;
         book.check(&rows);
+        assert!(book.created() * 2 > self.trial.requests, "most were turned away: {book}");
+        let hits_hardening = self.trial.victim != Victim::Postgres;
+        assert!(self.in_danger > 0 || !hits_hardening, "nothing was being hardened when it was killed");
         assert!(rows.values().all(|row| row.is_hardened() && !row.waits), "not all are hardened");
         self.check_counts(rows.len()).await;
         let began = Instant::now();

@@ -9,6 +9,7 @@ use super::channels::Ear;
 use super::{ask, confirm, log_in, log_out};
 use crate::both_stores::on_both_stores;
 use crate::jwt::claims;
+use crate::key_rotation::rotate;
 use crate::legs::{login_request, parameter, token};
 
 on_both_stores! {
@@ -21,6 +22,7 @@ on_both_stores! {
     a_cookie_of_a_session_that_is_over_ends_it_no_second_time,
     a_user_who_does_not_confirm_stays,
     another_site_cannot_end_a_session_without_the_user,
+    a_logout_whose_id_token_nobody_can_verify_any_more_asks_the_user,
     a_logout_page_of_ones_own_is_asked_whatever_the_client_skips,
     a_logout_without_a_session_asks_nobody,
     a_logout_page_is_shown_all_parameters_of_the_request,
@@ -253,6 +255,34 @@ async fn another_site_cannot_end_a_session_without_the_user(backend: Backend) {
     let own = [("id_token_hint", token(&tokens, "id_token")), ("post_logout_redirect_uri", BACK)];
     assert_eq!(ask(&mut browser, &own).await.location().as_str(), BACK, "the client vouches for its user");
     assert!(!sluice.is_active(token(&tokens, "access_token")).await);
+    sluice.node.stop().await;
+}
+
+/// A key may leak, and an id token may be kept for longer than any key. RP-Initiated Logout §4 forbids no more than to go back on
+/// the strength of it.
+async fn a_logout_whose_id_token_nobody_can_verify_any_more_asks_the_user(backend: Backend) {
+    let built_in = format!("{ISSUER}ui/logout");
+    let sluice = TestSluice::with(backend, &[("urls.logout", built_in.as_str())]).await;
+    let client = sluice.client(&skipping()).await;
+    for is_named in [false, true] {
+        let mut browser = sluice.browser();
+        let tokens = log_in(&sluice, &client, &mut browser, &json!({"subject": "alice"})).await;
+        sluice.advance(Lifetime::secs(1));
+        rotate(&sluice, &json!({"at_once": true, "revoke": true})).await;
+        let hint = ("id_token_hint", token(&tokens, "id_token"));
+        let mut asked = vec![hint, ("post_logout_redirect_uri", BACK)];
+        asked.extend(is_named.then_some(("client_id", client.id.as_str())));
+        let challenge = ask(&mut browser, &asked).await.expect("logout_challenge");
+        assert!(sluice.is_active(token(&tokens, "access_token")).await, "named: {is_named}");
+        let page = browser.visit(&confirm(&sluice, &challenge).await).await;
+        let back = page.location.as_ref().map(ToString::to_string);
+        assert_eq!(back.as_deref(), is_named.then_some(BACK), "{}", page.body);
+        assert!(!sluice.is_active(token(&tokens, "access_token")).await, "named: {is_named}");
+        // Who names itself says whose address it is.
+        let elsewhere = ("post_logout_redirect_uri", "https://evil.test/");
+        let named = ("client_id", client.id.as_str());
+        assert_eq!(ask(&mut browser, &[hint, named, elsewhere]).await.status, 400);
+    }
     sluice.node.stop().await;
 }
 

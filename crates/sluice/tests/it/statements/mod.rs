@@ -81,11 +81,11 @@ async fn a_listing_of_clients_sends_no_statement_until_one_changes() {
 }
 
 /// All eight requests: a browser that has never been here, and pages that ask what they are to show.
-async fn log_in(sluice: &TestSluice, client: &TestClient) -> Value {
+async fn log_in(sluice: &TestSluice, client: &TestClient, login: &Value) -> Value {
     let mut browser = sluice.browser();
     let asked = login_request(sluice, client, &mut browser, &Authorize::default()).await;
     let challenge = asked["challenge"].as_str().expect("a challenge");
-    let verifier = accept_login(sluice, challenge, &json!({"subject": "alice"})).await;
+    let verifier = accept_login(sluice, challenge, login).await;
     let challenge = browser.visit(&verifier).await.expect("consent_challenge");
     let verifier = accept_consent(sluice, &challenge, &json!({})).await;
     let code = browser.visit(&verifier).await.expect("code");
@@ -97,11 +97,20 @@ async fn a_login_sends_one_insert_and_one_update_and_reads_once_at_most() {
     let (sluice, account) = given().await;
     for algorithm in ["ES256", "RS256"] {
         let client = sluice.client(&json!({"id_token_signed_response_alg": algorithm})).await;
-        log_in(&sluice, &client).await;
-        let sent = account.of(async || drop(log_in(&sluice, &client).await), TIMES).await;
-        let Sent { inserts, updates, reads, others } = sent;
-        assert_eq!((inserts, updates, others), (TIMES, TIMES, 0), "{algorithm}: {}", account.told());
-        assert!(reads <= TIMES, "{algorithm}: {}", account.told());
+        // Who is to be recognised has a session besides.
+        for (remember, most_inserts) in [(false, TIMES), (true, 2 * TIMES)] {
+            let login = json!({"subject": "alice", "remember": remember});
+            log_in(&sluice, &client, &login).await;
+            let sent = account.of(async || drop(log_in(&sluice, &client, &login).await), TIMES).await;
+            let Sent { inserts, updates, reads, others } = sent;
+            assert_eq!(
+                (inserts, updates, others),
+                (most_inserts, TIMES, 0),
+                "{algorithm}: {}",
+                account.told()
+            );
+            assert!(reads <= TIMES, "{algorithm}: {}", account.told());
+        }
     }
     sluice.node.stop().await;
 }

@@ -39,7 +39,7 @@ const TRAIL: &[&str] = &[
     "factor enrolled factor.id=phone factor.kind=totp identity.id=alice",
     "signed out identity.id=alice session.id=second",
     "password right client.network=127.0.0.1 identity.id=alice",
-    "second factor wrong client.network=127.0.0.1 factor=totp identity.id=alice",
+    "second factor used client.network=127.0.0.1 factor=totp identity.id=alice",
     "second factor right client.network=127.0.0.1 factor=totp identity.id=alice",
     "signed in amr=[\"pwd\", \"otp\", \"mfa\"] identity.id=alice session.id=third",
     "password right client.network=127.0.0.1 identity.id=alice",
