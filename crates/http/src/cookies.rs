@@ -1,16 +1,19 @@
 //! A browser's cookies: one that binds flows to it, and one for its login session.
 //!
-//! Both have the `__Host-` prefix (RFC 6265bis §4.1.3.2), which keeps other hosts from setting them; without TLS, which
-//! only `--dev` allows, they have neither the prefix nor `Secure`.
+//! Both have the `__Host-` prefix (RFC 6265bis §4.1.3.2), which keeps other hosts from setting them, but for a session cookie with a
+//! domain or a path of its own; without TLS, which only `--dev` allows, they have neither the prefix nor `Secure`.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use axum::http::header::{COOKIE, HeaderValue, SET_COOKIE};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use cookie::{Cookie, CookieBuilder};
-use sluice_oauth::authorization::{Browser, CookieChange, CookieChanges};
+use sluice_crypto::Sealer;
+use sluice_oauth::authorization::{Browser, CookieChange, CookieChanges, SessionCookie};
 use sluice_oauth::flow::{BindingKey, BindingKeys};
 
 /// How many binding keys are read from a cookie.
@@ -43,6 +46,8 @@ pub struct CookiePolicy {
     pub domain: Option<String>,
     /// The path of the session cookie; `__Host-` is possible with `/` only.
     pub session_path: String,
+    /// Seals the session cookie. Asked only where a browser holds several of that name.
+    pub sealer: Arc<Sealer>,
 }
 
 impl CookiePolicy {
@@ -61,14 +66,29 @@ impl CookiePolicy {
     /// What the browser presents.
     pub fn browser(&self, headers: &HeaderMap) -> Browser {
         let mut browser = Browser { framed: is_framed(headers), ..Browser::default() };
+        let mut sessions = Vec::new();
         for cookie in presented(headers) {
             if cookie.name() == self.binding_name() && browser.keys.0.is_empty() {
                 browser.keys = read_keys(cookie.value());
-            } else if self.is_session(cookie.name()) && browser.session.is_none() {
-                browser.session = Some(cookie.value().to_owned());
+            } else if self.is_session(cookie.name()) {
+                sessions.push(cookie.value().to_owned());
             }
         }
+        browser.session = self.newest(sessions);
         browser
+    }
+
+    /// Of several cookies with one name, the one of the latest login here; the first if none is of here. Without the prefix a browser holds
+    /// one for each domain and path that it was set for (RFC 6265bis §5.7), also by others.
+    fn newest(&self, mut sessions: Vec<String>) -> Option<String> {
+        if sessions.len() > 1 {
+            // Of equals the first stays the first.
+            sessions.sort_by_cached_key(|value| {
+                let opened = SessionCookie::open(value, &self.sealer);
+                Reverse(opened.map(|cookie| cookie.authenticated_at))
+            });
+        }
+        sessions.into_iter().next()
     }
 
     /// Writes what becomes of the cookies into the headers of an answer.
@@ -143,19 +163,59 @@ fn write_keys(keys: &BindingKeys) -> String {
 
 #[cfg(test)]
 mod tests {
-    use sluice_primitives::OsRng;
+    use sluice_primitives::{NetworkId, OsRng, Secret, SessionId, Timestamp};
 
     use super::*;
 
-    #[test]
-    fn a_cookie_of_a_neighbouring_host_that_is_no_text_hides_none_of_ours() {
-        let policy = CookiePolicy {
+    fn policy() -> CookiePolicy {
+        let secret = Secret::new(b"a secret of tests".to_vec());
+        CookiePolicy {
             secure: false,
             same_site: SameSite::Lax,
             session_name: "session".to_owned(),
             domain: None,
             session_path: "/".to_owned(),
+            sealer: Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[secret])),
+        }
+    }
+
+    /// The cookie of somebody who logged in at this second.
+    fn of_login(policy: &CookiePolicy, at: i64) -> String {
+        let cookie = SessionCookie {
+            session: SessionId::from_bytes([1; 16]),
+            subject: "alice".parse().unwrap(),
+            authenticated_at: Timestamp::from_secs(at),
+            remembered: true,
+            until_closed: None,
+            former: Vec::new(),
         };
+        cookie.seal(&policy.sealer, &OsRng)
+    }
+
+    #[test]
+    fn of_several_session_cookies_that_of_the_latest_login_here_counts() {
+        let policy = policy();
+        let cookies = [1, 2, 2].map(|at| of_login(&policy, at));
+        let [early, late, again] = cookies.each_ref().map(String::as_str);
+        for (presented, taken) in [
+            (&["neighbour", early][..], early),
+            (&[early, "neighbour"], early),
+            (&[early, "neighbour", late], late),
+            (&[late, early], late),
+            (&[late, again], late),
+        ] {
+            let line: Vec<_> = presented.iter().map(|value| format!("session={value}")).collect();
+            let line = HeaderValue::from_str(&line.join("; ")).unwrap();
+            let browser = policy.browser(&HeaderMap::from_iter([(COOKIE, line)]));
+            assert_eq!(browser.session.as_deref(), Some(taken), "{presented:?}");
+        }
+        let foreign = HeaderMap::from_iter([(COOKIE, HeaderValue::from_static("session=one; session=two"))]);
+        assert_eq!(policy.browser(&foreign).session.as_deref(), Some("one"));
+    }
+
+    #[test]
+    fn a_cookie_of_a_neighbouring_host_that_is_no_text_hides_none_of_ours() {
+        let policy = policy();
         let key = BindingKey::generate(&OsRng);
         let ours = format!("; sluice_binding={}; session=of-alice", URL_SAFE_NO_PAD.encode(key.expose()));
         for foreign in [&b"city=Z\xfcrich"[..], "city=Zürich".as_bytes(), b"", b"city"] {

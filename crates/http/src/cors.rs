@@ -61,7 +61,7 @@ pub(crate) async fn layer(State(cors): State<Cors>, request: Request, next: Next
         Some(client) => (request, Some(client)),
         None if is_form(&request) => match client_of_form(request).await {
             Ok(found) => found,
-            Err(refused) => return refused,
+            Err(refused) => return cors.refusal(refused, origin).await,
         },
         None => (request, None),
     };
@@ -128,6 +128,15 @@ impl Cors {
         allowed_by(&client.allowed_cors_origins, origin)
     }
 
+    /// The answer to a form that was not read: it names no client, so the origins of the policy alone may read it.
+    async fn refusal(&self, refused: Response, origin: HeaderValue) -> Response {
+        let mut refused = varying(refused);
+        if let Some(allowed) = self.allows(&origin, None, false).await {
+            self.policy.mark(refused.headers_mut(), (origin, allowed), None);
+        }
+        refused
+    }
+
     /// The client of the access token that a request bears, whether or not it still holds.
     fn client_of_token(&self, request: &Request) -> Option<ClientId> {
         let (_, token) = access_token(request.headers())?;
@@ -136,6 +145,13 @@ impl Cors {
 }
 
 impl CorsPolicy {
+    /// The same for what is no secret from anybody: all may read it, whom nobody names without the user's cookies.
+    pub(crate) fn for_anybody(&self) -> Self {
+        let mut policy = self.clone();
+        policy.allowed_origins.push("*".to_owned());
+        policy
+    }
+
     /// Whether this origin, or the end of its host, is named. `*` names nobody: it says who may read what anybody may ask for, and not
     /// who may ask in the name of whoever has a page open.
     pub(crate) fn names(&self, origin: &str) -> bool {

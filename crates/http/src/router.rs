@@ -8,6 +8,7 @@ use axum::http::Method;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{delete, get, post, put};
+use sluice_oauth::config::Issuer;
 
 use crate::admin::client_listings::ClientListings;
 use crate::admin::clients::ClientsState;
@@ -56,6 +57,11 @@ fn all_public(state: Arc<PublicState>) -> Router {
         clients: Some(Arc::clone(&state.clients)),
         tokens: Some(Arc::clone(&state.userinfo.reader)),
     });
+    let to_anybody = state.cors.as_deref().map(|policy| Cors {
+        policy: Arc::new(policy.for_anybody()),
+        clients: None,
+        tokens: None,
+    });
     // The identity API knows no clients: whoever registers one does not open it to a page of theirs.
     let among_people = state.cors.clone().map(|policy| Cors { policy, clients: None, tokens: None });
     let pages = ui::routes(state.ui.clone()).merge(visited(Arc::clone(&state)));
@@ -73,28 +79,41 @@ fn all_public(state: Arc<PublicState>) -> Router {
             get(registration::find).put(registration::replace).delete(registration::delete),
         )
         .route("/userinfo", get(userinfo::answer).post(userinfo::answer))
-        .route("/.well-known/openid-configuration", get(discovery::get))
-        .route("/.well-known/oauth-authorization-server", get(discovery::get))
-        .route("/.well-known/jwks.json", get(jwks::get))
         .with_state(state.clone());
-    let routes = across_origins(cors.as_ref(), routes).merge(people).merge(pages);
+    let documents = across_origins(to_anybody.as_ref(), documents().with_state(state.clone()));
+    let routes = across_origins(cors.as_ref(), routes).merge(documents).merge(people).merge(pages);
     let watched = Router::new()
         .route("/health", get(health::alive))
         .route("/health/alive", get(health::alive))
         .route("/health/ready", get(move || health::ready(Arc::clone(&health))))
         .route("/version", get(move || health::version(version)));
-    // RFC 8414 §3.1: with a path in the issuer, it follows the well-known part.
-    let inserted = match state.config.issuer.own_path() {
-        "" => Router::new(),
-        own => {
-            Router::new().route(&format!("/.well-known/oauth-authorization-server{own}"), get(discovery::get))
-        }
-    };
-    let inserted = across_origins(cors.as_ref(), inserted.with_state(state));
+    let elsewhere = across_origins(to_anybody.as_ref(), at_issuer(&state.config.issuer).with_state(state));
     if path.is_empty() {
-        return routes.merge(inserted).merge(watched);
+        return routes.merge(elsewhere).merge(watched);
     }
-    Router::new().nest(&path, routes.merge(watched.clone())).merge(inserted).merge(watched)
+    Router::new().nest(&path, routes.merge(watched.clone())).merge(elsewhere).merge(watched)
+}
+
+/// What is the same for whoever asks.
+fn documents() -> Router<Arc<PublicState>> {
+    Router::new()
+        .route("/.well-known/openid-configuration", get(discovery::get))
+        .route("/.well-known/oauth-authorization-server", get(discovery::get))
+        .route("/.well-known/jwks.json", get(jwks::get))
+}
+
+/// The metadata where clients look that know the issuer alone, as far as that is not below the path that this server is reached at.
+fn at_issuer(issuer: &Issuer) -> Router<Arc<PublicState>> {
+    let (own, reached) = (issuer.own_path(), issuer.path());
+    let mut places = Vec::new();
+    if own != reached {
+        places.push(format!("{own}/.well-known/openid-configuration"));
+    }
+    // RFC 8414 §3.1: a path of the issuer follows the well-known part.
+    if own != reached || !own.is_empty() {
+        places.push(format!("/.well-known/oauth-authorization-server{own}"));
+    }
+    places.iter().fold(Router::new(), |routes, place| routes.route(place, get(discovery::get)))
 }
 
 /// These routes, as pages of other origins may ask them.

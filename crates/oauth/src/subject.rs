@@ -17,7 +17,8 @@ use crate::flow::Login;
 pub const PAIRWISE: &str = "pairwise";
 
 /// The `sub` that the client sees, if it is another than the subject: SHA-256 of sector, subject and salt, in hexadecimal
-/// (OpenID Connect Core §8.1). So does Hydra, for clients without a `sector_identifier_uri`: they keep what they know.
+/// (OpenID Connect Core §8.1). Hydra takes for the sector of a client without a `sector_identifier_uri` what stands for host and
+/// port in its only redirect URI: such clients keep what they know if that is on the web and names no port.
 pub fn shown_subject(client: &Client, subject: &Subject, config: &Config) -> Option<String> {
     if client.subject_type != PAIRWISE {
         return None;
@@ -100,5 +101,22 @@ mod tests {
         assert!(of_own.iter().all(|sector| sector.starts_with("client:")));
         let different: std::collections::BTreeSet<_> = of_own.iter().collect();
         assert_eq!(different.len(), of_own.len());
+    }
+
+    #[test]
+    fn the_sector_is_that_of_hydra_for_an_address_on_the_web_without_a_port_alone() {
+        for (redirect_uri, of_hydra, is_kept) in [
+            ("https://a.example/cb", "a.example", true),
+            ("http://a.example/cb", "a.example", true),
+            ("https://a.example:8443/cb", "a.example:8443", false),
+            ("https://a.example:443/cb", "a.example:443", false),
+            ("http://localhost/cb", "localhost", false),
+            ("http://127.0.0.1:8080/cb", "127.0.0.1:8080", false),
+            ("com.a://a.example/cb", "a.example", false),
+            ("app.own:/cb", "", false),
+        ] {
+            let own = sector(&pairwise("a", &[redirect_uri], None));
+            assert_eq!(own == of_hydra, is_kept, "{redirect_uri}: {own}");
+        }
     }
 }

@@ -14,6 +14,11 @@ pub(super) fn bytes(field: &str) -> Option<Vec<u8>> {
     BASE64.decode(field).ok()
 }
 
+/// The bytes of a field in base64, or in that of URLs (RFC 4648 §5), which writes `-` for `+` and `_` for `/`.
+pub(super) fn web_bytes(field: &str) -> Option<Vec<u8>> {
+    bytes(&field.replace('-', "+").replace('_', "/"))
+}
+
 /// The bytes of a field in the base64 of passlib, which writes `.` for `+`.
 pub(super) fn adapted_bytes(field: &str) -> Option<Vec<u8>> {
     if field.contains('+') { None } else { bytes(&field.replace('.', "+")) }

@@ -6,7 +6,7 @@ use sluice_primitives::secret::same_bytes;
 use zeroize::Zeroizing;
 
 use super::ForeignHashError;
-use super::encoding::{bytes, fields, numbers};
+use super::encoding::{bytes, fields, numbers, web_bytes};
 use crate::password_hash::HashMemory;
 
 /// The most memory, in KiB: 1 GiB.
@@ -103,13 +103,13 @@ pub(super) struct FirebaseScrypt {
 }
 
 impl FirebaseScrypt {
-    /// What follows `$firescrypt$`.
+    /// What follows `$firescrypt$`. Firebase exports salts and hashes in the base64 of URLs, and shows the rest in the other.
     pub(super) fn parse(rest: &str) -> Result<Self, ForeignHashError> {
         let malformed = ForeignHashError::Malformed("firescrypt");
         let [cost, salt, hash, separator, signer_key] = fields(rest).ok_or(malformed)?;
         let cost = Cost::parse(cost, "firescrypt")?;
-        let (salt, separator) = bytes(salt).zip(bytes(separator)).ok_or(malformed)?;
-        let (hash, signer_key) = bytes(hash).zip(bytes(signer_key)).ok_or(malformed)?;
+        let (salt, separator) = web_bytes(salt).zip(web_bytes(separator)).ok_or(malformed)?;
+        let (hash, signer_key) = web_bytes(hash).zip(web_bytes(signer_key)).ok_or(malformed)?;
         let salt = [salt, separator].concat();
         let fits = SIGNER_KEY.contains(&signer_key.len()) && salt.len() <= MAX_SALT;
         if fits && hash.len() == signer_key.len() {

@@ -1,5 +1,5 @@
 //! Hashes that other programs made: bcrypt and argon2-cffi, hashlib, passlib, crypt(3) of glibc and OpenSSL, and the one
-//! that Firebase publishes.
+//! that Firebase publishes; some of them again in the base64 of Keycloak and of Firebase's exports.
 
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
 const ACCENTS: &str = "Pässwörd €";
@@ -26,7 +26,17 @@ pub(crate) const VECTORS: &[(&str, &str, &str)] = &[
         PASSWORD,
         "argon2$argon2id$v=19$m=256,t=2,p=2$c2FsdHNhbHRzYWx0c2FsdA$hxPLLiBpfa57qgxuWv9vyCQmEygKFVJ60hWMl7OF4Jo",
     ),
+    (
+        "argon2id",
+        PASSWORD,
+        "$argon2id$v=19$m=256,t=2,p=2$c2FsdHNhbHRzYWx0c2FsdA==$hxPLLiBpfa57qgxuWv9vyCQmEygKFVJ60hWMl7OF4Jo=",
+    ),
     ("pbkdf2", PASSWORD, "$pbkdf2-sha1$i=1000,l=20$//79c2FsdHNhbHQ$UQ+bUnkZXT6LQ3JfDFeNFhhbtGY"),
+    (
+        "pbkdf2",
+        PASSWORD,
+        "$pbkdf2-sha256$i=1000,l=64$//79c2FsdHNhbHQxMjM0NQ==$/Y+Po+P+8V5pFTll9Wvi1YyA/u87hnQct6ezY0dNOrv3QR/4pOCOsKK18qT1KUji4WzcQyh4n3F7gSEFi1zK7Q==",
+    ),
     (
         "pbkdf2",
         PASSWORD,
@@ -79,6 +89,11 @@ pub(crate) const VECTORS: &[(&str, &str, &str)] = &[
         "firescrypt",
         "user1password",
         "$firescrypt$ln=14,r=8,p=1$42xEC+ixf3L2lw==$lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ==$Bw==$jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA==",
+    ),
+    (
+        "firescrypt",
+        "user1password",
+        "$firescrypt$ln=14,r=8,p=1$42xEC-ixf3L2lw==$lSrfV15cpx95_sZS2W9c9Kp6i_LVgQNDNC_qzrCnh1SAyZvqmZqAjTdn3aoItz-VHjoZilo78198JAdRuid5lQ==$Bw==$jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA==",
     ),
     ("salted-digest", PASSWORD, "{SSHA}VpcFh24qF4B3cK4o3y9MwPgGGxYAAXNhbHQ="),
     ("salted-digest", PASSWORD, "{SSHA256}xXWFnk9IXjEXa2FRkzvouDrLTMxwVQjjsnbV0iChPvQAAXNhbHQ="),

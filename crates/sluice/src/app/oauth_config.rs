@@ -1,5 +1,8 @@
 //! Settings in the words of the domain.
 
+use std::sync::Arc;
+
+use sluice_crypto::Sealer;
 use sluice_http::{CookiePolicy, CorsPolicy, Proxies};
 use sluice_net::TrustedProxies;
 use sluice_oauth::client::AccessTokenStrategy;
@@ -135,8 +138,8 @@ pub(crate) fn proxies(settings: &Settings) -> Proxies {
     }
 }
 
-/// How cookies are set.
-pub(crate) fn cookies(settings: &Settings, over_tls: bool) -> CookiePolicy {
+/// How cookies are set, and what seals that of the session.
+pub(crate) fn cookies(settings: &Settings, over_tls: bool, sealer: &Arc<Sealer>) -> CookiePolicy {
     let cookies = &settings.serve.cookies;
     let same_site = match cookies.same_site {
         config::SameSite::Strict => sluice_http::SameSite::Strict,
@@ -149,6 +152,7 @@ pub(crate) fn cookies(settings: &Settings, over_tls: bool) -> CookiePolicy {
         session_name: cookies.session_name.clone(),
         domain: cookies.domain.clone(),
         session_path: cookies.session_path.clone(),
+        sealer: Arc::clone(sealer),
     }
 }
 

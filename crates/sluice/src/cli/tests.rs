@@ -46,11 +46,15 @@ fn command_lines_of_hydra_are_understood() {
         "hydra create oauth2-client --name my-app --secret s --token-endpoint-auth-method none --skip-consent=true \
          --metadata {\"a\":1} --audience a,b --owner ada --skip-tls-verify",
         "hydra get client 1 2 --format json-pretty",
+        "hydra get clients 1",
+        "hydra get oauth2-clients 1 2",
         "hydra list clients --page-size 10 --page-token eyJwYWdlIjoxfQ",
         "hydra list oauth2-clients -q",
         "hydra update client 1 --redirect-uri http://localhost/cb --scope core,foobar",
         "hydra update oauth2-client 1 --file -",
         "hydra delete client 1 2",
+        "hydra delete clients 1",
+        "hydra delete oauth2-clients 1 2",
         "hydra delete access-tokens my-client --endpoint http://localhost:4445",
         "hydra perform authorization-code --client-id c --client-secret s --endpoint http://127.0.0.1:4444/ \
          --port 5555 --scope openid --scope offline",

@@ -14,7 +14,7 @@ pub(super) const KEYS: &[Key] = &[
         "allowed_origins",
         Kind::Texts,
         "The origins that may call; `*` allows all, and one `*` may stand in an origin \
-         (`https://*.example.com`).",
+         (`https://*.example.com`). On the public port anybody may read discovery and the public keys.",
     )
     .with_default("*"),
     Key::hydra(

@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     Duration,
     /// An absolute URL.
     Url,
-    /// An absolute URL, or one relative to `urls.self.public`.
+    /// An absolute URL, or a whole path at the host of `urls.self.public`, its own path included.
     UrlReference,
     /// An absolute URL, or host and port.
     Server,
@@ -139,7 +139,9 @@ impl Kind {
             Self::Choices(names) => format!("a list of {}", names().join(", ")),
             Self::Duration => "a duration such as 1h30m".to_owned(),
             Self::Url => "an absolute URL".to_owned(),
-            Self::UrlReference => "a URL, or a path below urls.self.public".to_owned(),
+            Self::UrlReference => {
+                "a URL, or a whole path at the host of urls.self.public, its own path included".to_owned()
+            }
             Self::Server => "a URL, or host and port".to_owned(),
             Self::Path => "a file path".to_owned(),
             Self::PathOrUrl => "a file path, or an absolute URL".to_owned(),

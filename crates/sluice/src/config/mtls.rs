@@ -48,7 +48,7 @@ pub(super) const KEYS: &[Key] = &[
         "endpoint_aliases_url",
         Kind::Url,
         "The base of the addresses in `mtls_endpoint_aliases` (RFC 8705 §5), if those that ask for certificates \
-         are others.",
+         are others; with the path of `urls.self.public`, if it has one.",
     ),
 ];
 

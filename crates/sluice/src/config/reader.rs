@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
 
     /// Refuses the configuration for this key, and says where its value was set. What a key inherited is refused where it was written.
     pub(super) fn refuse(&mut self, key: &str, reason: impl Into<String>) {
-        if !self.values.is_inherited(key) {
+        if !self.is_inherited(key) {
             self.findings.refuse_from(self.values.origin(key), key, reason);
         }
     }
@@ -93,6 +93,11 @@ impl<'a> Reader<'a> {
 
     pub(super) fn has(&self, key: &str) -> bool {
         self.values.get(key).is_some()
+    }
+
+    /// Whether the key has the value of another, for it was given none.
+    pub(super) fn is_inherited(&self, key: &str) -> bool {
+        self.values.is_inherited(key)
     }
 
     /// Whether the key of another section is true; what is wrong with it is said there.
@@ -226,7 +231,7 @@ impl<'a> Reader<'a> {
         url
     }
 
-    /// A URL, resolved against `base` when it is a path.
+    /// A URL, at the host of `base` when it is a path.
     pub(super) fn url_reference(&mut self, key: &str, base: &Url) -> Option<Url> {
         let text = self.text(key)?;
         if !is_reference(&text) {

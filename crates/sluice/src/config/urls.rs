@@ -20,7 +20,7 @@ pub(super) const KEYS: &[Key] = &[
         "self.public",
         Kind::Url,
         "Where browsers and clients reach the public endpoints; `urls.self.issuer` by default. Its path is \
-         part of the path of each.",
+         part of the path of each. With plain http nobody can log in, but with `--dev`.",
     ),
     Key::ignored("self.admin", Kind::Url, "links in the answers of the admin endpoints name no host"),
     Key::hydra("login", Kind::UrlReference, "The login page; the built-in one by default."),
@@ -62,7 +62,7 @@ pub(crate) struct UrlsSettings {
     /// The issuer, exactly as it was written: clients compare it as a string (OpenID Connect Core
     /// §3.1.3.7).
     pub(crate) issuer: String,
-    /// Where clients reach the public endpoints; what is relative is resolved against it.
+    /// Where clients reach the public endpoints; addresses without a host are at its own.
     pub(crate) public: Url,
     pub(crate) login: Option<Url>,
     /// The page for `prompt=registration`; `login` unless set.
@@ -79,7 +79,7 @@ pub(crate) struct UrlsSettings {
 
 pub(super) fn read(reader: &mut Reader<'_>, mode: Mode) -> Option<UrlsSettings> {
     let issuer = read_issuer(reader, mode);
-    let public = read_public(reader);
+    let public = read_public(reader, mode);
     let base = public.clone().or_else(stand_in)?;
     let mut page = |key: &str| reader.url_reference(key, &base);
     let urls = UrlsSettings {
@@ -102,13 +102,31 @@ pub(super) fn stand_in() -> Option<Url> {
     Url::parse("http://127.0.0.1:4444/").ok()
 }
 
-fn read_public(reader: &mut Reader<'_>) -> Option<Url> {
+fn read_public(reader: &mut Reader<'_>, mode: Mode) -> Option<Url> {
     const KEY: &str = "urls.self.public";
     let url = reader.url(KEY)?;
+    if url.scheme() == "http" && !mode.is_development() && !reader.is_inherited(KEY) {
+        reader.warn(
+            KEY,
+            "is plain http: browsers keep no login cookie, which is Secure, and clients are told to send \
+             secrets and tokens in the clear",
+        );
+    }
     if url.query().is_some() || url.fragment().is_some() {
         reader.refuse(KEY, "must have no query and no fragment: the addresses of endpoints are made of it");
     }
+    refuse_unusable(reader, KEY, &url);
     Some(url)
+}
+
+/// What neither address may hold: credentials, which everybody would be told, and what would be a pattern in a route.
+fn refuse_unusable(reader: &mut Reader<'_>, key: &str, url: &Url) {
+    if !url.username().is_empty() || url.password().is_some() {
+        reader.refuse(key, "must not hold credentials");
+    }
+    if url.path_segments().is_some_and(|mut parts| parts.any(|part| part.starts_with([':', '*']))) {
+        reader.refuse(key, "must have no part of its path that begins with : or *");
+    }
 }
 
 fn read_issuer(reader: &mut Reader<'_>, mode: Mode) -> Option<String> {
@@ -123,8 +141,6 @@ fn read_issuer(reader: &mut Reader<'_>, mode: Mode) -> Option<String> {
     if url.query().is_some() || url.fragment().is_some() {
         reader.refuse(KEY, "must have no query and no fragment (OpenID Connect Discovery §3)");
     }
-    if !url.username().is_empty() || url.password().is_some() {
-        reader.refuse(KEY, "must not hold credentials");
-    }
+    refuse_unusable(reader, KEY, &url);
     reader.text(KEY)
 }

@@ -77,7 +77,7 @@ pub(crate) struct WebfingerSettings {
     pub(crate) supported_details_types: Vec<String>,
 }
 
-/// Reads the section; relative addresses are below `base`, which is `urls.self.public`.
+/// Reads the section; addresses without a host are at that of `base`, which is `urls.self.public`.
 pub(super) fn read(reader: &mut Reader<'_>, base: &Url) -> WebfingerSettings {
     let mut address = |name: &str| reader.url_reference(&format!("webfinger.oidc_discovery.{name}"), base);
     WebfingerSettings {

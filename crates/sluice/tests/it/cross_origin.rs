@@ -65,8 +65,10 @@ async fn a_configured_origin_may_read_and_another_may_not() {
             "null",
         ];
         for origin in others {
-            let (answer, allowed, _) = read_by(get(), origin).await;
-            assert_eq!((allowed, answer.header("vary")), (None, "Origin"), "{path} {origin}");
+            let (answer, allowed, credentials) = read_by(get(), origin).await;
+            let is_for_all = path.starts_with("/.well-known/");
+            let expected = (is_for_all, false, "Origin");
+            assert_eq!((allowed.is_some(), credentials, answer.header("vary")), expected, "{path} {origin}");
         }
     }
     sluice.node.stop().await;
@@ -197,8 +199,20 @@ async fn a_client_brings_origins_of_its_own() {
     // Which client will speak is not known yet, so any origin may ask whether it may ask.
     let (answer, allowed, _) = read_by(preflight(&sluice, "/oauth2/token"), "https://own.test").await;
     assert_eq!((answer.status, allowed.is_some()), (204, true));
-    let long = http().post(url("/oauth2/token")).form(&[("x", "x".repeat(70_000))]);
-    assert_eq!(read_by(long, "https://own.test").await.0.status, 413);
+    // What applications begin with is for all, without cookies.
+    for path in ["/.well-known/openid-configuration", "/.well-known/jwks.json"] {
+        let (answer, allowed, credentials) = read_by(http().get(url(path)), "https://own.test").await;
+        assert_eq!((answer.status, allowed.is_some(), credentials), (200, true, false), "{path}");
+        let (answer, allowed, credentials) = read_by(preflight(&sluice, path), "https://own.test").await;
+        assert_eq!((answer.status, allowed.is_some(), credentials), (204, true, false), "{path}");
+    }
+    // A form that is not read names no client.
+    for (origin, may_read) in [("https://own.test", false), ("https://elsewhere.test", true)] {
+        let long = http().post(url("/oauth2/token")).form(&[("x", "x".repeat(70_000))]);
+        let (answer, allowed, _) = read_by(long, origin).await;
+        let expected = (413, may_read, "Origin");
+        assert_eq!((answer.status, allowed.is_some(), answer.header("vary")), expected, "{origin}");
+    }
     sluice.node.stop().await;
 }
 

@@ -126,6 +126,51 @@ async fn an_issuer_may_have_a_path() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn metadata_is_where_the_issuer_says_wherever_the_endpoints_are() {
+    for (issuer, public, places) in [
+        (
+            "http://sluice.test/",
+            "http://edge.test/id",
+            ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"],
+        ),
+        (
+            "http://sluice.test/one",
+            "http://edge.test/",
+            ["/one/.well-known/openid-configuration", "/.well-known/oauth-authorization-server/one"],
+        ),
+        (
+            "http://sluice.test/one/",
+            "http://edge.test/id/",
+            ["/one/.well-known/openid-configuration", "/.well-known/oauth-authorization-server/one"],
+        ),
+    ] {
+        let settings = [
+            ("urls.self.issuer", issuer),
+            ("urls.self.public", public),
+            ("serve.public.cors.enabled", "true"),
+        ];
+        let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+        let get = |path: &str| {
+            Answer::to(http().get(sluice.public.join(path).unwrap()).header("origin", "https://spa.test"))
+        };
+        let endpoint = format!("{}/oauth2/token", public.trim_end_matches('/'));
+        for place in places {
+            let answer = get(place).await;
+            let metadata = answer.ok();
+            assert_eq!(
+                (&metadata["issuer"], &metadata["token_endpoint"]),
+                (&json!(issuer), &json!(endpoint))
+            );
+            assert_eq!(answer.header("access-control-allow-origin"), "https://spa.test", "{place}");
+        }
+        let reached = public.parse::<Url>().unwrap();
+        let below = format!("{}/.well-known/openid-configuration", reached.path().trim_end_matches('/'));
+        assert_eq!(get(&below).await.status, 200);
+        sluice.node.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn watchers_are_answered_on_both_listeners() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
     for listener in [&sluice.public, &sluice.admin] {

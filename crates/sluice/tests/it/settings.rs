@@ -206,6 +206,22 @@ async fn the_session_cookie_is_named_and_placed_as_told() {
     sluice.node.stop().await;
 }
 
+/// Hosts of one domain may set cookies for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cookie_of_that_name_from_a_neighbouring_host_does_not_hide_ours() {
+    let settings = [("serve.cookies.domain", "sluice.test"), ("serve.cookies.names.session", "my_session")];
+    let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+    let mut browser = remembered(&sluice).await;
+    assert!(is_known(&sluice, &mut browser.clone()).await);
+    // Both are sent, that of the neighbour first.
+    let ours = browser.cookies.remove("my_session").unwrap();
+    browser.cookies.insert("my_session".to_owned(), format!("of-a-neighbour; my_session={ours}"));
+    assert!(is_known(&sluice, &mut browser.clone()).await);
+    browser.cookies.insert("my_session".to_owned(), "of-a-neighbour".to_owned());
+    assert!(!is_known(&sluice, &mut browser).await);
+    sluice.node.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn browsers_of_other_origins_reach_the_admin_port_only_if_told() {
     let settings = [

@@ -122,13 +122,14 @@ fn config(issuer: &str, pages: impl FnOnce(&mut Pages)) -> Config {
     config
 }
 
-fn cookies() -> CookiePolicy {
+fn cookies(sealer: Arc<Sealer>) -> CookiePolicy {
     CookiePolicy {
         secure: true,
         same_site: SameSite::Lax,
         session_name: "session".to_owned(),
         domain: None,
         session_path: "/".to_owned(),
+        sealer,
     }
 }
 
@@ -184,7 +185,7 @@ impl World {
             login_sessions: Arc::new(parts.login_sessions()),
             consents: Arc::new(parts.consents()),
             identities: parts.store.clone(),
-            cookies: Arc::new(cookies()),
+            cookies: Arc::new(cookies(parts.sealer.clone())),
             logout: Arc::new(parts.logout().await),
             proxies: Arc::default(),
             config: parts.config.clone(),

@@ -25,7 +25,7 @@ impl Node {
     pub(super) fn public_state(&self, settings: &Settings, has_tls: bool) -> PublicState {
         let services = &self.services;
         let over_tls = has_tls || services.config.issuer.is_https();
-        let cookies = Arc::new(oauth_config::cookies(settings, over_tls));
+        let cookies = Arc::new(oauth_config::cookies(settings, over_tls, &services.sealer));
         let proxies = Arc::new(oauth_config::proxies(settings));
         PublicState {
             identity: Some(Arc::new(self.identity_state(&proxies))),

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::cli::Console;
 use crate::cli::output::Answer;
+use crate::command::serve::until_told_to_stop;
 
 /// A noun that is asked of the admin endpoint.
 macro_rules! ask_admin {
@@ -61,7 +62,7 @@ impl Noun for Import {
         console: &mut Console<'_>,
     ) -> Result<Answer, RemoteError> {
         match self {
-            Self::Client(args) => client::import(args, &connection.admin(console)?).await,
+            Self::Client(args) => client::import(args, &connection.admin(console)?, until_told_to_stop).await,
             Self::Jwk(args) => import::import(args, &connection.admin(console)?).await,
             Self::Identities(_) => Err(RemoteError::Usage(
                 "people are imported into the database, not through a server".to_owned(),

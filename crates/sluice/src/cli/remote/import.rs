@@ -22,7 +22,8 @@ use key_file::Found;
 
 const HEADER: &[&str] = &["SET ID", "KEY ID", "ALGORITHM", "USE"];
 
-/// Keys in files, and the set that they are added to. In a set that the server signs with, a private key signs at once.
+/// Keys in files, and the set that they are added to. In a set that the server signs with, a private key signs at once; of
+/// several, the first.
 #[derive(Clone, Args)]
 pub(crate) struct ImportArgs {
     /// The id of the set; made if it does not exist
@@ -41,6 +42,8 @@ pub(crate) struct ImportArgs {
 }
 
 /// Adds the keys under their own ids, or their thumbprints (RFC 7638) if they have none. What is shown has no private parts.
+///
+/// Each signs at once, so that the last to be put goes on to sign: the first, as in a set that is put as a whole.
 pub(super) async fn import(args: &ImportArgs, server: &Server) -> Result<Answer, RemoteError> {
     let mut keys = Vec::new();
     for path in &args.sources() {
@@ -52,7 +55,7 @@ pub(super) async fn import(args: &ImportArgs, server: &Server) -> Result<Answer,
         }
     }
     let (mut imported, mut failures) = (Vec::new(), Vec::new());
-    for jwk in &keys {
+    for jwk in keys.iter().rev() {
         let kid = jwk.kid.as_deref().unwrap_or_default();
         let body = serde_json::to_value(jwk).unwrap_or_default();
         match server.send_json(Method::PUT, &["admin", "keys", &args.set, kid], &body).await {
@@ -60,6 +63,8 @@ pub(super) async fn import(args: &ImportArgs, server: &Server) -> Result<Answer,
             Err(error) => failures.push(format!("{kid}: {error}")),
         }
     }
+    imported.reverse();
+    failures.reverse();
     let rows = imported
         .iter()
         .map(|key| ["set", "kid", "alg", "use"].iter().map(|field| text(key, field)).collect());

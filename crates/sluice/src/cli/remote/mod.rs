@@ -87,7 +87,7 @@ pub(crate) enum Create {
 #[derive(Subcommand)]
 pub(crate) enum Get {
     /// Get clients by their ids
-    #[command(name = "oauth2-client", visible_alias = "client")]
+    #[command(name = "oauth2-client", visible_alias = "client", aliases = ["oauth2-clients", "clients"])]
     Client(client::IdsArgs),
     /// Get sets of keys by their ids
     #[command(name = "jwks", visible_alias = "jwk")]
@@ -125,7 +125,7 @@ pub(crate) enum Update {
 #[derive(Subcommand)]
 pub(crate) enum Delete {
     /// Delete clients by their ids
-    #[command(name = "oauth2-client", visible_alias = "client")]
+    #[command(name = "oauth2-client", visible_alias = "client", aliases = ["oauth2-clients", "clients"])]
     Client(client::IdsArgs),
     /// Delete sets of keys by their ids
     #[command(name = "jwks", visible_alias = "jwk")]

@@ -49,6 +49,39 @@ fn the_public_address_has_neither_query_nor_fragment() {
 }
 
 #[test]
+fn an_address_of_this_server_holds_no_credentials_and_no_pattern() {
+    for key in ["urls.self.issuer", "urls.self.public"] {
+        let with = |address: &str| given(MINIMAL).set(key, address);
+        for wrong in
+            ["https://u:p@id.example.com/", "https://u@id.example.com/", "https://:p@id.example.com/"]
+        {
+            assert_eq!(with(wrong).problems(), format!("{key}: must not hold credentials"), "{wrong}");
+        }
+        for wrong in
+            ["https://id.example.com/a/:b", "https://id.example.com/*", "https://id.example.com/*a/b"]
+        {
+            let expected = format!("{key}: must have no part of its path that begins with : or *");
+            assert_eq!(with(wrong).problems(), expected, "{wrong}");
+        }
+        for right in ["https://id.example.com/a:b*/c", "https://id.example.com/{a}"] {
+            assert!(with(right).load().is_ok(), "{key} {right}");
+        }
+    }
+}
+
+#[test]
+fn a_public_address_without_tls_is_warned_about() {
+    let public = |address: &str| given(MINIMAL).set("urls.self.public", address);
+    let expected = "urls.self.public: is plain http: browsers keep no login cookie, which is Secure, and \
+                    clients are told to send secrets and tokens in the clear";
+    assert_eq!(public("http://id.example.com/").warnings(), expected);
+    assert_eq!(public("https://id.example.com/").warnings(), "");
+    assert_eq!(public("http://id.example.com/").development().warnings(), "");
+    let issuer = given(MINIMAL).set("urls.self.issuer", "http://id.example.com/").load().err().unwrap();
+    assert_eq!(lines(issuer.warnings()), "", "it is refused where it was written");
+}
+
+#[test]
 fn a_cookie_is_for_the_host_of_the_public_address_or_for_a_domain_above_it() {
     let with = |domain: &str| given(MINIMAL).set("serve.cookies.domain", domain);
     for right in ["id.example.com", "example.com", ".example.com", "Example.COM"] {

@@ -138,7 +138,7 @@ oidc: {subject_identifiers: {supported_types: [hunter?], pairwise: {salt: hunter
   dsn: MySQL is not supported; use PostgreSQL or SQLite (from 1.yml)
   urls.self.issuer: must be https (plain http is allowed with `--dev` only) (from 1.yml)
   urls.self.issuer: must have no query and no fragment (OpenID Connect Discovery §3) (from 1.yml)
-  urls.login: must be a URL, or a path below urls.self.public, not this value (from 1.yml)
+  urls.login: must be a URL, or a whole path at the host of urls.self.public, its own path included, not this value (from 1.yml)
   secrets.system: entry 1 is shorter than 16 characters (from 1.yml)
   secrets.cookie: must be a list of secret texts (from 1.yml)
   serve.public.port: must be a whole number from 0 to 65535, not "70000" (from 1.yml)

@@ -1,9 +1,14 @@
+use std::sync::Arc;
+
 use axum::http::header::LINK;
 use axum::response::IntoResponse;
+use clap::Parser;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use super::stub::{Stub, reply};
-use crate::cli::Exit;
+use crate::cli::remote::{Import, RemoteCommand, client};
+use crate::cli::{Cli, Commands, Exit};
 
 fn photos() -> Value {
     json!({
@@ -240,6 +245,47 @@ async fn what_cannot_be_imported_is_told_and_the_rest_is_imported() {
         format!("error: cannot use {number}: it holds neither a client nor a list of clients")
     );
     assert_eq!(errors[3], "error: taken: taken (409 Conflict)");
+}
+
+/// Nobody else hears of the secrets that were made until then.
+#[tokio::test]
+async fn an_import_that_is_interrupted_tells_what_was_imported() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), r#"[{"client_id": "a"}, {"client_id": "b"}, {"client_id": "c"}]"#).unwrap();
+    let told = Arc::new(Notify::new());
+    let teller = told.clone();
+    let stub = Stub::start(move |asked| {
+        teller.notify_one();
+        let mut client = asked.json();
+        client["client_secret"] = "made".into();
+        reply(201, &client)
+    })
+    .await;
+    let line = ["sluice", "import", "oauth2-client", file.path().to_str().unwrap(), "--format", "json"];
+    let Commands::Remote(command) = Cli::try_parse_from(line).unwrap().command else { panic!("not remote") };
+    let RemoteCommand::Import(verb) = *command else { panic!("no import") };
+    let Import::Client(args) = &verb.noun else { panic!("not of clients") };
+    let answer = client::import(args, &stub.server(), || told.notified()).await.unwrap();
+    let mut out = Vec::new();
+    verb.output.print(&answer, &mut out).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), "{\"client_id\":\"a\",\"client_secret\":\"made\"}\n");
+    assert_eq!(answer.failures(), ["interrupted: 2 clients were not imported"]);
+    assert_eq!(stub.only().json(), json!({ "client_id": "a" }));
+}
+
+#[tokio::test]
+async fn a_hash_is_not_taken_for_the_secret_of_a_client() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let hash = "$pbkdf2-sha256$i=1000,l=32$//79c2FsdHNhbHQ$d0lGOtY/bjwRKEhXkYPe2hsAb/jz5yqBJbVyoQy8C2w";
+    let clients =
+        json!([{ "client_id": "photos", "client_secret": hash }, { "client_id": "a", "client_secret": "s" }]);
+    std::fs::write(file.path(), clients.to_string()).unwrap();
+    let stub = registry().await;
+    let outcome = stub.run(&format!("sluice import oauth2-client {} -q", file.path().display())).await;
+    assert_eq!((outcome.exit, outcome.out.as_str()), (Exit::Failure, "a\n"));
+    let reason = "its client_secret is a hash, not the secret: leave it out to have a new one made";
+    assert_eq!(outcome.err, format!("error: photos: {reason}\n"));
+    assert_eq!(stub.only().json()["client_id"], "a");
 }
 
 #[tokio::test]

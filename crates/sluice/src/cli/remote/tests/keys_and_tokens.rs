@@ -228,6 +228,27 @@ async fn a_rotation_says_which_keys_were_made_and_when_they_sign() {
     assert!(asked.iter().all(|asked| asked.json()["revoke"] == true && asked.json()["at_once"] == true));
 }
 
+/// Each signs at once, so that the last one goes on to sign; Hydra prints the newest first.
+#[tokio::test]
+async fn the_first_key_of_a_set_is_put_last_and_shown_first() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let key = |kid: &str| json!({ "kty": "oct", "k": "c2VjcmV0", "kid": kid });
+    let set = json!({ "set": "web", "keys": [key("new"), key("refused"), key("old"), key("refused too")] });
+    std::fs::write(file.path(), set.to_string()).unwrap();
+    let stub = Stub::start(|asked| {
+        let is_refused = asked.json()["kid"].as_str().unwrap().starts_with("refused");
+        reply(if is_refused { 400 } else { 200 }, &json!({ "error": "invalid_request" }))
+    })
+    .await;
+    let outcome = stub.run(&format!("sluice import jwk web {} --format json", file.path().display())).await;
+    let kids: Vec<_> = stub.asked().iter().map(|asked| asked.json()["kid"].clone()).collect();
+    assert_eq!(kids, ["refused too", "old", "refused", "new"]);
+    let shown: Value = serde_json::from_str(&outcome.out).unwrap();
+    assert_eq!((&shown["keys"][0]["kid"], &shown["keys"][1]["kid"]), (&json!("new"), &json!("old")));
+    let errors: Vec<_> = outcome.err.lines().map(|line| line.split(": ").nth(1).unwrap()).collect();
+    assert_eq!((outcome.exit, errors), (Exit::Failure, vec!["refused", "refused too"]));
+}
+
 #[tokio::test]
 async fn keys_are_imported_from_files_under_their_thumbprints() {
     let directory = tempfile::tempdir().unwrap();
@@ -240,11 +261,11 @@ async fn keys_are_imported_from_files_under_their_thumbprints() {
     let outcome = stub.run(&format!("sluice import jwk web {} {}", path("key.pem"), path("key.json"))).await;
     assert_eq!(outcome.exit, Exit::Success, "{}", outcome.err);
     let asked = stub.asked();
-    let key = asked[0].json();
+    let key = asked[1].json();
     let kid = key["kid"].as_str().unwrap();
-    assert_eq!((asked[0].line.as_str(), kid.len()), (format!("PUT /admin/keys/web/{kid}").as_str(), 43));
+    assert_eq!((asked[1].line.as_str(), kid.len()), (format!("PUT /admin/keys/web/{kid}").as_str(), 43));
     assert_eq!((&key["alg"], &key["use"], key["d"].is_string()), (&json!("ES256"), &json!("sig"), true));
-    assert_eq!(asked[1].line, "PUT /admin/keys/web/mine");
+    assert_eq!(asked[0].line, "PUT /admin/keys/web/mine", "the first file comes last");
     assert!(outcome.out.contains(kid) && !outcome.out.contains(key["d"].as_str().unwrap()));
 
     let refused = stub.run(&format!("sluice keys import web {}", path("no.key"))).await;

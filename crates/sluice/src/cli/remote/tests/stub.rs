@@ -13,6 +13,8 @@ use serde_json::Value;
 use sluice_primitives::{ManualClock, SeededRng, Timestamp};
 use tokio::net::TcpListener;
 
+use crate::cli::remote::server::Server;
+use crate::cli::remote::tls;
 use crate::cli::{Cli, Commands, Console, Exit};
 
 /// 2025-01-01T00:00:00Z.
@@ -69,6 +71,12 @@ impl Stub {
         let asked = self.asked();
         assert_eq!(asked.len(), 1, "{asked:?}");
         asked[0].clone()
+    }
+
+    /// This server, as the verbs ask it.
+    pub(super) fn server(&self) -> Server {
+        let base = format!("http://{}", self.address).parse().unwrap();
+        Server::new(base, HeaderMap::new(), tls::client_config(None, true).unwrap()).unwrap()
     }
 
     /// Runs a command line against this server.
