@@ -23,6 +23,9 @@ pub(crate) enum Failure {
     /// The server follows another, and only reads. The connection is given up: its name may lead to another server by now.
     #[error("the server is a standby")]
     Standby,
+    /// The database has tables of somebody else, under a name of ours.
+    #[error("this is the database of another program (Hydra's?): Sluice needs one of its own")]
+    Foreign,
     /// Somebody else makes an index that a migration needs, or may be doing so.
     #[error("an index of this database is being made")]
     IndexUnderWay,
@@ -64,7 +67,7 @@ impl Failure {
         match self {
             Self::Silent(_) | Self::Late(_) | Self::Standby => Nature::Lost,
             Self::IndexUnderWay => Nature::Busy,
-            Self::Closed => Nature::Refused,
+            Self::Foreign | Self::Closed => Nature::Refused,
             Self::Postgres(error) => match error.code() {
                 Some(code) => nature_of(code),
                 None if error.is_closed() || from_io(error) => Nature::Lost,
@@ -89,7 +92,7 @@ impl Failure {
     pub(crate) fn may_be_committed(&self) -> bool {
         match self {
             Self::Silent(_) | Self::Late(_) => true,
-            Self::Standby | Self::IndexUnderWay | Self::Closed => false,
+            Self::Standby | Self::Foreign | Self::IndexUnderWay | Self::Closed => false,
             Self::Postgres(error) => error.code().is_none_or(leaves_open),
         }
     }
@@ -159,6 +162,11 @@ impl Failure {
     /// Whether the server said that there is no such table.
     pub(crate) fn is_unknown_table(&self) -> bool {
         matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE))
+    }
+
+    /// Whether the server said that a table has no such column.
+    pub(crate) fn is_unknown_column(&self) -> bool {
+        matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::UNDEFINED_COLUMN))
     }
 }
 

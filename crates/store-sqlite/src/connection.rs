@@ -10,6 +10,7 @@ use rusqlite::{Connection, OpenFlags, Params, Row};
 
 use crate::error::{Consequence, SqliteError};
 use crate::file::DatabaseFile;
+use crate::migrate::refuse_foreign;
 
 /// Statements kept ready per connection: more than there are.
 const STATEMENTS: usize = 256;
@@ -27,7 +28,7 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    /// The connection that writes. A file that is gone is missed, and not made anew.
+    /// The connection that writes. A file that is gone is missed, and not made anew; one of another program is left as it is.
     pub(crate) fn writer(&self) -> Result<Connection, SqliteError> {
         let connection = self.open()?;
         self.use_write_ahead_log(&connection)?;
@@ -53,8 +54,8 @@ impl Opening {
     fn use_write_ahead_log(&self, connection: &Connection) -> Result<(), SqliteError> {
         let mut left = ATTEMPTS;
         loop {
-            let switched = connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()));
-            match switched.map_err(SqliteError::from) {
+            let switch = || connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()));
+            match refuse_foreign(connection).and_then(|()| switch().map_err(SqliteError::from)) {
                 Err(error) if error.consequence() == Consequence::TryAgain && left > 0 => {
                     left -= 1;
                     sleep(PAUSE.min(self.busy_timeout));

@@ -27,6 +27,9 @@ pub enum SqliteError {
     /// The path of the file leads to another by now, or to none.
     #[error("the database file was removed or replaced while it was open")]
     Replaced,
+    /// The file has tables of somebody else, under a name of ours.
+    #[error("this is the database of another program (Hydra's?): Sluice needs one of its own")]
+    Foreign,
     /// More waits for a thread of this store than may.
     #[error("too much waits for the database")]
     Overloaded,
@@ -71,7 +74,7 @@ impl SqliteError {
             Self::CommitLost(_) => Consequence::Reconnect,
             Self::Unreadable(_) | Self::Panicked => Consequence::Poisoned,
             Self::Overloaded => Consequence::TryAgain,
-            Self::File(_) | Self::Replaced | Self::Closed => Consequence::Refused,
+            Self::File(_) | Self::Replaced | Self::Foreign | Self::Closed => Consequence::Refused,
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use sluice_commit::StoreError;
 use sluice_primitives::rng::random_bytes;
-use sluice_primitives::{NetworkId, NodeId, Rng, Timestamp};
+use sluice_primitives::{NetworkId, Rng, Timestamp};
 use tokio::time::Instant;
 
 use crate::connection;
@@ -25,7 +25,7 @@ const APPLIED: &str = include_str!("migrations/applied.sql");
 const RECORD: &str = include_str!("migrations/record.sql");
 const MAKE_NETWORK: &str = include_str!("migrations/make_network.sql");
 const NETWORK: &str = include_str!("migrations/network.sql");
-const MAKE_NODE: &str = include_str!("migrations/make_node.sql");
+const IS_FOREIGN: &str = include_str!("migrations/is_foreign.sql");
 
 const MIGRATIONS: &[Migration] = &[
     required(1, "initial", include_str!("migrations/0001_initial.sql")),
@@ -109,14 +109,6 @@ impl SqliteStore {
     }
 }
 
-/// Notes that this process has started, if the file has the table for it.
-pub(crate) fn register_node(write: &mut Write<'_>) -> Result<(), SqliteError> {
-    if has_migrations(|sql| write.row(sql, [], |_| Ok(())))? {
-        make_node(write)?;
-    }
-    Ok(())
-}
-
 fn up(write: &mut Write<'_>, rng: &dyn Rng) -> Result<usize, SqliteError> {
     write.connection().execute_batch(TABLE)?;
     let applied: Vec<u32> = write.rows(APPLIED, [], |row| Ok(row.get(0)?))?;
@@ -128,19 +120,12 @@ fn up(write: &mut Write<'_>, rng: &dyn Rng) -> Result<usize, SqliteError> {
     }
     let network = NetworkId::from_uuid(uuid::Builder::from_random_bytes(random_bytes(rng)).into_uuid());
     write.insert("network", MAKE_NETWORK, [network.as_bytes()])?;
-    make_node(write)?;
     Ok(count)
 }
 
 fn apply(connection: &Connection, migration: &Migration, now: Timestamp) -> Result<(), SqliteError> {
     connection.execute_batch(migration.sql)?;
     connection.execute(RECORD, (migration.version, migration.name, now.as_millis()))?;
-    Ok(())
-}
-
-fn make_node(write: &mut Write<'_>) -> Result<(), SqliteError> {
-    let (node, now): (NodeId, i64) = (write.node(), write.now().as_millis());
-    write.insert("node", MAKE_NODE, (node.as_bytes(), now))?;
     Ok(())
 }
 
@@ -157,6 +142,12 @@ fn stored(row: &rusqlite::Row<'_>) -> Result<MigrationStatus, SqliteError> {
         is_required: known.is_some_and(|migration| migration.is_required),
         applied_at: Some(crate::row::time(row, 2)?),
     })
+}
+
+/// Refuses a file whose table of migrations is not ours: other programs have one of this name, too.
+pub(crate) fn refuse_foreign(connection: &Connection) -> Result<(), SqliteError> {
+    let is_foreign = connection::row(connection, IS_FOREIGN, [], |_| Ok(()))?.is_some();
+    if is_foreign { Err(SqliteError::Foreign) } else { Ok(()) }
 }
 
 /// Whether the file was ever migrated.

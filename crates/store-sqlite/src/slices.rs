@@ -1,7 +1,7 @@
 //! Slices: going through a large table in the order of its key, again and again, without an index made for it.
 //!
 //! What is to be done is looked for by a reader, one slice of the table at a time, so that the writer is held up by what is found and not by
-//! what is there. Where a walk stands is remembered by the process and may be lost: it begins anew.
+//! what is there. Where a walk stands is remembered by the process, whatever fails, and lost with it: the next one begins anew.
 
 use parking_lot::Mutex;
 use sluice_commit::StoreError;
@@ -80,24 +80,26 @@ impl SqliteStore {
         now: Timestamp,
         limit: u32,
     ) -> Result<u64, StoreError> {
-        let mut after = place.0.lock().take().unwrap_or(BEGINNING);
+        let mut after = place.0.lock().unwrap_or(BEGINNING);
         let mut purged = 0;
         for _ in 0..STEPS {
             let left = limit - u32::try_from(purged).unwrap_or(limit);
             let slice = self.read(move |read| search.slice(read, after, now, left)).await?;
-            let found = slice.found;
-            let purge = move |write: &mut Write<'_>| {
-                let purge = |key: &[u8; 16]| write.delete(table, delete, (key, now.as_millis()));
-                found.iter().map(purge).sum::<Result<usize, _>>()
-            };
-            purged += row::count(self.write(purge).await?);
-            let Some(next) = slice.next else { return Ok(purged) };
+            if !slice.found.is_empty() {
+                let found = slice.found;
+                let purge = move |write: &mut Write<'_>| {
+                    let purge = |key: &[u8; 16]| write.delete(table, delete, (key, now.as_millis()));
+                    found.iter().map(purge).sum::<Result<usize, _>>()
+                };
+                purged += row::count(self.write(purge).await?);
+            }
+            *place.0.lock() = slice.next;
+            let Some(next) = slice.next else { break };
             after = next;
             if purged >= u64::from(limit) {
                 break;
             }
         }
-        *place.0.lock() = Some(after);
         Ok(purged)
     }
 }

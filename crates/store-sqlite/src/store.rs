@@ -17,7 +17,6 @@ use crate::error::{Consequence, SqliteError, store_error};
 use crate::file::DatabaseFile;
 use crate::grant::{Passes, lanes::GrantLanes};
 use crate::identity::RegisterIdentity;
-use crate::migrate;
 use crate::options::{SqlitePath, StoreOptions};
 use crate::reader::{Read, Readers};
 use crate::slices::Place;
@@ -75,10 +74,10 @@ impl std::fmt::Debug for SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens a file, and starts the threads and queues. Migrates nothing.
+    /// Opens a file, and starts the threads and queues. Migrates nothing, and writes no row.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] if the file cannot be opened.
+    /// [`StoreError::Refused`] if the file cannot be opened, or is another program's.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -94,7 +93,6 @@ impl SqliteStore {
         let opening = Opening { file: Arc::clone(&file), busy_timeout: options.busy_timeout, durable };
         let store = Self::start(options, file, directory);
         store.start_threads(&opening).await?;
-        store.write(migrate::register_node).await?;
         Ok(store)
     }
 

@@ -116,6 +116,8 @@ async fn read_status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, Failure> {
     let asked = session.within(async { Ok(session.client().query(APPLIED, &[]).await?) }).await;
     let applied = match asked {
         Err(failure) if failure.is_unknown_table() => Vec::new(),
+        // Other programs have a table of this name, too.
+        Err(failure) if failure.is_unknown_column() => return Err(Failure::Foreign),
         applied => applied?,
     };
     let applied_at = |wanted: i32| {

@@ -55,6 +55,23 @@ async fn two_databases_have_different_network_ids() {
     assert_ne!(one.network_id().await.unwrap(), other.network_id().await.unwrap());
 }
 
+/// Hydra has a table of migrations, too.
+#[tokio::test]
+async fn the_database_of_another_program_is_refused() {
+    let database = database().await;
+    let client = connection(database.dsn()).await;
+    let theirs =
+        "CREATE TABLE schema_migration (version varchar(48) NOT NULL, version_self int NOT NULL DEFAULT 0)";
+    client.batch_execute(theirs).await.unwrap();
+    let store = node(database.dsn()).await;
+    for asked in [store.migrate_status().await.map(drop), store.migrate_up().await] {
+        let Err(refused) = asked else { panic!("it is not ours") };
+        assert!(matches!(refused, StoreError::Refused(_)), "{refused:?}");
+        let told = chain(&refused);
+        assert!(told.contains("this is the database of another program"), "{told}");
+    }
+}
+
 /// Makes the schema as the first version did.
 async fn make_first_version(client: &Client) {
     client.batch_execute(include_str!("../../src/migrations/0001_initial.sql")).await.unwrap();

@@ -1,6 +1,8 @@
 //! Walks over all grants, slice by slice: those that have expired go, those that wide markers cover are revoked. With the latter go the
 //! remembered decisions about clients that were deleted: nothing but their markers says that they do not hold.
 
+use std::sync::Arc;
+
 use parking_lot::Mutex;
 use sluice_commit::StoreError;
 use sluice_primitives::{Lifetime, NodeId, Timestamp};
@@ -31,7 +33,7 @@ const AT_ONCE: usize = 1_000;
 const TIMES: usize = 100;
 /// How long changes of the caches are kept: longer than any node may be deaf.
 const CHANGES_KEPT: Lifetime = Lifetime::hours(7 * 24);
-/// How long the starts of processes are kept.
+/// How long the starts of processes are kept, which older versions write.
 const NODES_KEPT: Lifetime = Lifetime::hours(90 * 24);
 
 /// Where the walks of this process stand.
@@ -46,7 +48,7 @@ pub(crate) struct Passes {
 #[derive(Debug, Clone)]
 struct Sweep {
     after: [u8; 16],
-    markers: Vec<([u8; 16], i64)>,
+    markers: Arc<[([u8; 16], i64)]>,
 }
 
 impl SqliteStore {
@@ -63,15 +65,15 @@ impl SqliteStore {
                 let slice = self.read(move |read| COVERED.slice(read, after, now, left)).await?;
                 swept += self.write_swept(slice.found, now).await?;
                 is_complete = slice.next.is_none();
-                sweep.after = slice.next.unwrap_or(sweep.after);
+                sweep.after = slice.next.unwrap_or(after);
+                *self.passes().sweep.lock() = Some(sweep.clone());
                 if is_complete || swept >= u64::from(limit) {
                     break;
                 }
             }
             if is_complete && self.forget_decisions().await? {
                 self.complete(&sweep.markers).await?;
-            } else {
-                *self.passes().sweep.lock() = Some(sweep);
+                *self.passes().sweep.lock() = None;
             }
         }
         self.forget(now).await?;
@@ -80,13 +82,13 @@ impl SqliteStore {
 
     /// The sweep that an earlier call has begun, or a new one; none if no marker needs it.
     async fn sweep_under_way(&self) -> Result<Option<Sweep>, StoreError> {
-        let begun = self.passes().sweep.lock().take();
+        let begun = self.passes().sweep.lock().clone();
         if begun.is_some() {
             return Ok(begun);
         }
-        let markers =
+        let markers: Vec<([u8; 16], i64)> =
             self.read(|read| read.rows(SWEEP_MARKERS, [], |row| Ok((row.get(0)?, row.get(1)?)))).await?;
-        Ok((!markers.is_empty()).then_some(Sweep { after: BEGINNING, markers }))
+        Ok((!markers.is_empty()).then(|| Sweep { after: BEGINNING, markers: markers.into() }))
     }
 
     async fn write_swept(&self, found: Vec<[u8; 16]>, now: Timestamp) -> Result<u64, StoreError> {
@@ -111,7 +113,7 @@ impl SqliteStore {
         Ok(false)
     }
 
-    /// Every grant was seen since the sweep began. Should it stop half-way, the others need another sweep.
+    /// Every grant was seen since the sweep began. Should it stop half-way, the next call does it again.
     async fn complete(&self, markers: &[([u8; 16], i64)]) -> Result<(), StoreError> {
         for some in markers.chunks(AT_ONCE) {
             let some = some.to_vec();

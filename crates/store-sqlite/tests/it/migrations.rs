@@ -1,11 +1,12 @@
 //! Migrations: once each, whoever starts when.
 
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use rusqlite::Connection;
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::grant::{Grant, GrantRepository, Rotation};
 use sluice_store_contract::{Fixture, given};
@@ -13,7 +14,7 @@ use sluice_store_sqlite::{SqlitePath, SqliteStore, StoreOptions};
 use sluice_token::{Feed, FeedPosition};
 use tempfile::TempDir;
 
-use crate::fixture::{SqliteFixture, options};
+use crate::fixture::{SqliteFixture, names_in, options};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_processes_that_migrate_at_once_migrate_once() {
@@ -67,6 +68,23 @@ async fn a_new_file_is_readable_by_its_owner_only() {
 async fn a_file_that_cannot_be_opened_is_an_error() {
     let path = SqlitePath::File("/no/such/directory/sluice.db".into());
     assert!(SqliteStore::open(path, options()).await.is_err());
+}
+
+/// Hydra has a table of migrations, too.
+#[tokio::test]
+async fn the_database_of_another_program_is_refused_and_left_as_it_is() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("hydra.db");
+    let theirs = "CREATE TABLE schema_migration (version TEXT NOT NULL, version_self INT NOT NULL DEFAULT 0)";
+    Connection::open(&path).unwrap().execute_batch(theirs).unwrap();
+    let before = fs::read(&path).unwrap();
+    let opened = SqliteStore::open(SqlitePath::File(path.clone()), options()).await;
+    let Err(refused) = opened else { panic!("it is not ours") };
+    assert!(matches!(refused, StoreError::Refused(_)), "{refused:?}");
+    let told = chain(&refused);
+    assert!(told.contains("this is the database of another program"), "{told}");
+    assert!(fs::read(&path).unwrap() == before, "it is as it was");
+    assert_eq!(names_in(directory.path()), ["hydra.db"]);
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use rusqlite::Connection;
 use sluice_identity::mail::MailRepository;
 use sluice_identity::session::IdentitySessionRepository;
 use sluice_oauth::client::ClientRepository;
+use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::grant::GrantRepository;
 use sluice_oauth::login_session::{EndSessions, LoginSession, LoginSessionRepository};
 use sluice_store_contract::{Fixture, given};
@@ -45,6 +46,14 @@ const SESSIONS: &str = "WITH RECURSIVE n (c) AS (SELECT 1 UNION ALL SELECT c + 1
     SELECT CAST(printf('%016d', c) AS BLOB), zeroblob(16), 0, 0, iif(c = 200000, ?1, 9223372036854775807), 0, 0, '[]', '', '',
            zeroblob(16)
     FROM n";
+
+/// Lets it be refused no more.
+const WILLING: &str = "DROP TRIGGER refusing";
+
+/// Has this refused of every row of a table.
+fn refusing(what: &str, table: &str) -> String {
+    format!("CREATE TRIGGER refusing BEFORE {what} ON {table} BEGIN SELECT RAISE(ABORT, 'refused'); END")
+}
 
 fn count(connection: &Connection, table: &str) -> i64 {
     connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
@@ -102,6 +111,42 @@ async fn sessions_that_have_ended_are_looked_for_in_bounded_steps() {
         async || IdentitySessionRepository::purge_expired(&*store, given::at(EXPIRED), 10).await.unwrap();
     assert_eq!((purge().await, purge().await, purge().await, purge().await), (0, 1, 0, 0));
     assert_eq!(count(&connection, "identity_session"), 199_999);
+}
+
+/// Else what lies behind would be reached only by a walk in which nothing fails.
+#[tokio::test]
+async fn a_purge_that_cannot_write_goes_on_where_it_stood() {
+    let fixture = SqliteFixture::start().await;
+    let (store, connection) = (fixture.store(), Connection::open(fixture.path()).unwrap());
+    connection.execute(SESSIONS, [given::at(60).as_millis()]).unwrap();
+    let purge = async || IdentitySessionRepository::purge_expired(&*store, given::at(EXPIRED), 10).await;
+    let before = store.statistics().commits;
+    assert_eq!(purge().await.unwrap(), 0);
+    assert_eq!(store.statistics().commits, before, "nothing was found, and nothing written");
+    connection.execute_batch(&refusing("DELETE", "identity_session")).unwrap();
+    assert!(purge().await.is_err());
+    connection.execute_batch(WILLING).unwrap();
+    assert_eq!(purge().await.unwrap(), 1);
+}
+
+/// The first of three grants is made to live again behind the back of the sweep, which does not come back to it.
+#[tokio::test]
+async fn a_sweep_that_cannot_write_goes_on_where_it_stood() {
+    let fixture = SqliteFixture::start().await;
+    let (store, connection) = (fixture.store(), Connection::open(fixture.path()).unwrap());
+    for _ in 0..3 {
+        given::inserted(&*store, given::grant()).await;
+    }
+    let (subject, now, marker_expires_at) = (given::subject("alice"), given::at(40), given::at(90_000));
+    store.forget(Forget { subject, client: None, now, marker_expires_at }).await.unwrap();
+    let sweep = async |limit| store.sweep_revoked(given::at(50), limit).await;
+    assert_eq!(sweep(1).await.unwrap(), 1);
+    assert_eq!(connection.execute("UPDATE oauth_grant SET revoked_at = NULL", []).unwrap(), 3);
+    connection.execute_batch(&refusing("UPDATE", "oauth_grant")).unwrap();
+    assert!(sweep(10).await.is_err());
+    connection.execute_batch(WILLING).unwrap();
+    assert_eq!(sweep(10).await.unwrap(), 2);
+    assert_eq!(count(&connection, "revocation WHERE kind > 1 AND swept = 0"), 0, "all were seen once");
 }
 
 /// Who deletes a client waits for none of them.
