@@ -104,11 +104,16 @@ impl LinkState {
                 return Ok(FeedBatch { position: from, age, ..FeedBatch::default() });
             }
         }
+        let own = self.follower.position();
         let mut told = self.feed.read(&from).await?;
         // A gateway of an earlier release takes the first answer for all there is.
         while told.more && !pages {
             let next = self.feed.read(&told.position).await?;
             told.append(next);
+        }
+        // What this node heard before all of it was read, and is not in it, is gone.
+        if !told.more {
+            raise(&mut told.position, own);
         }
         Ok(told)
     }
@@ -122,6 +127,18 @@ fn covers(from: &FeedPosition, own: &FeedPosition) -> bool {
     each(&from.revocations, &own.revocations) && each(&from.changes, &own.changes)
 }
 
+/// Puts a position as far as this node is, where that is further.
+fn raise(position: &mut FeedPosition, own: FeedPosition) {
+    let each = |position: &mut BTreeMap<NodeId, i64>, own: BTreeMap<NodeId, i64>| {
+        for (node, counter) in own {
+            let heard = position.entry(node).or_insert(counter);
+            *heard = counter.max(*heard);
+        }
+    };
+    each(&mut position.revocations, own.revocations);
+    each(&mut position.changes, own.changes);
+}
+
 async fn check(State(state): State<LinkState>, Json(question): Json<TokenQuestion>) -> Response {
     match state.source.check(&question.token) {
         Ok(answer) => ([(CACHE_CONTROL, "no-store")], Json(answer)).into_response(),
@@ -131,6 +148,8 @@ async fn check(State(state): State<LinkState>, Json(question): Json<TokenQuestio
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use sluice_primitives::SystemClock;
     use sluice_token::{Change, RevocationSet};
 
@@ -157,6 +176,25 @@ mod tests {
         async fn wait(&self) {}
     }
 
+    /// A feed that tells of a node once: then its rows are gone.
+    #[derive(Default)]
+    struct Gone(AtomicBool);
+
+    #[async_trait::async_trait]
+    impl Feed for Gone {
+        async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
+            let FeedPosition { revocations, .. } = position(&[(1, 5)]);
+            let position = if self.0.swap(true, Ordering::SeqCst) {
+                from.clone()
+            } else {
+                FeedPosition { changes: revocations.clone(), revocations }
+            };
+            Ok(FeedBatch { position, ..FeedBatch::default() })
+        }
+
+        async fn wait(&self) {}
+    }
+
     impl LinkSource for Pages {
         fn keys(&self) -> Vec<u8> {
             Vec::new()
@@ -174,20 +212,43 @@ mod tests {
         }
     }
 
+    fn state(feed: Arc<dyn Feed>) -> LinkState {
+        let set = Arc::new(RevocationSet::default());
+        LinkState {
+            token: Arc::new(Secret::new("a token".to_owned())),
+            source: Arc::new(Pages),
+            follower: Arc::new(FeedFollower::new(Arc::clone(&feed), set, Arc::new(SystemClock))),
+            feed,
+            health: Arc::new(Pages),
+        }
+    }
+
     #[tokio::test]
     async fn who_reads_pages_is_told_one_at_a_time_and_who_does_not_is_told_all() {
-        let (feed, set) = (Arc::new(Pages), Arc::new(RevocationSet::default()));
-        let state = LinkState {
-            token: Arc::new(Secret::new("a token".to_owned())),
-            source: feed.clone(),
-            feed: feed.clone(),
-            follower: Arc::new(FeedFollower::new(feed.clone(), set, Arc::new(SystemClock))),
-            health: feed,
-        };
+        let state = state(Arc::new(Pages));
         let told = async |pages| state.after(FeedPosition::default(), Duration::ZERO, pages).await.unwrap();
         let (page, all) = (told(true).await, told(false).await);
         assert_eq!((page.changes.len(), page.more), (1, true));
         assert_eq!((all.changes.len(), all.more), (3, false));
+    }
+
+    #[tokio::test]
+    async fn who_was_told_everything_waits_although_this_node_has_heard_of_one_whose_rows_are_gone() {
+        let state = state(Arc::new(Gone::default()));
+        state.follower.catch_up().await.unwrap();
+        let told = state.after(FeedPosition::default(), Duration::ZERO, true).await.unwrap();
+        assert!(covers(&told.position, &state.follower.position()), "{:?}", told.position);
+    }
+
+    #[tokio::test]
+    async fn who_was_told_a_page_stays_behind_it_and_who_is_ahead_stays_there() {
+        let state = state(Arc::new(Pages));
+        state.follower.catch_up().await.unwrap();
+        let page = state.after(FeedPosition::default(), Duration::ZERO, true).await.unwrap();
+        assert_eq!((page.position, page.more), (position(&[(1, 1)]), true));
+        let mut ahead = position(&[(1, 9)]);
+        raise(&mut ahead, position(&[(1, 5), (2, 7)]));
+        assert_eq!(ahead, position(&[(1, 9), (2, 7)]));
     }
 
     fn position(markers: &[(u8, i64)]) -> FeedPosition {

@@ -23,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const FEED_PATIENCE: Duration = Duration::from_mins(1);
 /// The time after which that answer begins, beside the wait that was asked for. Who is silent for longer is gone, and another may be there.
 const FEED_BEGINS: Duration = Duration::from_secs(5);
+/// The time for a connection, shared by the addresses of the name: a machine that is gone must leave time for the others before the feed
+/// is given up.
+const CONNECTS: Duration = Duration::from_secs(4);
 /// The silence after which it is asked whether anybody is there: the connection ends before the feed is given up, or the next question
 /// would go the same way.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -75,6 +78,7 @@ impl LinkClient {
             allow_private: true,
             max_body_bytes: MAX_ANSWER,
             timeout: PATIENCE,
+            connect_timeout: Some(CONNECTS),
             http2_keep_alive: Some(SILENCE),
             extra_ca_file: config.ca_file.clone(),
             ..FetchPolicy::default()

@@ -200,6 +200,8 @@ pub(super) struct Keys {
     pub(super) longest: Mutex<Lifetime>,
     /// The same of a token of the identity API.
     pub(super) longest_of_persons: Mutex<Lifetime>,
+    /// What tokens name as their issuer.
+    pub(super) issuer: Mutex<String>,
     /// How often others were looked for.
     pub(super) looked_again: AtomicU32,
 }
@@ -227,6 +229,10 @@ impl OwnKeys for Keys {
 
     fn longest_person_token(&self) -> Lifetime {
         *self.longest_of_persons.lock()
+    }
+
+    fn is_issuer(&self, claimed: &str) -> bool {
+        *self.issuer.lock() == claimed
     }
 
     fn look_again(&self) {
@@ -317,6 +323,7 @@ impl World {
             verified: AtomicU32::new(0),
             longest: Mutex::new(Lifetime::FOREVER),
             longest_of_persons: Mutex::new(Lifetime::FOREVER),
+            issuer: Mutex::new("https://id.example".to_owned()),
             looked_again: AtomicU32::new(0),
         });
         let revocations = Arc::new(RevocationSet::default());
@@ -330,7 +337,6 @@ impl World {
             freshness: age.clone(),
             max_age: Lifetime::secs(10),
             authority: Some(authority.clone()),
-            person_issuer: Some("https://id.example".to_owned()),
         };
         let policy = FetchPolicy { allow_private: true, ..FetchPolicy::default() };
         let parts = ValidationParts {

@@ -33,6 +33,9 @@ pub trait OwnKeys: Send + Sync {
     /// The same of a token of the identity API.
     fn longest_person_token(&self) -> Lifetime;
 
+    /// Whether this is what tokens of this installation name as their issuer now.
+    fn is_issuer(&self, claimed: &str) -> bool;
+
     /// A token was there that no key opens: others may have come. Anybody can make such a token up. Where keys never change unheard,
     /// it says nothing.
     fn look_again(&self) {}
@@ -86,8 +89,6 @@ pub struct LocalParts {
     pub max_age: Lifetime,
     /// Who is asked when it is older, and about sealed tokens where no key opens them. `None`: nobody can be asked.
     pub authority: Option<Arc<dyn Authority>>,
-    /// `iss` of the tokens of the identity API. `None`: these do not count.
-    pub person_issuer: Option<String>,
 }
 
 /// Checks tokens of this installation.
@@ -163,18 +164,17 @@ impl LocalValidator {
 
     /// Whether this is what tokens of this installation name as their issuer.
     pub(super) fn is_issuer(&self, claimed: Option<&str>) -> bool {
-        claimed.is_some() && claimed == self.parts.person_issuer.as_deref()
+        claimed.is_some_and(|claimed| self.parts.keys.is_issuer(claimed))
     }
 
     /// What an authentic token of the identity API says; whether it still holds is not asked.
     pub(super) fn verify_paseto(&self, token: &str) -> Result<Arc<Caller>, TokenFault> {
         let person = || {
-            let issuer = self.parts.person_issuer.as_deref()?;
             if token.len() > paseto::MAX_TOKEN {
                 return None;
             }
             let claims = paseto::read(&self.parts.keys.verify_paseto(token)?).ok()?;
-            (claims.issuer == issuer).then_some(claims)
+            self.parts.keys.is_issuer(&claims.issuer).then_some(claims)
         };
         let claims = person().ok_or(TokenFault::NotAuthentic)?;
         let claims = claims.ending_within(self.parts.keys.longest_person_token());

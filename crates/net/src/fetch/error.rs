@@ -64,7 +64,7 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    /// Finds out whether it was the resolver here that refused, and why.
+    /// Finds out whether it was the resolver here that refused, and why, or whether nobody took the connection in time.
     pub(super) fn of(error: reqwest::Error) -> Self {
         let mut cause = error.source();
         while let Some(inner) = cause {
@@ -75,6 +75,9 @@ impl FetchError {
                 return Self::Busy;
             }
             cause = inner.source();
+        }
+        if error.is_connect() && error.is_timeout() {
+            return Self::TimedOut;
         }
         Self::Transport(error.without_url())
     }

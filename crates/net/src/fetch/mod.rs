@@ -278,6 +278,7 @@ fn client(resolver: Resolver, tls: ClientConfig, policy: &FetchPolicy) -> Result
         .no_proxy()
         .referer(false)
         .user_agent(USER_AGENT)
+        .connect_timeout(policy.connecting())
         .pool_max_idle_per_host(policy.idle_per_host)
         .pool_idle_timeout(IDLE_FOR);
     if let Some(silence) = policy.http2_keep_alive {

@@ -26,6 +26,9 @@ pub struct FetchPolicy {
     pub max_body_bytes: usize,
     /// The time for all of it, redirects and body included. Default: 5 s.
     pub timeout: Duration,
+    /// The time for a connection: name, TCP and TLS. The addresses of a name, those of IPv4 and those of IPv6 each, share it evenly: one
+    /// where nobody answers leaves time for the next. Default: half of `timeout`.
+    pub connect_timeout: Option<Duration>,
     /// Connections kept open to one host when nobody uses them. Default: 4.
     pub idle_per_host: usize,
     /// After so long a silence it is asked whether anybody is at the other end of a connection over HTTP/2 on which a call waits, and as long
@@ -44,6 +47,7 @@ impl Default for FetchPolicy {
             max_redirects: 0,
             max_body_bytes: 256 * 1024,
             timeout: Duration::from_secs(5),
+            connect_timeout: None,
             idle_per_host: 4,
             http2_keep_alive: None,
             extra_ca_file: None,
@@ -52,6 +56,11 @@ impl Default for FetchPolicy {
 }
 
 impl FetchPolicy {
+    /// The time for a connection.
+    pub(super) fn connecting(&self) -> Duration {
+        self.connect_timeout.unwrap_or(self.timeout / 2)
+    }
+
     /// Whether `url` may reach any address.
     pub(super) fn exempts(&self, url: &Url) -> bool {
         self.allow_private

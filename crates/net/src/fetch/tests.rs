@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
 
 use futures_util::FutureExt;
 use parking_lot::Mutex;
 use reqwest::dns::{Name, Resolve};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::resolver::{NoPublicAddress, TooManyLookups};
@@ -75,6 +76,49 @@ async fn a_name_is_resolved_once_and_what_it_was_resolved_to_is_connected_to() {
     let url = Url::parse(&format!("http://rebind.test:{}/", first.port())).unwrap();
     let fetched = fetcher(policy, &names).get(&url, "*/*").await.unwrap();
     assert_eq!((fetched.body, names.unasked()), (Bytes::from_static(b"first"), 1));
+}
+
+/// Somebody at 127.0.0.3 who takes no connection, for as long as both are kept: the place in the queue is taken, and the system drops what
+/// comes after it.
+async fn taking_nothing(port: u16) -> (TcpListener, TcpStream) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::from(([127, 0, 0, 3], port))).unwrap();
+    let listener = socket.listen(0).unwrap();
+    let first = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    (listener, first)
+}
+
+#[tokio::test]
+async fn an_address_where_nobody_takes_the_connection_leaves_time_for_the_next() {
+    let second = answering("second").await;
+    let _silent = taking_nothing(second.port()).await;
+    let names = Scripted::new(&[&["127.0.0.3", "127.0.0.1"]]);
+    let policy = FetchPolicy {
+        exempt_hosts: vec!["two.test".into()],
+        connect_timeout: Some(Duration::from_secs(1)),
+        ..FetchPolicy::default()
+    };
+    let url = Url::parse(&format!("http://two.test:{}/", second.port())).unwrap();
+    let fetched = fetcher(policy, &names).get(&url, "*/*").await.unwrap();
+    assert_eq!(fetched.body, Bytes::from_static(b"second"));
+}
+
+#[tokio::test]
+async fn where_nobody_takes_the_connection_the_call_is_over_before_its_time() {
+    let silent = taking_nothing(0).await;
+    let names = Scripted::new(&[&["127.0.0.3"]]);
+    let policy = FetchPolicy {
+        exempt_hosts: vec!["one.test".into()],
+        timeout: Duration::from_mins(1),
+        connect_timeout: Some(Duration::from_millis(100)),
+        ..FetchPolicy::default()
+    };
+    assert_eq!(FetchPolicy { connect_timeout: None, ..policy.clone() }.connecting(), Duration::from_secs(30));
+    let url = Url::parse(&format!("http://one.test:{}/", silent.0.local_addr().unwrap().port())).unwrap();
+    let began = Instant::now();
+    let refused = fetcher(policy, &names).get(&url, "*/*").await;
+    assert!(matches!(refused, Err(FetchError::TimedOut)), "{refused:?}");
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
 }
 
 #[tokio::test]

@@ -40,6 +40,10 @@ impl OwnKeys for NoKeys {
     fn longest_person_token(&self) -> Lifetime {
         Lifetime::FOREVER
     }
+
+    fn is_issuer(&self, _: &str) -> bool {
+        false
+    }
 }
 
 /// Heard just now.
@@ -69,7 +73,6 @@ impl Installation {
             freshness: Arc::new(Fresh),
             max_age: Lifetime::secs(10),
             authority: None,
-            person_issuer: None,
         };
         let validation = Validation::new(
             ValidationParts {

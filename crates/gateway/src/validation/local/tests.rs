@@ -76,6 +76,15 @@ async fn a_token_of_a_person_that_was_issued_for_longer_than_they_live_now_ends_
 }
 
 #[tokio::test]
+async fn a_token_of_a_person_names_the_issuer_that_is_in_force() {
+    let world = World::new(&[]);
+    let [old, new] = ["https://id.example", "https://login.example"].map(|issuer| world.paseto(issuer));
+    "https://login.example".clone_into(&mut world.keys.issuer.lock());
+    assert!(world.validate(&[], &new).await.is_ok());
+    assert_eq!(world.validate(&[], &old).await, Err(TokenFault::NotAuthentic));
+}
+
+#[tokio::test]
 async fn what_is_forged_or_for_something_else_is_not_authentic() {
     let world = World::new(&[]);
     let jwt = world.jwt(&claims());

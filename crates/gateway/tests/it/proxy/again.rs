@@ -53,6 +53,10 @@ impl OwnKeys for SealedOnly {
     fn longest_person_token(&self) -> Lifetime {
         Lifetime::hours(2)
     }
+
+    fn is_issuer(&self, _: &str) -> bool {
+        false
+    }
 }
 
 /// Revocations are heard as they happen.
@@ -101,7 +105,6 @@ impl Installation {
             freshness: Arc::new(AtOnce),
             max_age: Lifetime::secs(10),
             authority: None,
-            person_issuer: None,
         };
         let parts = ValidationParts {
             local: Some(local),

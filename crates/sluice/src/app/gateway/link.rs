@@ -98,11 +98,6 @@ impl LinkedKeys {
         })
     }
 
-    /// The issuer of the authorization server.
-    pub(super) fn issuer(&self) -> String {
-        self.current.load().issuer.clone()
-    }
-
     /// Takes other keys in use, if they are others.
     fn replace(&self, document: &LinkKeys) -> Result<(), UnusableKeys> {
         let (keys, sealer) = Keys::of(document)?;
@@ -142,6 +137,10 @@ impl OwnKeys for LinkedKeys {
         self.current.load().longest_person_token
     }
 
+    fn is_issuer(&self, claimed: &str) -> bool {
+        self.current.load().issuer == claimed
+    }
+
     /// Secrets change with a restart of the server, of which no feed tells.
     fn look_again(&self) {
         self.missing.notify_one();
@@ -169,9 +168,9 @@ pub(super) async fn follow(client: Arc<LinkClient>, follower: Arc<FeedFollower>,
 }
 
 /// Follows the feed, and tells when keys may have changed: the feed says so, or it was not heard for a while, as while the server starts
-/// again, maybe with other secrets.
+/// again, maybe with other secrets. At first they may have, too: nobody was told of what came while the gateway started.
 async fn hear(follower: &FeedFollower, changed: &watch::Sender<u64>) {
-    let mut was_unheard = false;
+    let mut was_unheard = true;
     loop {
         match follower.catch_up().await {
             Ok(changes) => {

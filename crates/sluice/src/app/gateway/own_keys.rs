@@ -20,6 +20,7 @@ pub(crate) struct RingKeys {
     pub(crate) persons: Arc<IdentityTokenKeys>,
     pub(crate) longest_access_token: Lifetime,
     pub(crate) longest_person_token: Lifetime,
+    pub(crate) issuer: String,
 }
 
 impl OwnKeys for RingKeys {
@@ -42,6 +43,10 @@ impl OwnKeys for RingKeys {
     fn longest_person_token(&self) -> Lifetime {
         self.longest_person_token
     }
+
+    fn is_issuer(&self, claimed: &str) -> bool {
+        self.issuer == claimed
+    }
 }
 
 /// What a node knows of its tokens.
@@ -53,12 +58,7 @@ pub(crate) struct Known<'a> {
 
 /// Everything that tokens of this node are checked with. Where revocations were not heard of for long there is nobody else to ask: the
 /// feed is the store.
-pub(crate) fn local_parts(
-    settings: &GatewaySettings,
-    keys: RingKeys,
-    known: &Known<'_>,
-    issuer: &str,
-) -> LocalParts {
+pub(crate) fn local_parts(settings: &GatewaySettings, keys: RingKeys, known: &Known<'_>) -> LocalParts {
     LocalParts {
         sealer: Arc::new(ArcSwap::new(Arc::clone(known.sealer))),
         keys: Arc::new(keys),
@@ -66,6 +66,5 @@ pub(crate) fn local_parts(
         freshness: Arc::clone(known.follower) as _,
         max_age: settings.max_feed_age.into(),
         authority: None,
-        person_issuer: Some(issuer.to_owned()),
     }
 }

@@ -178,7 +178,6 @@ impl<'a> Process<'a> {
             freshness: Arc::clone(&self.follower) as _,
             max_age: self.settings.gateway.max_feed_age.into(),
             authority: Some(Arc::new(LinkAuthority(Arc::clone(&self.client)))),
-            person_issuer: Some(keys.issuer()),
         }
     }
 }

@@ -38,6 +38,7 @@ impl Node {
             persons: Arc::clone(&services.identity_tokens),
             longest_access_token: services.config.lifetimes.longest_access_token,
             longest_person_token: services.people.sessions.terms.lifetimes.access_token,
+            issuer: services.config.issuer.as_str().to_owned(),
         };
         let known = Known {
             sealer: &services.sealer,
@@ -48,7 +49,7 @@ impl Node {
         let start = GatewayStart {
             settings: &settings.gateway,
             tls_self_signed: options.tls_self_signed,
-            local: local_parts(&settings.gateway, keys, &known, services.config.issuer.as_str()),
+            local: local_parts(&settings.gateway, keys, &known),
             nonces: Arc::new(ArcSwap::new(Arc::clone(&services.sealer))),
             metrics,
             world: &world,

@@ -67,6 +67,18 @@ fn what_the_server_says_of_the_longest_life_of_a_token_is_in_force_from_then_on(
 }
 
 #[test]
+fn the_issuer_that_the_server_names_is_in_force_from_then_on() {
+    let keys = LinkedKeys::of(&document(&[b"old"])).unwrap();
+    let is_issuer = || ["https://id.example", "https://login.example"].map(|issuer| keys.is_issuer(issuer));
+    assert_eq!(is_issuer(), [true, false]);
+    let before = keys.generation();
+    let told = LinkKeys { issuer: "https://login.example".to_owned(), ..document(&[b"old"]) };
+    keys.replace(&told).unwrap();
+    assert_eq!(is_issuer(), [false, true]);
+    assert!(keys.generation() > before, "what is remembered of tokens is asked anew");
+}
+
+#[test]
 fn the_keys_of_nonces_are_gateways_own_and_the_server_has_others() {
     let keys = LinkedKeys::of(&document(&[b"old"])).unwrap();
     let sealer = keys.sealer.load();
@@ -126,15 +138,23 @@ impl Feed for Away {
     }
 }
 
+/// How often keys are said to have changed by who hears a server, which is away after a second, for so long.
+async fn times_told(hearing: Duration) -> u64 {
+    let follower = FeedFollower::new(Arc::new(Away::default()), Arc::default(), Arc::new(SystemClock));
+    let (changed, wanted) = watch::channel(0);
+    let heard = timeout(hearing, hear(&follower, &changed)).await;
+    assert!(heard.is_err(), "it goes on");
+    *wanted.borrow()
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_may_have_changed_while_the_gateway_started() {
+    assert_eq!(times_told(Duration::from_millis(500)).await, 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn once_a_server_is_heard_again_it_may_have_other_keys() {
-    let follower = FeedFollower::new(Arc::new(Away::default()), Arc::default(), Arc::new(SystemClock));
-    let (changed, mut wanted) = watch::channel(0);
-    tokio::select! {
-        () = hear(&follower, &changed) => unreachable!("it goes on"),
-        told = timeout(KEYS_EVERY, wanted.changed()) => told.unwrap().unwrap(),
-    }
-    assert_eq!(*wanted.borrow(), 1);
+    assert_eq!(times_told(KEYS_EVERY).await, 2, "at first, and after it was away");
 }
 
 #[tokio::test(start_paused = true)]
