@@ -32,6 +32,10 @@ impl Opening {
     pub(crate) fn writer(&self) -> Result<Connection, SqliteError> {
         let connection = self.open()?;
         self.use_write_ahead_log(&connection)?;
+        // Opened for reading instead, where it may not be written.
+        if connection.is_readonly("main")? {
+            return Err(SqliteError::ReadOnly);
+        }
         connection.pragma_update(None, "synchronous", if self.durable { "FULL" } else { "OFF" })?;
         connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
         Ok(connection)

@@ -30,6 +30,9 @@ pub enum SqliteError {
     /// The file has tables of somebody else, under a name of ours.
     #[error("this is the database of another program (Hydra's?): Sluice needs one of its own")]
     Foreign,
+    /// The process may read the file, and not write it.
+    #[error("the database file, or its directory, may not be written by this user")]
+    ReadOnly,
     /// More waits for a thread of this store than may.
     #[error("too much waits for the database")]
     Overloaded,
@@ -74,7 +77,9 @@ impl SqliteError {
             Self::CommitLost(_) => Consequence::Reconnect,
             Self::Unreadable(_) | Self::Panicked => Consequence::Poisoned,
             Self::Overloaded => Consequence::TryAgain,
-            Self::File(_) | Self::Replaced | Self::Foreign | Self::Closed => Consequence::Refused,
+            Self::File(_) | Self::Replaced | Self::Foreign | Self::ReadOnly | Self::Closed => {
+                Consequence::Refused
+            }
         }
     }
 

@@ -25,7 +25,7 @@ const FEED_PATIENCE: Duration = Duration::from_mins(1);
 const FEED_BEGINS: Duration = Duration::from_secs(5);
 /// The time for a connection, shared by the addresses of the name: a machine that is gone must leave time for the others before the feed
 /// is given up.
-const CONNECTS: Duration = Duration::from_secs(4);
+const CONNECTS: Duration = Duration::from_secs(6);
 /// The silence after which it is asked whether anybody is there: the connection ends before the feed is given up, or the next question
 /// would go the same way.
 const SILENCE: Duration = Duration::from_secs(3);

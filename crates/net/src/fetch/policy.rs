@@ -10,6 +10,9 @@ use super::UrlPattern;
 /// A name that always means this machine (RFC 6761 §6.3).
 pub(super) const LOCALHOST: &str = "localhost";
 
+/// A resolver asks its second name server after five seconds. A call may be given more time than its policy says.
+const LEAST_FOR_A_CONNECTION: Duration = Duration::from_millis(7_500);
+
 /// Where outbound requests may go, and how much they may take.
 #[derive(Debug, Clone)]
 pub struct FetchPolicy {
@@ -27,7 +30,7 @@ pub struct FetchPolicy {
     /// The time for all of it, redirects and body included. Default: 5 s.
     pub timeout: Duration,
     /// The time for a connection: name, TCP and TLS. The addresses of a name, those of IPv4 and those of IPv6 each, share it evenly: one
-    /// where nobody answers leaves time for the next. Default: half of `timeout`.
+    /// where nobody answers leaves time for the next. Default: three quarters of `timeout`, and 7.5 s at least.
     pub connect_timeout: Option<Duration>,
     /// Connections kept open to one host when nobody uses them. Default: 4.
     pub idle_per_host: usize,
@@ -58,7 +61,7 @@ impl Default for FetchPolicy {
 impl FetchPolicy {
     /// The time for a connection.
     pub(super) fn connecting(&self) -> Duration {
-        self.connect_timeout.unwrap_or(self.timeout / 2)
+        self.connect_timeout.unwrap_or_else(|| (self.timeout * 3 / 4).max(LEAST_FOR_A_CONNECTION))
     }
 
     /// Whether `url` may reach any address.

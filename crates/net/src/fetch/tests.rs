@@ -113,7 +113,8 @@ async fn where_nobody_takes_the_connection_the_call_is_over_before_its_time() {
         connect_timeout: Some(Duration::from_millis(100)),
         ..FetchPolicy::default()
     };
-    assert_eq!(FetchPolicy { connect_timeout: None, ..policy.clone() }.connecting(), Duration::from_secs(30));
+    assert_eq!(FetchPolicy { connect_timeout: None, ..policy.clone() }.connecting(), Duration::from_secs(45));
+    assert_eq!(FetchPolicy::default().connecting(), Duration::from_millis(7_500));
     let url = Url::parse(&format!("http://one.test:{}/", silent.0.local_addr().unwrap().port())).unwrap();
     let began = Instant::now();
     let refused = fetcher(policy, &names).get(&url, "*/*").await;

@@ -55,7 +55,7 @@ pub(super) async fn import(args: &ImportArgs, server: &Server) -> Result<Answer,
         }
     }
     let (mut imported, mut failures) = (Vec::new(), Vec::new());
-    for jwk in keys.iter().rev() {
+    for jwk in joined(keys).iter().rev() {
         let kid = jwk.kid.as_deref().unwrap_or_default();
         let body = serde_json::to_value(jwk).unwrap_or_default();
         match server.send_json(Method::PUT, &["admin", "keys", &args.set, kid], &body).await {
@@ -70,6 +70,21 @@ pub(super) async fn import(args: &ImportArgs, server: &Server) -> Result<Answer,
         .map(|key| ["set", "kid", "alg", "use"].iter().map(|field| text(key, field)).collect());
     let rows = rows.collect();
     Ok(Answer::list(HEADER, rows, json!({ "set": args.set, "keys": imported })).with_failures(failures))
+}
+
+/// Each key once, under its name: with its private part, if one of the files has that.
+fn joined(keys: Vec<Jwk>) -> Vec<Jwk> {
+    let mut joined: Vec<Jwk> = Vec::with_capacity(keys.len());
+    for key in keys {
+        let is_same =
+            |known: &&mut Jwk| known.kid == key.kid && known.thumbprint().ok() == key.thumbprint().ok();
+        match joined.iter_mut().find(is_same) {
+            Some(known) if key.is_private() && !known.is_private() => *known = key,
+            Some(_) => {}
+            None => joined.push(key),
+        }
+    }
+    joined
 }
 
 impl ImportArgs {

@@ -250,6 +250,23 @@ async fn the_first_key_of_a_set_is_put_last_and_shown_first() {
 }
 
 #[tokio::test]
+async fn a_key_and_its_public_part_in_files_of_their_own_are_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let pair = rcgen::KeyPair::generate().unwrap();
+    std::fs::write(path("key.pem"), pair.serialize_pem()).unwrap();
+    std::fs::write(path("public.pem"), pair.public_key_pem()).unwrap();
+    for files in [["key.pem", "public.pem"], ["public.pem", "key.pem"]] {
+        let stub = Stub::answering(200, json!({})).await;
+        let [first, second] = files.map(path);
+        let outcome = stub.run(&format!("sluice import jwk web {first} {second}")).await;
+        assert_eq!(outcome.exit, Exit::Success, "{}", outcome.err);
+        let asked = stub.asked();
+        assert_eq!((asked.len(), asked[0].json()["d"].is_string()), (1, true), "{files:?}");
+    }
+}
+
+#[tokio::test]
 async fn keys_are_imported_from_files_under_their_thumbprints() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).display().to_string();
