@@ -2,16 +2,18 @@
 # Sluice and other people's servers side by side on this machine, in one run, in turns: A B A B. Everything is started here on free ports of
 # 127.0.0.1, below one temporary folder, and ends with the script.
 #
-#   bench/compare.sh [--check] [keycloak] [oidc-provider] [gateway]
+#   bench/compare.sh [--check] [hydra] [hydra-tuned] [keycloak] [oidc-provider] [gateway]
 #
 # Without names: all. --check starts each of the servers, has it do once what is measured, and stops it. ROUNDS (2), SECONDS_EACH (10),
 # CONNECTIONS (64), WARM_UP (30 seconds, for a JVM), ALGORITHM (ES256), SCENARIOS and GATEWAYS say what and how much; RESULTS names a file that
-# keeps every line. What the numbers mean is in docs/benchmarks.md.
+# keeps every line. HYDRA_BIN names a program of Hydra, which is built otherwise. What the numbers mean is in docs/benchmarks.md.
 set -euo pipefail
+[ -z "${HYDRA_BIN:-}" ] || HYDRA_BIN=$(realpath "$HYDRA_BIN")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export SECONDS_EACH=${SECONDS_EACH:-10} CONNECTIONS=${CONNECTIONS:-64} ALGORITHM=${ALGORITHM:-ES256}
 readonly ROUNDS=${ROUNDS:-2} WARM_UP=${WARM_UP:-30}
-readonly SCENARIOS=${SCENARIOS:-client-credentials-opaque client-credentials-jwt introspect userinfo refresh login login-password}
+readonly SCENARIOS=${SCENARIOS:-client-credentials-opaque client-credentials-jwt introspect userinfo refresh login login-password revoke get-client
+  list-clients-1 list-clients-250 create-client}
 readonly GATEWAYS=${GATEWAYS:-nginx sluice auth_request haproxy varnish}
 source tests/load/machine.sh
 
@@ -33,6 +35,7 @@ trap 'exit 1' INT TERM HUP
 
 home_of() { # home_of <peer>
   case $1 in
+    hydra | hydra-tuned) echo bench/peers/hydra ;;
     keycloak) echo bench/peers/keycloak ;;
     oidc-provider) echo bench/peers/node-oidc-provider ;;
     *) echo "there is no server $1" >&2; return 2 ;;
@@ -42,7 +45,7 @@ home_of() { # home_of <peer>
 start_peer() { # start_peer <name>: what it tells is in $FOLDER/<name>.facts then
   local home facts=$FOLDER/$1.facts
   home=$(home_of "$1")
-  POSTGRES=127.0.0.1:$PG_PORT "$home/start.sh" "$FOLDER" >"$facts" 2>"$FOLDER/$1.errors" &
+  POSTGRES=127.0.0.1:$PG_PORT "$home/start.sh" "$FOLDER" "$1" >"$facts" 2>"$FOLDER/$1.errors" &
   SCRIPTS[$1]=$!
   until grep -qs '^READY=' "$facts"; do
     kill -0 "${SCRIPTS[$1]}" 2>/dev/null || { cat "$FOLDER/$1.errors" >&2; return 1; }
@@ -67,6 +70,13 @@ arguments() { # arguments <system> <scenario>
   [ "$1" != keycloak ] || token=jwt # it has no others
   case $1/$2 in
     keycloak/client-credentials-opaque) ;;
+    # It has no pages of its own.
+    hydra*/login-password) ;;
+    hydra*/login | hydra*/refresh) echo "$2" --id-token "$(fact "$1" ALGORITHM)" ;;
+    # Beside Hydra alone: the administration of clients is its API.
+    keycloak/revoke | keycloak/*-client* | oidc-provider/revoke | oidc-provider/*-client*) ;;
+    */list-clients-*) echo list-clients --page "${2##*-}" ;;
+    */get-client | */create-client) echo "$2" ;;
     */client-credentials-*) echo client-credentials --token "${2##*-}" ;;
     # What is accepted at once is no password.
     oidc-provider/login-password) ;;
@@ -82,6 +92,11 @@ where() { # where <system> <scenario>: one argument on each line
     sluice)
       printf '%s\n' --public-url "http://127.0.0.1:$PORT" --admin-url "http://127.0.0.1:$ADMIN_PORT" --server-pid "$SERVER" \
         --database-pid "$POSTMASTER" --database-dsn "$DSN"
+      return
+      ;;
+    hydra*)
+      printf '%s\n' --public-url "$(fact "$1" ISSUER)" --admin-url "$(fact "$1" ADMIN)" --server-pid "$(fact "$1" PID)" \
+        --database-pid "$POSTMASTER" --database-dsn "$(fact "$1" DSN)"
       return
       ;;
   esac
@@ -128,6 +143,7 @@ compare_servers() { # compare_servers <peer…>
   for scenario in $SCENARIOS; do
     systems=()
     for system in sluice "$@"; do [ -z "$(arguments "$system" "$scenario")" ] || systems+=("$system"); done
+    [ ${#systems[@]} -gt 1 ] || continue # nobody to compare with
     # More would wait for hashes.
     [ "$scenario" != login-password ] || { measure "$scenario" 16 "${systems[@]}"; continue; }
     for connections in $CONNECTIONS; do measure "$scenario" "$connections" "${systems[@]}"; done
@@ -155,9 +171,13 @@ for one in "${@:-}"; do
     *) home_of "$one" >/dev/null && PEERS+=("$one") ;;
   esac
 done
-if [ ${#PEERS[@]} -eq 0 ] && [ -z "$GATEWAY" ]; then PEERS=(keycloak oidc-provider) GATEWAY=yes; fi
+if [ ${#PEERS[@]} -eq 0 ] && [ -z "$GATEWAY" ]; then PEERS=(hydra hydra-tuned keycloak oidc-provider) GATEWAY=yes; fi
 
-[ ${#PEERS[@]} -eq 0 ] || start_postgres
+if [ ${#PEERS[@]} -gt 0 ]; then
+  # A server whose connections to the database are all taken by users of the load may wait for one more.
+  export POOL=$(($(tr ' ' '\n' <<<"$CONNECTIONS" | sort -n | tail -n 1) + 16))
+  PG_OPTIONS="-c max_connections=$((2 * POOL + 150))" start_postgres
+fi
 if [ -n "$CHECK" ]; then
   for peer in "${PEERS[@]}"; do check "$peer"; done
   exit

@@ -18,12 +18,12 @@ active() { # active <token>: True or False
   form "$(discovered introspection_endpoint)" -d "token=$1" | field active
 }
 
-# Where an authorization request goes; the code comes back under its PKCE verifier.
+# Where an authorization request goes, for SCOPE (openid); the code comes back under its PKCE verifier.
 readonly VERIFIER=0123456789abcdefghijklmnopqrstuvwxyz0123456789ab
 authorization_url() {
   local challenge query
   challenge=$(printf %s "$VERIFIER" | openssl dgst -sha256 -binary | basenc --base64url | tr -d '=')
-  query="client_id=$CLIENT_ID&response_type=code&scope=openid&state=a-state-of-enough-length&nonce=a-nonce"
+  query="client_id=$CLIENT_ID&response_type=code&scope=${SCOPE:-openid}&state=a-state-of-enough-length&nonce=a-nonce-of-enough-length"
   echo "$(discovered authorization_endpoint)?$query&redirect_uri=$REDIRECT_URI&code_challenge=$challenge&code_challenge_method=S256"
 }
 

@@ -24,7 +24,7 @@ free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1
 
 as_postgres() { if [ "$(id -u)" -eq 0 ]; then runuser -u postgres -- "$@"; else "$@"; fi; }
 
-# PostgreSQL as it is shipped, with fsync, synchronous_commit and full_page_writes on, and its own account of statements.
+# PostgreSQL as it is shipped, with fsync, synchronous_commit and full_page_writes on, and its own account of statements. PG_OPTIONS says more.
 start_postgres() {
   PG_BIN=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
   PG_BIN=${PG_BIN:-$(pg_config --bindir)}
@@ -32,7 +32,7 @@ start_postgres() {
   chmod 711 "$FOLDER"
   mkdir "$FOLDER/data" && { [ "$(id -u)" -ne 0 ] || chown postgres "$FOLDER/data"; }
   as_postgres "$PG_BIN/initdb" -D "$FOLDER/data" -U sluice -A trust -E UTF8 --no-locale >"$FOLDER/initdb.log"
-  local options="-p $PG_PORT -c listen_addresses=127.0.0.1 -c unix_socket_directories=$FOLDER/data"
+  local options="-p $PG_PORT -c listen_addresses=127.0.0.1 -c unix_socket_directories=$FOLDER/data ${PG_OPTIONS:-}"
   options+=" -c fsync=on -c synchronous_commit=on -c full_page_writes=on"
   [ -n "${NO_STATEMENTS:-}" ] || options+=" -c shared_preload_libraries=pg_stat_statements"
   as_postgres "$PG_BIN/pg_ctl" -D "$FOLDER/data" -l "$FOLDER/data/log" -w -o "$options" start >/dev/null

@@ -1,6 +1,7 @@
 //! Why there is no result.
 
 use std::io;
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -35,9 +36,16 @@ pub enum BenchError {
     /// Options that do not go together.
     #[error("{0}")]
     Usage(String),
-    /// Even the lowest rate, operations a second, is too much.
-    #[error("the server keeps up with no rate, not even {0:.1}/s")]
-    NoKnee(f64),
+    /// Even the lowest rate that was tried is too much.
+    #[error(
+        "the server keeps up with no rate, not even {rate:.1}/s: 99 of 100 operations should have ended within {bound:?}. Say more with --p99-below, or measure for longer"
+    )]
+    NoKnee {
+        /// Operations a second.
+        rate: f64,
+        /// How long one might take.
+        bound: Duration,
+    },
     /// What a run must show, and did not.
     #[error("{0}")]
     Verdict(&'static str),
@@ -52,6 +60,12 @@ pub enum BenchError {
 impl BenchError {
     /// Whether the command was not understood, so that nothing was tried.
     pub(crate) const fn is_usage(&self) -> bool {
-        matches!(self, Self::Usage(_) | Self::Target(TargetError::UnknownDsn(_)))
+        matches!(
+            self,
+            Self::Usage(_)
+                | Self::Target(
+                    TargetError::UnknownDsn(_) | TargetError::ForeignDsn(_) | TargetError::NoProcess(_)
+                )
+        )
     }
 }

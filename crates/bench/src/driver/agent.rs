@@ -29,6 +29,17 @@ pub enum Origin {
     Gateway = 2,
 }
 
+impl Origin {
+    /// Nobody said where it is.
+    fn unknown(self) -> Failure {
+        Failure::Setup(match self {
+            Self::Public => "this needs the public listener: say --public-url".to_owned(),
+            Self::Admin => "this needs the admin listener: say --admin-url".to_owned(),
+            Self::Gateway => "there is no gateway: say --gateway-url".to_owned(),
+        })
+    }
+}
+
 /// A listener.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
@@ -215,8 +226,7 @@ impl Agent {
     /// [`Failure::Connection`], [`Failure::Malformed`], [`Failure::TimedOut`]; the next request opens another connection.
     pub async fn send(&mut self, ask: &Ask<'_>) -> Result<Answer<'_>, Failure> {
         let endpoints = Arc::clone(&self.endpoints);
-        let endpoint =
-            endpoints.at(ask.to).ok_or_else(|| Failure::Setup(format!("no URL of {:?}", ask.to)))?;
+        let endpoint = endpoints.at(ask.to).ok_or_else(|| ask.to.unknown())?;
         self.write_request(ask, endpoint);
         let slot = self
             .connections

@@ -86,7 +86,8 @@ pub struct Measured {
     pub operations: u64,
     /// Operations that did not, by [`Failure`].
     pub errors: BTreeMap<String, u64>,
-    /// From the first operation to the end of the last.
+    /// From the first operation to the end of the last; of an open loop no less than the time in which operations were due: a few of
+    /// them would look like a higher rate than was asked for.
     pub elapsed: Duration,
     /// Of the operations that ended well, in µs; in an open loop from the moment when they were due.
     pub latency: Histogram<u64>,
@@ -169,7 +170,7 @@ fn glance(observer: &dyn Observer, schedule: &Schedule, board: &Board, told: usi
 }
 
 fn measured(all: Tally, schedule: &Schedule, board: &Board) -> Measured {
-    let elapsed = all.elapsed();
+    let ended = all.elapsed();
     let mut errors = all.errors;
     let not_begun = schedule.not_begun();
     if not_begun > 0 {
@@ -177,11 +178,11 @@ fn measured(all: Tally, schedule: &Schedule, board: &Board) -> Measured {
     }
     let mut seconds = board.finished();
     // A thread may have written one more, in which nothing ended.
-    seconds.truncate(usize::try_from(elapsed.as_secs()).unwrap_or(usize::MAX).saturating_add(1));
+    seconds.truncate(usize::try_from(ended.as_secs()).unwrap_or(usize::MAX).saturating_add(1));
     Measured {
         operations: all.operations,
         errors,
-        elapsed,
+        elapsed: ended.max(schedule.lasts()),
         latency: all.latency,
         seconds,
         next_turn: schedule.next_turn(),

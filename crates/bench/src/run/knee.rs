@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Bench, CALM, Ran};
-use crate::driver::{Load, Measured, Pace};
+use crate::driver::{Length, Load, Measured, Pace};
 use crate::error::BenchError;
 use crate::floor::{Around, Floor};
 use crate::report::RunReport;
@@ -126,6 +126,9 @@ impl Bench<'_> {
         let mut rate = self.capacity().await? * FIRST;
         while !search.is_over() && !self.interrupt.is_requested() {
             let load = at_rate(&self.load, rate);
+            if self.asked(&load) == 0.0 {
+                break;
+            }
             let tried = self.tried(&load).await;
             if self.interrupt.is_requested() {
                 break;
@@ -137,8 +140,11 @@ impl Bench<'_> {
             }
             rate = search.next().unwrap_or(rate);
         }
-        let none =
-            if self.interrupt.is_requested() { BenchError::Interrupted } else { BenchError::NoKnee(rate) };
+        let none = if self.interrupt.is_requested() {
+            BenchError::Interrupted
+        } else {
+            BenchError::NoKnee { rate: search.bad.unwrap_or(rate), bound: self.args.p99_below }
+        };
         best.ok_or(none)
     }
 
@@ -168,8 +174,7 @@ impl Bench<'_> {
         let _measuring = interrupt.measuring();
         tokio::time::sleep(CALM).await;
         let ran = self.once(load, &format!("{} at {:.0}/s", self.label, rate_of(load))).await?;
-        let mean = rate_of(load) * self.scenario.shape().as_ref().map_or(1.0, Shape::mean);
-        let keeps_up = keeps_up(mean, self.args.p99_below, &ran.measured);
+        let keeps_up = keeps_up(self.asked(load), self.args.p99_below, &ran.measured);
         let verdict = if ran.is_interrupted {
             "interrupted"
         } else if keeps_up {
@@ -179,6 +184,22 @@ impl Bench<'_> {
         };
         eprintln!("{}: {verdict}", told(load, &ran.measured));
         Ok((ran, keeps_up))
+    }
+
+    /// How many a second are due.
+    fn asked(&self, load: &Load) -> f64 {
+        whole(rate_of(load) * self.scenario.shape().as_ref().map_or(1.0, Shape::mean), load.length)
+    }
+}
+
+/// A rate as it is asked for: at 2.4 a second two operations are due in one, and at 0.4 none.
+fn whole(rate: f64, length: Length) -> f64 {
+    match length {
+        Length::Duration(length) if !length.is_zero() => {
+            let seconds = length.as_secs_f64();
+            (rate * seconds).round() / seconds
+        }
+        Length::Duration(_) | Length::Operations(_) => rate,
     }
 }
 
@@ -262,6 +283,13 @@ mod tests {
     #[test]
     fn a_rate_that_was_not_reached_is_not_kept_up_with() {
         assert!(!keeps_up(1000.0, BOUND, &second(970, 0, 0)));
+    }
+
+    #[test]
+    fn as_many_are_asked_for_as_are_due() {
+        let seconds = |seconds| Length::Duration(Duration::from_secs(seconds));
+        let due = [(2.4, seconds(1)), (2.4, seconds(5)), (0.4, seconds(1)), (2.4, Length::Operations(3))];
+        assert_eq!(due.map(|(rate, length)| whole(rate, length).to_string()), ["2", "2.4", "0", "2.4"]);
     }
 
     #[test]

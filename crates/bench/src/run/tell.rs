@@ -31,7 +31,7 @@ pub(super) fn settings(load: &Load, args: &RunArgs) -> Vec<(String, String)> {
         Length::Operations(operations) => format!("{operations} operations"),
         Length::Duration(duration) => humantime::format_duration(duration).to_string(),
     };
-    let no_target = is_changed(args).then(|| (NO_TARGET, "none: the server was not as it ships".to_owned()));
+    let no_target = no_target(args).map(|why| (NO_TARGET, why.to_owned()));
     let said = [
         ("connections", load.users.to_string()),
         ("threads of the driver", format!("{}, which wait for a free core (SCHED_BATCH)", load.threads)),
@@ -42,9 +42,15 @@ pub(super) fn settings(load: &Load, args: &RunArgs) -> Vec<(String, String)> {
     said.into_iter().chain(no_target).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Whether the server was told more than its scenario needs.
-const fn is_changed(args: &RunArgs) -> bool {
-    !args.server.set.is_empty() || args.profile
+/// Why the server is held against no target: those are for this program as it ships.
+const fn no_target(args: &RunArgs) -> Option<&'static str> {
+    if args.server.is_found() {
+        Some("none: the server was not started here, and may be another or set up otherwise")
+    } else if !args.server.set.is_empty() || args.profile {
+        Some("none: the server was not as it ships")
+    } else {
+        None
+    }
 }
 
 /// What was counted. Settings, machine and memory are whoever's knows them.
@@ -217,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_was_told_more_than_its_scenario_needs_is_held_against_no_target() {
+    fn a_server_that_is_not_known_to_be_as_it_ships_is_held_against_no_target() {
         #[derive(clap::Parser)]
         struct Cli {
             #[command(flatten)]
@@ -230,6 +236,7 @@ mod tests {
         assert!(!has_none(&[]));
         assert!(has_none(&["--set", "log.level=error"]));
         assert!(has_none(&["--profile", "--report", "somewhere"]));
+        assert!(has_none(&["--public-url", "http://127.0.0.1:4444"]));
     }
 
     #[test]

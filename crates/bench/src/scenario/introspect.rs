@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use memchr::memmem;
 
 use super::support::application::encoded;
+use super::support::places::is_published;
 use super::support::prepared;
 use super::support::tokens::Issuer;
 use super::{Dialect, IntrospectOptions, Scenario};
@@ -34,6 +35,7 @@ impl Introspect {
 impl Scenario for Introspect {
     async fn prepare(&mut self, target: &Target, users: usize) -> Result<(), Failure> {
         let issuer = Issuer::prepared(target, &self.dialect, self.options.token).await?;
+        is_published(&issuer.application.places.introspection, "introspection")?;
         let tokens = issuer.stock(target, self.options.tokens.unwrap_or(users).max(1)).await?;
         let forms = match self.dialect {
             Dialect::Hydra => tokens.iter().map(|token| format!("token={}", encoded(token))).collect(),

@@ -4,6 +4,7 @@
 use async_trait::async_trait;
 
 use super::support::application::encoded;
+use super::support::places::is_published;
 use super::support::prepared;
 use super::support::tokens::Issuer;
 use super::{ClientCredentialsOptions, Dialect, Scenario};
@@ -36,6 +37,7 @@ impl Revoke {
 impl Scenario for Revoke {
     async fn prepare(&mut self, target: &Target, _users: usize) -> Result<(), Failure> {
         let issuer = Issuer::prepared(target, &self.dialect, self.options.token).await?;
+        is_published(&issuer.application.places.revocation, "revocation")?;
         let form = issuer.application.form(&[("token_type_hint", "access_token")]);
         self.made = Some(Made { issuer, form });
         Ok(())

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 
 use super::introspect::by_turn;
 use super::support::code_flow::{CodeFlow, wanted};
+use super::support::places::is_published;
 use super::support::{application::Wanted, crowd, field, prepared, tokens};
 use super::{Dialect, IntrospectOptions, LoginOptions, Scenario, ScopeOptions};
 use crate::driver::{Agent, Ask, Failure, Origin};
@@ -38,6 +39,7 @@ impl Scenario for Userinfo {
         let count = self.options.tokens.unwrap_or(users).max(1);
         let wanted = Wanted { access_token: self.options.token, ..wanted(&self.login) };
         let flow = CodeFlow::prepared(target, &self.dialect, &self.login, wanted, users).await?;
+        is_published(&flow.application.places.userinfo, "userinfo")?;
         let headers = crowd::each(target, count, async |agent, number| {
             let token = flow.log_in(agent, number, number as u64).await?.access_token;
             tokens::same_format(&token, self.options.token)?;

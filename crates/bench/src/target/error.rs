@@ -34,6 +34,15 @@ pub enum TargetError {
     /// A DSN of another kind.
     #[error("{0}: a DSN here begins with postgres:// or sqlite:")]
     UnknownDsn(String),
+    /// The same, of a server that runs.
+    #[error(
+        "{0}: postgres:// and sqlite: are accounted for. Of another database leave --database-dsn out, and name a process of it with \
+         --database-pid; --no-database says that the server keeps everything in its memory"
+    )]
+    ForeignDsn(String),
+    /// A process that was named, and is none.
+    #[error("there is no process {0} here")]
+    NoProcess(u32),
     /// What only the database knows.
     #[error("{0}")]
     Account(String),

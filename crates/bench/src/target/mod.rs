@@ -123,6 +123,11 @@ impl Found {
     }
 }
 
+/// Whether a process that was named can be accounted for.
+fn is_here(pid: u32) -> Result<(), TargetError> {
+    if process::is_there(pid) { Ok(()) } else { Err(TargetError::NoProcess(pid)) }
+}
+
 #[cfg(test)]
 impl Found {
     /// Of which nothing else is known.
@@ -153,7 +158,7 @@ impl Target {
     /// A server that runs already.
     ///
     /// # Errors
-    /// [`TargetError`] if a URL cannot be used, or a DSN is of another kind.
+    /// [`TargetError`] if a URL cannot be used, a DSN is of another kind, or a process is not there.
     pub fn found(found: &Found) -> Result<Self, TargetError> {
         let endpoint = |url: &Url| {
             let endpoint = Endpoint::of(url)?;
@@ -166,8 +171,9 @@ impl Target {
             gateway: found.gateway.as_ref().map(endpoint).transpose()?,
         };
         if let Some(dsn) = found.dsn.as_ref().filter(|dsn| !is_postgres(dsn) && !is_sqlite(dsn)) {
-            return Err(TargetError::UnknownDsn(without_passwords(dsn)));
+            return Err(TargetError::ForeignDsn(without_passwords(dsn)));
         }
+        found.pids.iter().chain(&found.database_pid).try_for_each(|pid| is_here(*pid))?;
         let postgres = found.dsn.clone().filter(|dsn| is_postgres(dsn));
         let mut settings = vec![("server".to_owned(), format!("found at {}", found.public))];
         if found.pids.is_empty() {
@@ -194,8 +200,9 @@ impl Target {
     /// because there is no TLS here.
     ///
     /// # Errors
-    /// [`TargetError`] with what the programs said. Nothing is left running.
+    /// [`TargetError`] with what the programs said, or if a process is not there. Nothing is left running.
     pub async fn started(start: &Start, program: &Path) -> Result<Self, TargetError> {
+        start.database_pid.map_or(Ok(()), is_here)?;
         let folder = tempfile::Builder::new().prefix("sluice-bench.").tempdir_in(disk())?;
         let database = Database::of(start.dsn.as_deref(), folder.path()).await?;
         let backend = if start.gateway { Some(Backend::start(folder.path()).await?) } else { None };
@@ -372,6 +379,21 @@ mod tests {
 
     #[test]
     fn a_dsn_of_another_kind_is_refused() {
-        assert!(matches!(with_dsn("mysql://db/x"), Err(TargetError::UnknownDsn(_))));
+        assert!(matches!(with_dsn("mysql://db/x"), Err(TargetError::ForeignDsn(_))));
+        assert!(matches!(with_dsn("memory"), Err(TargetError::ForeignDsn(_))));
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_is_not_taken_for_one_of_unknown_cost() {
+        // One after the highest that there may be.
+        let none = (1 << 22) + 1;
+        let named = [
+            Found { pids: vec![std::process::id(), none], ..found() },
+            Found { database_pid: Some(none), ..found() },
+        ];
+        for found in named {
+            let error = Target::found(&found).err().unwrap();
+            assert_eq!(error.to_string(), "there is no process 4194305 here");
+        }
     }
 }

@@ -80,6 +80,12 @@ impl Schedule {
         self.start
     }
 
+    /// For how long operations of an open loop are due. A run that was stopped, and a closed loop, last as long as they last.
+    pub(super) fn lasts(&self) -> Duration {
+        let timetable = self.timetable.as_ref().filter(|_| !self.is_stopped());
+        timetable.map_or(Duration::ZERO, |timetable| timetable.length)
+    }
+
     /// Nobody gets another turn.
     pub(super) fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
@@ -178,7 +184,7 @@ mod tests {
     fn an_open_loop_lasts_as_long_as_its_operations_take_at_their_rate() {
         let (start, pace) = (Instant::now(), Pace::Open { rate: 2000.0 });
         let schedule = schedule(pace, Length::Operations(300), None, start);
-        assert_eq!(schedule.not_begun(), 300);
+        assert_eq!((schedule.not_begun(), schedule.lasts()), (300, millis(150)));
         assert!(schedule.take(start + millis(149)).is_some() && schedule.take(start + millis(150)).is_none());
     }
 
@@ -190,6 +196,7 @@ mod tests {
         assert_eq!(schedule.take(later), Some(Turn { number: 7, due: later }));
         assert!(schedule.take(later).is_some() && schedule.take(later).is_none());
         assert_eq!((schedule.not_begun(), schedule.next_turn()), (0, 9));
+        assert_eq!(schedule.lasts(), Duration::ZERO);
     }
 
     #[test]
@@ -198,6 +205,7 @@ mod tests {
         let schedule = schedule(Pace::Open { rate: 10.0 }, Length::Operations(300), None, start);
         schedule.stop();
         assert_eq!((schedule.take(start), schedule.not_begun()), (None, 0));
+        assert_eq!(schedule.lasts(), Duration::ZERO);
     }
 
     #[test]

@@ -112,6 +112,14 @@ async fn an_open_loop_has_as_many_operations_as_it_was_told() {
 }
 
 #[tokio::test]
+async fn an_open_loop_reaches_no_higher_rate_than_it_was_told() {
+    let load = load(2, 1, Pace::Open { rate: 4.0 }, Length::Duration(Duration::from_millis(500)));
+    let (measured, _) = run_work(&load, Work::default()).await;
+    assert_eq!(measured.operations, 2);
+    assert!(measured.rate() <= 4.0, "{}", measured.rate());
+}
+
+#[tokio::test]
 async fn an_operation_that_is_held_up_is_late_by_that() {
     let load = load(1, 1, Pace::Open { rate: 100.0 }, Length::Duration(Duration::from_secs(1)));
     let (measured, _) = run_work(&load, Work { stalls: Duration::from_millis(500), ..Work::default() }).await;

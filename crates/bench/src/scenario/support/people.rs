@@ -8,6 +8,8 @@ use crate::driver::{Agent, Ask, Failure, Origin};
 use crate::target::Target;
 
 const PATH: &str = "/auth/register";
+/// As of Hydra, which leaves people to others.
+const NO_PEOPLE: &str = "nobody can register at this server: it has no identity service at /auth/register";
 /// How long hardening may take before a run; whoever is not hardened by then is hardened by their first login.
 const PATIENCE: Duration = Duration::from_mins(2);
 
@@ -21,7 +23,11 @@ pub(crate) fn person(run: u64, number: u64) -> Credentials {
 pub(crate) async fn register(agent: &mut Agent, person: &Credentials) -> Result<(), Failure> {
     let Credentials { name, password } = person;
     let body = format!(r#"{{"email":"{name}","username":"Somebody","password":"{password}"}}"#);
-    agent.send(&Ask::json("POST", Origin::Public, PATH, &body)).await?.expect(201, "registration").map(drop)
+    let answer = agent.send(&Ask::json("POST", Origin::Public, PATH, &body)).await?;
+    if answer.status() == 404 {
+        return Err(Failure::Setup(NO_PEOPLE.to_owned()));
+    }
+    answer.expect(201, "registration").map(drop)
 }
 
 /// Registers so many, and waits until their passwords are hardened, so that it does not happen during the run.

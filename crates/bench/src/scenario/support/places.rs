@@ -40,6 +40,14 @@ impl Places {
     }
 }
 
+/// Whether discovery told the path of what is to be asked.
+pub(crate) fn is_published(path: &str, what: &str) -> Result<(), Failure> {
+    if path.is_empty() {
+        return Err(Failure::Setup(format!("the server does not publish where its {what} endpoint is")));
+    }
+    Ok(())
+}
+
 /// What discovery says.
 #[derive(Deserialize)]
 struct Document {
@@ -86,5 +94,8 @@ mod tests {
         assert_eq!(places.userinfo, "/me");
         assert_eq!(places.introspection, "");
         assert_eq!(places.introspected_at, Origin::Public);
+        assert!(is_published(&places.userinfo, "userinfo").is_ok());
+        let refused = is_published(&places.introspection, "introspection").unwrap_err().to_string();
+        assert_eq!(refused, "the server does not publish where its introspection endpoint is");
     }
 }
