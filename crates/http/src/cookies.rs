@@ -65,7 +65,8 @@ impl CookiePolicy {
 
     /// What the browser presents.
     pub fn browser(&self, headers: &HeaderMap) -> Browser {
-        let mut browser = Browser { framed: is_framed(headers), ..Browser::default() };
+        let (framed, fetch_metadata) = (is_framed(headers), has_fetch_metadata(headers));
+        let mut browser = Browser { framed, fetch_metadata, ..Browser::default() };
         let mut sessions = Vec::new();
         for cookie in presented(headers) {
             if cookie.name() == self.binding_name() && browser.keys.0.is_empty() {
@@ -146,10 +147,18 @@ fn append(headers: &mut HeaderMap, cookie: &Cookie<'_>) {
     }
 }
 
-/// A frame says so (Fetch Metadata §2.1); browsers that say nothing are taken for a top-level navigation.
+/// A frame says so, and whether the page that opened it is of the same site (Fetch Metadata §2.1, §2.3): where the page at the top is of
+/// the same site, too, a browser keeps cookies as anywhere. Browsers that say nothing are taken for a top-level navigation.
 fn is_framed(headers: &HeaderMap) -> bool {
-    let destination = headers.get("sec-fetch-dest").and_then(|value| value.to_str().ok());
-    matches!(destination, Some("iframe" | "frame" | "embed" | "object" | "fencedframe"))
+    let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let is_frame =
+        matches!(said("sec-fetch-dest"), Some("iframe" | "frame" | "embed" | "object" | "fencedframe"));
+    is_frame && !matches!(said("sec-fetch-site"), Some("same-origin" | "same-site"))
+}
+
+/// Browsers say with each request what it is for, over TLS (Fetch Metadata §2): no page can leave that out.
+fn has_fetch_metadata(headers: &HeaderMap) -> bool {
+    headers.contains_key("sec-fetch-mode") || headers.contains_key("sec-fetch-site")
 }
 
 fn read_keys(value: &str) -> BindingKeys {

@@ -8,8 +8,8 @@ use axum::extract::{Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE,
-    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_TYPE, HeaderName,
-    HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, HeaderName, HeaderValue,
+    ORIGIN, VARY,
 };
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
@@ -19,7 +19,7 @@ use sluice_oauth::client::ClientDirectory;
 use sluice_oauth::client_auth::Presented;
 use sluice_protocol::{ClientId, Parameters};
 
-use crate::extract::{MAX_FORM, access_token, whole};
+use crate::extract::{MAX_FORM, access_token, is_form, whole};
 
 /// What an application sends that proves a key, and reads, whatever is configured (RFC 9449 §8, §9): also when it may come
 /// again (RFC 9110 §10.2.3).
@@ -27,7 +27,7 @@ const SENT: &[&str] = &["DPoP"];
 const READ: &[&str] = &["DPoP-Nonce", "Retry-After", "WWW-Authenticate"];
 /// What answers have besides what every page may read. With credentials `*` stands for none of it (Fetch §3.3.5).
 const ALL_READ: &[&str] =
-    &["DPoP-Nonce", "Link", "Location", "Retry-After", "WWW-Authenticate", "X-Request-Id"];
+    &["DPoP-Nonce", "Link", "Location", "Retry-After", "WWW-Authenticate", "X-Request-Id", "X-Total-Count"];
 /// A longer list of headers that a page would send is not looked at, in bytes.
 const LONGEST_LIST: usize = 2048;
 
@@ -57,10 +57,13 @@ pub(crate) async fn layer(State(cors): State<Cors>, request: Request, next: Next
         // Kept by a cache, it would be given to a page, which could not read it.
         return varying(next.run(request).await);
     };
-    let (request, client) = match client_of(&request).or_else(|| cors.client_of_token(&request)) {
+    let (request, client) = match cors.client_of(&request) {
         Some(client) => (request, Some(client)),
-        None if is_form(&request) => match client_of_form(request).await {
-            Ok(found) => found,
+        None if is_form(request.headers()) => match client_of_form(request).await {
+            Ok((request, named)) => {
+                let client = named.or_else(|| cors.client_of_token(&request));
+                (request, client)
+            }
             Err(refused) => return cors.refusal(refused, origin).await,
         },
         None => (request, None),
@@ -118,12 +121,19 @@ impl Cors {
         preflight: bool,
     ) -> Option<Allowed> {
         let origin = origin.to_str().ok()?;
-        if let Some(allowed) = allowed_by(&self.policy.allowed_origins, origin) {
-            return Some(allowed);
+        let by_policy = allowed_by(&self.policy.allowed_origins, origin);
+        if by_policy == Some(Allowed::ByName) {
+            return by_policy;
         }
-        let Some(id) = client else {
-            return (preflight && self.clients.is_some()).then_some(Allowed::ByName);
+        // Whom the policy lets in like everybody, the client may know by name.
+        let by_client = match client {
+            Some(id) => self.allowed_by_client(id, origin).await,
+            None => (preflight && self.clients.is_some()).then_some(Allowed::ByName),
         };
+        by_client.or(by_policy)
+    }
+
+    async fn allowed_by_client(&self, id: &ClientId, origin: &str) -> Option<Allowed> {
         let client = self.clients.as_ref()?.find(id).await.ok().flatten()?;
         allowed_by(&client.allowed_cors_origins, origin)
     }
@@ -135,6 +145,16 @@ impl Cors {
             self.policy.mark(refused.headers_mut(), (origin, allowed), None);
         }
         refused
+    }
+
+    /// The client that a request names, as far as that is told without its body. Whoever takes a form looks for its client by HTTP Basic and in
+    /// it: one that stands in the query besides, or bears a token, is not who speaks.
+    fn client_of(&self, request: &Request) -> Option<ClientId> {
+        let by_basic = || client_of_basic(request.headers());
+        if is_form(request.headers()) {
+            return by_basic();
+        }
+        client_of_query(request).or_else(by_basic).or_else(|| self.client_of_token(request))
     }
 
     /// The client of the access token that a request bears, whether or not it still holds.
@@ -236,12 +256,6 @@ fn matches(pattern: &str, origin: &str) -> bool {
     }
 }
 
-/// Whether the body is a form that may name the client.
-fn is_form(request: &Request) -> bool {
-    let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    content_type.is_some_and(|text| text.starts_with("application/x-www-form-urlencoded"))
-}
-
 /// Reads the form for the client's id, and puts it back.
 async fn client_of_form(request: Request) -> Result<(Request, Option<ClientId>), Response> {
     let (parts, body) = request.into_parts();
@@ -251,14 +265,16 @@ async fn client_of_form(request: Request) -> Result<(Request, Option<ClientId>),
     Ok((Request::from_parts(parts, Body::from(bytes)), client))
 }
 
-/// The client that a request names in its query or by HTTP Basic.
-fn client_of(request: &Request) -> Option<ClientId> {
+/// The client that a request names in its query.
+fn client_of_query(request: &Request) -> Option<ClientId> {
     let query = request.uri().query().unwrap_or_default().as_bytes();
     let named = Parameters::parse(query, 16 * 1024, &["resource", "audience"]).ok()?;
-    if let Some(id) = named.get("client_id") {
-        return id.parse().ok();
-    }
-    let header = request.headers().get(AUTHORIZATION)?.to_str().ok()?;
+    named.get("client_id")?.parse().ok()
+}
+
+/// The client that a request names by HTTP Basic.
+fn client_of_basic(headers: &HeaderMap) -> Option<ClientId> {
+    let header = headers.get(AUTHORIZATION)?.to_str().ok()?;
     match Presented::read(Some(header), &Parameters::default()).ok()? {
         Presented::Basic { client, .. } => Some(client),
         _ => None,
@@ -323,7 +339,7 @@ mod tests {
             headers[ACCESS_CONTROL_EXPOSE_HEADERS].to_str().unwrap().to_owned()
         };
         assert_eq!(readable(&["link"]), "link, DPoP-Nonce, Retry-After, WWW-Authenticate");
-        let all = "*, link, DPoP-Nonce, Location, Retry-After, WWW-Authenticate, X-Request-Id";
+        let all = "*, link, DPoP-Nonce, Location, Retry-After, WWW-Authenticate, X-Request-Id, X-Total-Count";
         assert_eq!(readable(&["*", "link"]), all);
     }
 

@@ -9,6 +9,7 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{delete, get, post, put};
 use sluice_oauth::config::Issuer;
+use sluice_oauth::trust::KeySets;
 
 use crate::admin::client_listings::ClientListings;
 use crate::admin::clients::ClientsState;
@@ -178,7 +179,8 @@ fn all_admin(
     let requests = "/admin/oauth2/auth/requests";
     let cors = state.cors.clone();
     let public_keys = Arc::clone(&state.public_keys);
-    let (clients, keys) = (clients::routes(clients), keys::routes(state.keys.clone()));
+    let sets = KeySets { keys: Arc::clone(&state.keys), trust: Arc::clone(&state.trust) };
+    let (clients, keys) = (clients::routes(clients), keys::routes(Arc::new(sets)));
     let trust = trust::routes(Arc::clone(&state.trust));
     let people = state.identities.clone().map(identities::routes).unwrap_or_default();
     let guarded = Router::new()

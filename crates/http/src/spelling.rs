@@ -1,5 +1,7 @@
-//! How paths may be spelled besides, as with Hydra: with a slash at the end; and on the admin port without `/admin` before them, as
-//! Hydra had it before 2.0.
+//! How paths may be spelled besides, as with Hydra: with a slash at the end; on the public port with several before `.well-known`; and on the
+//! admin port without `/admin` before them, as Hydra had it before 2.0.
+
+use std::borrow::Cow;
 
 use axum::http::Uri;
 use axum::http::uri::PathAndQuery;
@@ -10,9 +12,10 @@ pub enum Spelling {
     /// None.
     #[default]
     Exact,
-    /// A slash at the end.
+    /// A slash at the end, and more than one before `.well-known`. Elsewhere none is passed over: a proxy in front that keeps others from a path
+    /// has to know it by its beginning.
     Public,
-    /// That, and paths that lack the prefix of the admin API.
+    /// A slash at the end, and paths that lack the prefix of the admin API.
     Admin,
 }
 
@@ -23,13 +26,14 @@ const BESIDE: &[&str] = &["/health/", "/version", "/.well-known/"];
 impl Spelling {
     /// The address as the routes have it; `None` if it is so already.
     pub fn usual(self, uri: &Uri) -> Option<Uri> {
-        let path = uri.path();
-        if self == Self::Exact || path.len() < 2 {
+        let asked = uri.path();
+        if self == Self::Exact || asked.len() < 2 {
             return None;
         }
-        let trimmed = path.strip_suffix('/').unwrap_or(path);
-        let prefix = if self == Self::Admin && lacks_prefix(path) { ADMIN } else { "" };
-        if trimmed.len() == path.len() && prefix.is_empty() {
+        let path = if self == Self::Public { appended(asked) } else { Cow::Borrowed(asked) };
+        let trimmed = path.strip_suffix('/').unwrap_or(&path);
+        let prefix = if self == Self::Admin && lacks_prefix(asked) { ADMIN } else { "" };
+        if trimmed.len() == asked.len() && prefix.is_empty() {
             return None;
         }
         let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -37,6 +41,17 @@ impl Spelling {
         let mut parts = uri.clone().into_parts();
         parts.path_and_query = Some(spelled);
         Uri::from_parts(parts).ok()
+    }
+}
+
+/// The path that those mean who append `/.well-known/…` to an issuer that ends in a slash.
+fn appended(path: &str) -> Cow<'_, str> {
+    let from = path.len().saturating_sub(path.trim_start_matches('/').len() + 1);
+    let below = path.get(from..).unwrap_or(path);
+    match below.split_once("//.well-known/") {
+        Some((issuer, document)) => Cow::Owned(format!("{issuer}/.well-known/{document}")),
+        None if below.starts_with("/.well-known/") => Cow::Borrowed(below),
+        None => Cow::Borrowed(path),
     }
 }
 
@@ -63,6 +78,28 @@ mod tests {
         for right in ["/", "/oauth2/token", "/oauth2/auth?a=b/", "*"] {
             assert_eq!(usual(right), None, "{right}");
         }
+    }
+
+    #[test]
+    fn what_is_appended_to_an_issuer_that_ends_in_a_slash_is_found() {
+        let usual = |uri: &str| spelled(Spelling::Public, uri);
+        let discovery = "/.well-known/openid-configuration";
+        for asked in [format!("/{discovery}"), format!("//{discovery}/")] {
+            assert_eq!(usual(&asked).as_deref(), Some(discovery), "{asked}");
+        }
+        let below = format!("/id{discovery}?a=//b");
+        assert_eq!(usual(&format!("//id/{discovery}?a=//b")), Some(below));
+        for other in [discovery, "/id/.well-known/jwks.json", "/oauth2//token"] {
+            assert_eq!(usual(other), None, "{other}");
+        }
+        // What a proxy knows by its beginning has no other.
+        for other in
+            ["//oauth2/token", "//id/oauth2/token", "//id/.well-known/jwks.json", "http://h//userinfo"]
+        {
+            assert_eq!(usual(other), None, "{other}");
+        }
+        assert_eq!(spelled(Spelling::Exact, "//version"), None);
+        assert_eq!(spelled(Spelling::Admin, "//admin/clients").as_deref(), Some("/admin//admin/clients"));
     }
 
     #[test]

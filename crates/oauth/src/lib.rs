@@ -4,6 +4,7 @@
 //! [`device`], [`flow`], [`login_session`], [`consent`], [`logout`]. What comes of it: [`grant`], [`grant_handler`], [`token_exchange`], [`hooks`],
 //! [`issuing`], [`keys`], [`subject`], [`sector`]. What tokens are worth: [`access_token_reader`], [`introspection`], [`revocation`],
 //! [`userinfo`]. [`discovery`] tells clients of it all, [`metrics`] tell the operator. [`network_limit`]: what anybody may do so often.
+//! [`takeover`]: what a Hydra kept before.
 
 pub mod access_token_reader;
 pub mod authorization;
@@ -26,12 +27,14 @@ pub mod login_session;
 pub mod logout;
 pub mod metrics;
 pub mod network_limit;
+mod page_token;
 mod query;
 pub mod replay;
 pub mod revocation;
 pub mod sector;
 pub mod sender_constraint;
 pub mod subject;
+pub mod takeover;
 pub mod token_exchange;
 pub mod trust;
 pub mod userinfo;

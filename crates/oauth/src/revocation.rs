@@ -1,21 +1,24 @@
 //! Token revocation (RFC 7009): revoking either token revokes the grant, and with it the whole chain. A token that was
-//! exchanged for another one (RFC 8693) goes alone, with what was exchanged for it in turn.
+//! exchanged for another one (RFC 8693) goes alone, with what was exchanged for it in turn; so does an access token that a
+//! refresh replaced.
 
 use std::sync::Arc;
 
 use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
 use sluice_primitives::{Clock, GrantId, Lifetime, Timestamp};
-use sluice_protocol::{ClientId, ErrorCode};
-use sluice_token::{Marker, RevocationSet, Target};
+use sluice_protocol::{ClientId, ErrorCode, GrantType};
+use sluice_token::{Marker, RevocationSet, Target, TokenId};
 use thiserror::Error;
 
 use crate::access_token_reader::AccessTokenReader;
 use crate::caller::Caller;
+use crate::client::Client;
 use crate::client_auth::{ClientAuthError, ClientAuthenticator, Presented};
 use crate::config::CLOCK_SKEW;
-use crate::grant::GrantRepository;
+use crate::grant::{Generation, Grant, GrantRepository};
 use crate::issuing::RefreshToken;
+use crate::takeover::HydraTokens;
 
 /// Why a revocation was refused.
 #[derive(Debug, Error)]
@@ -57,6 +60,8 @@ pub struct RevocationService {
     pub grants: Arc<dyn GrantRepository>,
     /// Opens refresh tokens.
     pub sealer: Arc<Sealer>,
+    /// Knows refresh tokens that a Hydra issued.
+    pub hydra: Arc<HydraTokens>,
     /// What was revoked.
     pub revocations: Arc<RevocationSet>,
     /// For how long that is remembered.
@@ -78,18 +83,37 @@ impl RevocationService {
     ) -> Result<(), RevocationError> {
         let now = self.clock.now();
         let client = self.clients.authenticate(presented, caller, now).await?;
-        let Some(presented) = self.presentable(token) else { return Ok(()) };
+        let Some(presented) = self.presentable(token).await? else { return Ok(()) };
         if presented.owner != client.id {
             return Err(RevocationError::OtherClient);
         }
-        let grant = presented.grant;
-        if self.revocations.holds_grant(grant) && self.is_stored(&presented).await? {
-            return Ok(());
-        }
+        let Some(presented) = self.outstanding(&client, presented).await? else { return Ok(()) };
         let Some(marker) = presented.marker(now, self.marker_lifetime) else { return Ok(()) };
-        self.grants.revoke(grant, now, marker.expires_at).await?;
+        self.grants.revoke(presented.grant, now, marker.expires_at).await?;
         self.revocations.apply(&marker);
         Ok(())
+    }
+
+    /// What of it is to be revoked, if anything still is. The row of a grant is read only for an access token that a refresh may have
+    /// replaced.
+    async fn outstanding(
+        &self,
+        client: &Client,
+        presented: Presentable,
+    ) -> Result<Option<Presentable>, StoreError> {
+        if self.revocations.holds_grant(presented.grant) {
+            return Ok((!self.is_stored(&presented).await?).then_some(presented));
+        }
+        let Some(token) = presented.issued.filter(|_| may_rotate(client)) else {
+            return Ok(Some(presented));
+        };
+        let found = self.grants.find(presented.grant).await?;
+        if found.is_none_or(|grant| !token.was_replaced(&grant)) {
+            return Ok(Some(presented));
+        }
+        let (grant, ends_at) = (token.id.as_grant(), Some(token.expires_at));
+        let is_revoked = self.revocations.holds_grant(grant);
+        Ok((!is_revoked).then_some(Presentable { grant, ends_at, ..presented }))
     }
 
     /// Whether the store knows what this node remembers: a failover may have lost it there, and refreshing goes by the row. What has no
@@ -102,13 +126,20 @@ impl RevocationService {
         Ok(found.is_none_or(|grant| grant.revoked_at.is_some()))
     }
 
-    fn presentable(&self, token: &str) -> Option<Presentable> {
+    async fn presentable(&self, token: &str) -> Result<Option<Presentable>, StoreError> {
         if let Ok(claims) = self.reader.authentic(token) {
             let (grant, ends_at) = (claims.revocable(), claims.revocable_until());
-            return Some(Presentable { grant, owner: claims.client, ends_at });
+            let (id, at, expires_at) = (claims.id, claims.issued_at, claims.expires_at);
+            let issued = ends_at.is_none().then_some(Issued { id, at, expires_at });
+            return Ok(Some(Presentable { grant, owner: claims.client, ends_at, issued }));
         }
-        let refresh = RefreshToken::open(token, &self.sealer).ok()?;
-        Some(Presentable { grant: refresh.grant, owner: refresh.client, ends_at: None })
+        let refresh = self.hydra.open(token, &self.sealer).await?;
+        Ok(refresh.map(|RefreshToken { grant, client: owner, .. }| Presentable {
+            grant,
+            owner,
+            ends_at: None,
+            issued: None,
+        }))
     }
 }
 
@@ -118,6 +149,34 @@ struct Presentable {
     owner: ClientId,
     /// When all of it has ended by itself, if the token tells.
     ends_at: Option<Timestamp>,
+    /// The access token that it is, of a grant that may have others by now.
+    issued: Option<Issued>,
+}
+
+/// An access token.
+#[derive(Clone, Copy)]
+struct Issued {
+    id: TokenId,
+    /// To the second.
+    at: Timestamp,
+    expires_at: Timestamp,
+}
+
+impl Issued {
+    /// Whether the refresh token of its grant was rotated since. One of the second of the rotation is told by its id: of any other it is
+    /// not known.
+    fn was_replaced(self, grant: &Grant) -> bool {
+        let Generation(rotations) = grant.generation;
+        let (Some(before), Some(rotated_at)) = (rotations.checked_sub(1), grant.rotated_at) else {
+            return false;
+        };
+        self.at < rotated_at.floor_to_secs() || self.id == TokenId::derive(grant.id, before)
+    }
+}
+
+/// Whether refreshes of this client replace tokens: FAPI 2.0 has no rotation.
+fn may_rotate(client: &Client) -> bool {
+    client.may_use(GrantType::RefreshToken) && !client.security.profile.is_fapi()
 }
 
 impl Presentable {
@@ -137,8 +196,8 @@ mod tests {
     fn a_marker_is_remembered_while_a_token_might_hold() {
         let (now, longest) = (Timestamp::from_secs(1_000_000), Lifetime::hours(20));
         let until = |ends_at: Option<Timestamp>| {
-            let grant = GrantId::from_bytes([1; 16]);
-            let marker = Presentable { grant, owner: "app".parse().unwrap(), ends_at }.marker(now, longest);
+            let (grant, owner) = (GrantId::from_bytes([1; 16]), "app".parse().unwrap());
+            let marker = Presentable { grant, owner, ends_at, issued: None }.marker(now, longest);
             marker.map(|marker| marker.expires_at)
         };
         assert_eq!(until(None), Some(now + longest));

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use sluice_commit::StoreError;
 use sluice_crypto::jwk::SigningAlgorithm;
-use sluice_primitives::{Clock, GrantId, Timestamp};
+use sluice_primitives::rng::random_bytes;
+use sluice_primitives::{Clock, GrantId, Rng, Timestamp};
 use sluice_protocol::{ErrorCode, Scope};
-use sluice_token::AccessTokenClaims;
 use sluice_token::claims::Extra;
+use sluice_token::{AccessTokenClaims, TokenId};
 use thiserror::Error;
 
 use crate::access_token_reader::{AccessTokenReader, NotActive};
@@ -60,6 +61,9 @@ pub enum UserinfoError {
     /// No token was presented.
     #[error("no access token was presented")]
     NoToken,
+    /// One was presented in the query of the URL, where nobody may (RFC 6750 §2.3).
+    #[error("an access token was presented in the query")]
+    TokenInQuery,
     /// More than one token was presented, or the form that may hold one cannot be read (RFC 6750 §3.1).
     #[error("more than one access token was presented, or a form that cannot be read")]
     Malformed,
@@ -84,10 +88,10 @@ pub enum UserinfoError {
 }
 
 impl UserinfoError {
-    /// The error value (RFC 6750 §3.1); none where no token was presented at all.
+    /// The error value (RFC 6750 §3.1); none where no token was presented at all, or not to be seen.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
-            Self::NoToken => None,
+            Self::NoToken | Self::TokenInQuery => None,
             Self::Malformed => Some(ErrorCode::InvalidRequest),
             Self::Token(_) => Some(ErrorCode::InvalidToken),
             Self::NotHolder(error) => Some(error.code()),
@@ -136,6 +140,8 @@ pub struct UserinfoService {
     pub encryption: Arc<ClientEncryption>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
 }
 
 impl UserinfoService {
@@ -207,7 +213,7 @@ impl UserinfoService {
         let content = match (&client.userinfo_signed_response_alg, how) {
             (None, None) => return Ok(Userinfo::Claims(claims)),
             (None, Some(_)) => (Content::Claims, serde_json::to_string(&claims).unwrap_or_default()),
-            (Some(algorithm), _) => (Content::Jwt, self.signed(client, algorithm, (claims, now))?),
+            (Some(algorithm), _) => (Content::Jwt, self.signed(algorithm, claims, now)?),
         };
         Ok(Userinfo::Jwt(self.encryption.apply(client, how, content).await?))
     }
@@ -215,14 +221,14 @@ impl UserinfoService {
     /// The claims as a signed token (OpenID Connect Core §5.3.2). It has no `exp`, by which it is told from an id token.
     fn signed(
         &self,
-        client: &Client,
         algorithm: &str,
-        (mut claims, now): (Map<String, Value>, Timestamp),
+        mut claims: Map<String, Value>,
+        now: Timestamp,
     ) -> Result<String, IssueError> {
         let algorithm: SigningAlgorithm = algorithm.parse().map_err(|_| IssueError::NoKey)?;
         let key = self.keys.id_token_signer(algorithm).ok_or(IssueError::NoKey)?;
-        claims.insert("aud".to_owned(), client.id.as_str().into());
         claims.insert("iat".to_owned(), now.as_secs().into());
+        claims.insert("jti".to_owned(), TokenId::from_bytes(random_bytes(&*self.rng)).to_string().into());
         Ok(key.sign(Some("JWT"), &serde_json::to_vec(&claims).unwrap_or_default())?)
     }
 }

@@ -5,8 +5,8 @@ use crate::parameters::{InvalidParameters, Parameters};
 
 /// Longer requests are refused, in bytes.
 pub const MAX_REQUEST: usize = 16 * 1024;
-/// A longer `state` is refused, in bytes.
-pub const MAX_STATE: usize = 2 * 1024;
+/// A longer `state` is refused, in bytes as it stands in a URL.
+pub const MAX_STATE: usize = 8 * 1024;
 /// Parameters that may stand more than once (RFC 8707 §2, and Hydra's `audience`).
 const REPEATABLE: [&str; 2] = ["resource", "audience"];
 

@@ -7,8 +7,9 @@
 )]
 
 use futures_util::future::join_all;
+use serde_json::json;
 use sluice_commit::StoreError;
-use sluice_oauth::client::{Client, ClientFilter, ClientRepository, Replacement};
+use sluice_oauth::client::{AuthMethod, Client, ClientFilter, ClientRepository, LogoutSessions, Replacement};
 use sluice_oauth::consent::{ConsentRepository, DecisionPage, RememberedConsent};
 use sluice_oauth::grant::{Grant, GrantRepository, Insertion, Redemption};
 use sluice_protocol::Subject;
@@ -30,6 +31,22 @@ pub async fn a_client_is_found_as_it_was_inserted(fixture: &impl Fixture) {
     assert_eq!(insert(&*fixture.store(), &client).await, Insertion::Inserted);
     assert_eq!(find(&*fixture.second_node().await, "shop").await, Some(client));
     assert_eq!(find(&*fixture.store(), "Shop").await, None);
+}
+
+/// Types that it did not name, URLs as nobody else would write them, and what it said of logouts that it does not hear.
+pub async fn a_client_is_found_as_it_was_written(fixture: &impl Fixture) {
+    let client = Client {
+        grant_types: Vec::new(),
+        response_types: Vec::new(),
+        auth_method: AuthMethod::PrivateKeyJwt,
+        jwks_uri: Some("https://Shop.example".parse().unwrap()),
+        frontchannel_logout: Some("https://Shop.example/a/../out".parse().unwrap()),
+        logout_sessions: LogoutSessions { frontchannel: false, backchannel: true },
+        metadata: json!(["a", 1]),
+        ..given::client("shop", "acme")
+    };
+    insert(&*fixture.store(), &client).await;
+    assert_eq!(find(&*fixture.second_node().await, "shop").await, Some(client));
 }
 
 /// The first client keeps the id.
@@ -235,12 +252,14 @@ pub async fn every_write_of_a_client_is_in_the_feed(fixture: &impl Fixture) {
     assert_eq!(reader.read(&position).await.unwrap().changes.len(), 1);
 }
 
-/// Pages are in the order of ids, byte by byte, and hold what the filter names.
+/// Pages are in the order of ids, byte by byte, and hold what the filter names. All are counted.
 pub async fn clients_are_listed_by_id_in_pages(fixture: &impl Fixture) {
     let store = fixture.store();
+    assert_eq!(ClientRepository::count(&*store).await.unwrap(), 0);
     for (id, owner) in [("b", "acme"), ("a", "acme"), ("C", "acme"), ("d", "other"), ("e", "acme")] {
         insert(&*store, &given::client(id, owner)).await;
     }
+    assert_eq!(ClientRepository::count(&*fixture.second_node().await).await.unwrap(), 5);
     let ids = async |filter: ClientFilter| -> Vec<String> {
         ClientRepository::list(&*store, &filter)
             .await

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a promise that cannot be checked is broken")]
 
+use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::{ConsentRepository, DecisionName, DecisionPage, Forget, RememberedConsent};
 use sluice_oauth::grant::{Grant, GrantClaims, GrantPage, GrantRepository, Listed, MadeIn, Redemption};
 use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
@@ -32,20 +33,31 @@ fn page(now: i64) -> DecisionPage {
     DecisionPage { subject, session: None, after: None, limit: 9, now: given::at(now) }
 }
 
-/// The clients that the listed decisions are about.
+/// The clients that the listed decisions are about. As many are counted as are on all pages, up to where the count ends.
 async fn clients(store: &impl ConsentRepository, page: DecisionPage) -> Vec<String> {
-    store.list(page).await.unwrap().iter().map(|decision| decision.client.to_string()).collect()
+    let counted = store.count_decisions(&page.subject, page.now, page.limit).await.unwrap();
+    let is_whole = page.session.is_none() && page.after.is_none();
+    let listed = store.list(page).await.unwrap();
+    if is_whole {
+        assert_eq!(listed.len() as u64, counted);
+    }
+    listed.iter().map(|decision| decision.client.to_string()).collect()
 }
 
-/// The grants of `alice` that are listed.
+/// The grants of `alice` that are listed, and counted if they are of all sessions.
 async fn listed(
     store: &impl GrantRepository,
     (listed, session): (Listed, Option<SessionId>),
     now: i64,
 ) -> Vec<GrantId> {
     let (subject, now) = (given::subject("alice"), given::at(now));
+    let counted = store.count_listed(&subject, listed, now, 9).await.unwrap();
     let page = GrantPage { subject, session, listed, before: None, limit: 9, now };
-    store.list(page).await.unwrap().iter().map(|grant| grant.id).collect()
+    let grants = store.list(page).await.unwrap();
+    if session.is_none() {
+        assert_eq!(grants.len() as u64, counted);
+    }
+    grants.iter().map(|grant| grant.id).collect()
 }
 
 fn forget(client: Option<&str>, now: i64) -> Forget {
@@ -184,6 +196,59 @@ pub async fn a_decision_of_a_login_that_was_signed_out_is_not_remembered(fixture
     let again = Grant { authenticated_at: given::at(21), consented_at: given::at(22), ..given::grant() };
     GrantRepository::insert(&*store, again, Some(late.clone()), false).await.unwrap();
     assert_eq!(find(&*store, 23).await, Some(late));
+}
+
+/// Imports them; how many were written.
+async fn import(store: &impl ConsentRepository, decisions: Vec<RememberedConsent>) -> u64 {
+    ConsentRepository::import(store, decisions).await.unwrap()
+}
+
+/// A decision that was made elsewhere is found as it was, and imported once, however often that is done.
+pub async fn a_decision_of_elsewhere_is_imported_once(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let bobs = RememberedConsent { subject: given::subject("bob"), ..given::decision() };
+    assert_eq!(import(&*store, vec![given::decision(), bobs.clone()]).await, 2);
+    assert_eq!(find(&*fixture.second_node().await, 20).await, Some(given::decision()));
+    assert_eq!(import(&*store, vec![given::decision(), bobs]).await, 0);
+    assert_eq!(import(&*store, Vec::new()).await, 0);
+}
+
+/// An imported decision takes the place of an earlier one, and of no later one, in whatever order they come.
+pub async fn an_imported_decision_takes_the_place_of_no_later_one(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let made = |secs, scope| RememberedConsent {
+        decided_at: given::at(secs),
+        scope: given::scope(scope),
+        ..given::decision()
+    };
+    let (first, second, third) = (made(10, "openid"), made(11, "email"), made(12, "profile"));
+    assert_eq!(import(&*store, vec![first.clone()]).await, 1);
+    import(&*store, vec![second.clone(), first.clone()]).await;
+    assert_eq!(find(&*store, 20).await, Some(second.clone()));
+    remember(&*store, third.clone()).await;
+    assert_eq!(import(&*store, vec![first, second]).await, 0);
+    assert_eq!(find(&*store, 20).await, Some(third));
+}
+
+/// What was forgotten, or whose subject was signed out, after it was decided is not imported; what was decided later is.
+pub async fn a_decision_that_was_forgotten_is_not_imported(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let of = |client: &str, subject: &str, secs| RememberedConsent {
+        client: given::client_id(client),
+        subject: given::subject(subject),
+        decided_at: given::at(secs),
+        ..given::decision()
+    };
+    store.forget(forget(Some("shop"), 20)).await.unwrap();
+    store.forget(Forget { subject: given::subject("bob"), ..forget(None, 20) }).await.unwrap();
+    let everywhere = EndSessions::Subject(given::subject("carol"));
+    let (now, until) = (given::at(20), given::at(9000));
+    LoginSessionRepository::end(&*store, everywhere, now, until, Vec::new()).await.unwrap();
+    store.revoke_grants(&given::client_id("bank"), now, until).await.unwrap();
+    for (client, subject) in [("shop", "alice"), ("club", "bob"), ("club", "carol"), ("bank", "dave")] {
+        assert_eq!(import(&*store, vec![of(client, subject, 20)]).await, 0, "{client} {subject}");
+        assert_eq!(import(&*store, vec![of(client, subject, 21)]).await, 1, "{client} {subject}");
+    }
 }
 
 /// What a subject decided is listed by client, in pages, as it was stored, as long as it holds.

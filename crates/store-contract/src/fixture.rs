@@ -18,6 +18,7 @@ use sluice_oauth::keys::KeyRepository;
 use sluice_oauth::login_session::LoginSessionRepository;
 use sluice_oauth::logout::OutboxRepository;
 use sluice_oauth::replay::ReplayRepository;
+use sluice_oauth::takeover::{HydraMarkRepository, HydraTokenRepository};
 use sluice_oauth::trust::TrustedIssuerRepository;
 use sluice_primitives::GrantId;
 use sluice_token::Feed;
@@ -32,6 +33,8 @@ pub trait Stores:
     + Feed
     + GrantRepository
     + HardeningRepository
+    + HydraMarkRepository
+    + HydraTokenRepository
     + IdentityDirectory
     + IdentitySessionRepository
     + KeyRepository
@@ -54,6 +57,8 @@ impl<S> Stores for S where
         + Feed
         + GrantRepository
         + HardeningRepository
+        + HydraMarkRepository
+        + HydraTokenRepository
         + IdentityDirectory
         + IdentitySessionRepository
         + KeyRepository

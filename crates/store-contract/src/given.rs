@@ -4,8 +4,8 @@ use serde_json::{Map, json};
 use sluice_commit::StoreError;
 use sluice_crypto::jwk::{Jwk, PrivateMember};
 use sluice_oauth::client::{
-    AuthMethod, Client, ClientSecurity, Lifespans, RequestDefaults, ResponseFormats, Software,
-    TokenExchangePolicy,
+    AuthMethod, Client, ClientSecurity, Lifespans, LogoutSessions, RequestDefaults, ResponseFormats,
+    Software, TokenExchangePolicy,
 };
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::device::DeviceCode;
@@ -253,6 +253,7 @@ pub fn client(id: &str, owner: &str) -> Client {
         post_logout_redirect_uris: Vec::new(),
         frontchannel_logout: None,
         backchannel_logout: None,
+        logout_sessions: LogoutSessions::default(),
         client_uri: String::new(),
         logo_uri: String::new(),
         policy_uri: String::new(),

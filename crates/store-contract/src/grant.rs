@@ -266,8 +266,15 @@ fn page() -> GrantPage {
     }
 }
 
+/// What is listed. As much is counted as is on all pages, up to where the count ends.
 async fn listed(store: &impl GrantRepository, page: GrantPage) -> Vec<GrantId> {
-    store.list(page).await.unwrap().iter().map(|grant| grant.id).collect()
+    let counted = store.count_listed(&page.subject, page.listed, page.now, page.limit).await.unwrap();
+    let is_whole = page.session.is_none() && page.before.is_none();
+    let grants = store.list(page).await.unwrap();
+    if is_whole {
+        assert_eq!(grants.len() as u64, counted);
+    }
+    grants.iter().map(|grant| grant.id).collect()
 }
 
 /// The living grants of a subject come newest first, in pages, redeemed or not.

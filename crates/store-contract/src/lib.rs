@@ -14,6 +14,8 @@ pub mod feed;
 pub mod given;
 pub mod grant;
 pub mod hardening;
+pub mod hydra_mark;
+pub mod hydra_token;
 pub mod identity;
 pub mod identity_change;
 pub mod identity_contention;

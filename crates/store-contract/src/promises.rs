@@ -7,6 +7,7 @@ macro_rules! store_contract {
         $crate::promises! { $fixture;
             client {
                 a_client_is_found_as_it_was_inserted,
+                a_client_is_found_as_it_was_written,
                 a_client_id_is_given_once,
                 a_client_with_text_that_cannot_be_stored_is_refused,
                 a_replaced_client_has_the_next_revision,
@@ -35,6 +36,9 @@ macro_rules! store_contract {
                 a_later_grant_is_not_touched_by_forgetting,
                 a_forgotten_decision_does_not_come_back,
                 a_decision_of_a_login_that_was_signed_out_is_not_remembered,
+                a_decision_of_elsewhere_is_imported_once,
+                an_imported_decision_takes_the_place_of_no_later_one,
+                a_decision_that_was_forgotten_is_not_imported,
                 decisions_are_listed_by_client_until_they_end,
                 the_decisions_of_a_session_are_listed,
                 a_decision_is_found_by_the_flow_that_it_was_made_in,
@@ -125,6 +129,19 @@ macro_rules! store_contract {
                 a_credential_that_does_not_wait_is_not_given_up,
                 the_backlog_is_counted,
                 a_hardened_credential_that_cannot_be_stored_is_refused,
+            }
+            hydra_mark {
+                what_was_imported_is_marked,
+                marks_are_gone_through_in_pages_and_taken_away,
+            }
+            hydra_token {
+                a_token_of_hydra_is_found_with_its_grant_until_it_ends,
+                the_grant_of_a_token_of_hydra_is_rotated,
+                tokens_of_hydra_are_imported_once,
+                a_later_token_of_hydra_speaks_for_its_grant,
+                the_token_of_hydra_that_ends_last_speaks_for_its_grant,
+                tokens_of_hydra_are_gone_through_in_pages_and_forgotten,
+                expired_tokens_of_hydra_are_purged_in_bounded_steps,
             }
             identity {
                 an_identity_is_found_as_it_was_registered,
@@ -373,6 +390,9 @@ macro_rules! store_contract {
                 no_more_trusts_are_found_than_can_be_tried,
                 trusted_issuers_are_listed_in_pages,
                 a_trusted_issuer_is_deleted_once,
+                the_keys_of_an_issuer_are_told_each_once,
+                an_issuer_is_trusted_no_more_without_its_key,
+                all_trusted_issuers_are_counted,
                 expired_trusts_are_purged_in_bounded_steps,
                 a_trust_with_text_that_cannot_be_stored_is_refused,
             }

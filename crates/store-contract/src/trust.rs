@@ -8,6 +8,7 @@
 
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
+use sluice_crypto::jwk::Jwk;
 use sluice_oauth::trust::{TrustedIssuer, TrustedIssuerRepository};
 
 use crate::{Fixture, given};
@@ -171,6 +172,61 @@ pub async fn a_trusted_issuer_is_deleted_once(fixture: &impl Fixture) {
     assert!(!delete(first.id).await);
     assert_eq!(store.find_for(ISSUER, "alice", None, given::at(1)).await.unwrap(), []);
     assert!(insert(&*store, &trusted("key", "alice")).await);
+}
+
+/// One key of an issuer or all, whomever and however long it is trusted to speak of; none of another issuer.
+pub async fn the_keys_of_an_issuer_are_told_each_once(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let jwk = |key_id: &str| Jwk { kid: Some(key_id.to_owned()), ..given::private_jwk().public() };
+    let with = |key_id: &str, subject: &str| TrustedIssuer { jwk: jwk(key_id), ..trusted(key_id, subject) };
+    let ended = TrustedIssuer { expires_at: given::at(1), ..with("two", "carol") };
+    let elsewhere = TrustedIssuer { issuer: "https://elsewhere.example".to_owned(), ..with("one", "alice") };
+    for trusted in [&with("two", "alice"), &with("one", "alice"), &with("one", "bob"), &ended, &elsewhere] {
+        assert!(insert(&*store, trusted).await);
+    }
+    assert_eq!(store.keys_of(ISSUER, None).await.unwrap(), [jwk("one"), jwk("two")]);
+    assert_eq!(store.keys_of(ISSUER, Some("two")).await.unwrap(), [jwk("two")]);
+    for (issuer, key_id) in [(ISSUER, "three"), ("https://nobody.example", "one"), (ISSUER, "with \0 inside")]
+    {
+        assert_eq!(store.keys_of(issuer, Some(key_id)).await.unwrap(), []);
+    }
+}
+
+/// All trusts with a key of an issuer end together, those with other keys and in other issuers hold.
+pub async fn an_issuer_is_trusted_no_more_without_its_key(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let any = TrustedIssuer { subject: None, ..trusted("one", "") };
+    let elsewhere =
+        TrustedIssuer { issuer: "https://elsewhere.example".to_owned(), ..trusted("one", "alice") };
+    for trusted in
+        [&any, &trusted("one", "alice"), &trusted("two", "alice"), &trusted("three", "bob"), &elsewhere]
+    {
+        assert!(insert(&*store, trusted).await);
+    }
+    let left = async || TrustedIssuerRepository::list(&*other, None, None, 9).await.unwrap().len();
+    for (issuer, key_id) in
+        [(ISSUER, Some("four")), ("https://nobody.example", None), ("with \0 inside", None)]
+    {
+        assert!(!store.delete_keys_of(issuer, key_id).await.unwrap());
+    }
+    assert_eq!(left().await, 5);
+    assert!(store.delete_keys_of(ISSUER, Some("one")).await.unwrap());
+    let found = other.find_for(ISSUER, "alice", None, given::at(1)).await.unwrap();
+    assert_eq!((found.len(), found[0].key_id.as_str(), left().await), (1, "two", 3));
+    assert!(store.delete_keys_of(ISSUER, None).await.unwrap());
+    assert_eq!(TrustedIssuerRepository::list(&*other, None, None, 9).await.unwrap(), [elsewhere]);
+    assert!(!store.delete_keys_of(ISSUER, None).await.unwrap());
+}
+
+/// However long they are trusted.
+pub async fn all_trusted_issuers_are_counted(fixture: &impl Fixture) {
+    let store = fixture.store();
+    assert_eq!(store.count_trusted().await.unwrap(), 0);
+    let ended = TrustedIssuer { expires_at: given::at(1), ..trusted("key", "alice") };
+    for trusted in [&ended, &trusted("key", "bob"), &given::trusted_issuer("https://elsewhere.example")] {
+        assert!(insert(&*store, trusted).await);
+    }
+    assert_eq!(store.count_trusted().await.unwrap(), 3);
 }
 
 /// Expired ones go, a bounded number at a time.

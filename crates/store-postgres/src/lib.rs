@@ -8,7 +8,7 @@
 //! for. `serial`: one that runs transactions of several statements, in one go each. `feed/listener`: one of the feed, which hears of other nodes' appends.
 //!
 //! `queues` says which lanes a kind of hot write goes over, `error` what a failure means, `retry` who tries again until when, `silence`
-//! what becomes of connections on which nothing is answered, and `caller` of statements whose callers leave. `rounds` goes through large tables in slices.
+//! what becomes of connections on which nothing is answered, and `caller` of statements whose callers leave. `rounds` goes through large tables in slices. `hydra` reads the database of another program.
 
 pub mod migrate;
 pub mod statistics;
@@ -24,6 +24,9 @@ mod factor;
 mod feed;
 mod grant;
 mod hardening;
+mod hydra;
+mod hydra_mark;
+mod hydra_token;
 mod identity;
 mod identity_session;
 mod lenders;
@@ -46,6 +49,7 @@ mod trust;
 mod turn;
 
 pub use dsn::{InvalidDsn, check_dsn};
+pub use hydra::HydraReader;
 pub use migrate::MigrationStatus;
 pub use statistics::{StoreStatistics, WriteCount};
 pub use store::{PostgresStore, StoreOptions};

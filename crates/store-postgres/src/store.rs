@@ -401,7 +401,8 @@ impl PostgresStore {
     }
 }
 
-fn dialer(address: &Address, patience: Duration) -> Result<Arc<Dialer>, StoreError> {
+/// Who opens connections to the servers of an address.
+pub(crate) fn dialer(address: &Address, patience: Duration) -> Result<Arc<Dialer>, StoreError> {
     let tls = address
         .tls
         .map(|verification| tls::connector(verification, address.root_certificates.as_deref()))

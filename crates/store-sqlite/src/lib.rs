@@ -18,6 +18,8 @@ mod feed;
 mod file;
 mod grant;
 mod hardening;
+mod hydra_mark;
+mod hydra_token;
 mod identity;
 mod identity_session;
 mod login_session;

@@ -36,6 +36,8 @@ const MIGRATIONS: &[Migration] = &[
     optional(5, "consents_by_flow", include_str!("migrations/0005_consents_by_flow.sql")),
     optional(6, "upkeep", include_str!("migrations/0006_upkeep.sql")),
     required(7, "recovery_code_keys", include_str!("migrations/0007_recovery_code_keys.sql")),
+    // What reads it comes to it after an import alone, which asks for it; the janitor looks whether it is there.
+    optional(8, "hydra_tokens", include_str!("migrations/0008_hydra_tokens.sql")),
 ];
 
 struct Migration {

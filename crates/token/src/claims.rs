@@ -124,7 +124,7 @@ impl AccessTokenClaims {
     }
 
     /// What a marker names to revoke this token at its client's wish: its grant; for an exchanged token, which is but a guest
-    /// of its grant, the token alone.
+    /// of its grant, the token alone. So it is for one that a refresh replaced, which the token itself does not know.
     pub fn revocable(&self) -> GrantId {
         if self.rare.origins.is_empty() { self.grant } else { self.id.as_grant() }
     }
@@ -134,6 +134,12 @@ impl AccessTokenClaims {
     pub fn revocable_until(&self) -> Option<Timestamp> {
         let is_stored = self.logged_in_at().is_some() && self.rare.origins.is_empty();
         (!is_stored).then_some(self.expires_at)
+    }
+
+    /// Whether a marker may name this token alone: it was exchanged, or belongs to a grant that may have others. That of a client for
+    /// itself and that for an assertion have a grant each.
+    pub fn may_end_alone(&self) -> bool {
+        !self.rare.origins.is_empty() || self.logged_in_at().is_some()
     }
 
     /// When the user logged in, if one did (RFC 9068 §2.2.1).
@@ -149,13 +155,13 @@ impl AccessTokenClaims {
     }
 }
 
-/// Where claims of the consent page are.
+/// Where claims of the consent page, and those of a hook, are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Extra {
     /// There are none.
     #[default]
     None,
-    /// Here, as a JSON object of at most 1 KiB.
+    /// Here, as a JSON object of at most 1 KiB; a longer one is a hook's, with at most so much of the consent page.
     Inline(String),
     /// Too large for a token: in the grant.
     InGrant,

@@ -10,6 +10,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use sluice_oauth::client::ClientFilter;
 
+use super::total_count::TOTAL_COUNT;
 use crate::respond::JsonText;
 
 /// So much is kept, in bytes.
@@ -27,6 +28,8 @@ pub(crate) struct ClientListing {
     pub(crate) body: Bytes,
     /// The `Link` header.
     pub(crate) links: Option<HeaderValue>,
+    /// How many clients there are in all, if they could be counted.
+    pub(crate) total: Option<u64>,
 }
 
 impl IntoResponse for ClientListing {
@@ -35,6 +38,7 @@ impl IntoResponse for ClientListing {
         if let Some(links) = self.links {
             response.headers_mut().insert(LINK, links);
         }
+        response.headers_mut().extend(self.total.map(|total| (TOTAL_COUNT, HeaderValue::from(total))));
         response
     }
 }
@@ -74,9 +78,9 @@ impl ClientListings {
         Some(known.listing)
     }
 
-    /// Keeps a page that was read after `generation` was told.
+    /// Keeps a page that was read after `generation` was told, unless the next one may say more.
     pub(crate) fn keep(&self, asked: ClientFilter, generation: u64, listing: &ClientListing) {
-        if weight(&asked, listing) <= LARGEST {
+        if listing.total.is_some() && weight(&asked, listing) <= LARGEST {
             self.0.insert(asked, Known { generation, listing: listing.clone() });
         }
     }
@@ -103,7 +107,8 @@ mod tests {
     }
 
     fn listing(bytes: usize) -> ClientListing {
-        ClientListing { body: vec![b' '; bytes].into(), links: Some(HeaderValue::from_static("<...>")) }
+        let links = Some(HeaderValue::from_static("<...>"));
+        ClientListing { body: vec![b' '; bytes].into(), links, total: Some(7) }
     }
 
     #[test]
@@ -112,6 +117,7 @@ mod tests {
         listings.keep(asked("app"), 5, &listing(10));
         let found = listings.find(&asked("app"), 5).unwrap().into_response();
         assert_eq!(found.headers()[LINK], "<...>");
+        assert_eq!(found.headers()[TOTAL_COUNT], "7");
         assert_eq!(found.headers()["content-type"], "application/json");
         for other in [4, 6] {
             assert!(listings.find(&asked("app"), other).is_none());
@@ -120,6 +126,14 @@ mod tests {
         assert_eq!(listings.find(&asked("app"), 6).unwrap().body.len(), 20);
         assert!(listings.find(&asked("app"), 5).is_none());
         assert_eq!(listings.0.len(), 1);
+    }
+
+    #[test]
+    fn a_page_without_a_count_is_not_kept() {
+        let (listings, uncounted) = (ClientListings::default(), ClientListing { total: None, ..listing(10) });
+        listings.keep(asked("app"), 5, &uncounted);
+        assert!(listings.find(&asked("app"), 5).is_none());
+        assert!(!uncounted.into_response().headers().contains_key(TOTAL_COUNT));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::client_texts::ClientTexts;
 use super::json_body::{JsonBody, MAX_BODY};
 use super::path::{IN_A_PATH, Path};
 use super::wire::client::ClientBody;
-use super::wire::client_form::{patch_client, read_client};
+use super::wire::client_form::{ClientPatch, patch_client, read_client};
 use super::wire::lifespans::LifespansBody;
 use crate::admin_guard::AdminGuard;
 use crate::busy::{self, BusyRoute};
@@ -69,16 +69,17 @@ async fn list(State(clients): Clients, RawQuery(query): RawQuery) -> Result<Resp
     if let Some(known) = clients.listings.find(&asked, generation) {
         return Ok(known.into_response());
     }
-    let made = listing(&asked, &clients.service.page(&asked).await?)?;
+    let page = clients.service.page(&asked).await?;
+    let made = listing(&asked, &page, clients.service.total(&asked, &page).await)?;
     clients.listings.keep(asked, generation, &made);
     Ok(made.into_response())
 }
 
-fn listing(asked: &ClientFilter, page: &ClientPage) -> Result<ClientListing, AdminError> {
+fn listing(asked: &ClientFilter, page: &ClientPage, total: Option<u64>) -> Result<ClientListing, AdminError> {
     let clients: Vec<_> = page.clients.iter().map(ClientBody::from).collect();
     let body = serde_json::to_vec(&clients).map_err(|cause| AdminError::fault(&cause, false))?;
     // Kept perhaps: without the room that it grew into.
-    Ok(ClientListing { body: Bytes::from(body.into_boxed_slice()), links: links(asked, page) })
+    Ok(ClientListing { body: Bytes::from(body.into_boxed_slice()), links: links(asked, page), total })
 }
 
 async fn create(State(clients): Clients, body: JsonBody) -> Result<Response, AdminError> {
@@ -113,7 +114,7 @@ async fn patch(
     Path(id): Path<String>,
     body: JsonBody,
 ) -> Result<Response, AdminError> {
-    let patch: json_patch::Patch = body.read_any()?;
+    let patch: ClientPatch = body.read_any()?;
     let edit = |client: &_| patch_client(client, &patch).map_err(RefusedPatch);
     let changed = clients.service.patch(&client_id(&id)?, edit).await?;
     Ok(Json(ClientBody::with_secret(&changed)).into_response())

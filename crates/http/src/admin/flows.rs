@@ -88,7 +88,7 @@ pub(crate) async fn reject_consent(
 /// `GET …/logout`.
 pub(crate) async fn logout(State(state): State<Arc<AdminState>>, RawQuery(query): RawQuery) -> Answer {
     let challenge = challenge(query.as_deref(), "logout_challenge")?;
-    let view = state.logout.request(&challenge).await.map_err(logout_problem)?;
+    let view = state.logout.pending_request(&challenge).await.map_err(logout_problem)?;
     Ok(Json(LogoutRequestBody::new(&challenge, &view)).into_response())
 }
 
@@ -113,8 +113,13 @@ pub(super) fn challenge(query: Option<&str>, name: &str) -> Result<String, Admin
     challenge.ok_or_else(|| AdminError::invalid_request(&format!("The query parameter `{name}` is missing.")))
 }
 
+/// Where a page sends the browser that it has answered for. As with Hydra that is the way out of a flow that is over: pages follow
+/// it, and the flow begins again. What they said then counts for nothing.
 fn redirect(answer: Result<String, FlowProblem>) -> Answer {
-    let redirect_to = answer.map_err(problem)?;
+    let redirect_to = match answer {
+        Err(FlowProblem::Gone { redirect_to: Some(way_out) }) => way_out,
+        other => other.map_err(problem)?,
+    };
     Ok(Json(RedirectTo { redirect_to }).into_response())
 }
 

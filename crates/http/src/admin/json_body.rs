@@ -1,4 +1,5 @@
-//! JSON bodies of the admin API. Like Hydra, no `Content-Type` is asked for; unlike it, an error names the member.
+//! JSON bodies of the admin API. Like Hydra, no `Content-Type` is asked for, and `null` is no body (Go clients send it
+//! where none was set); unlike it, an error names the member.
 
 use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
@@ -20,9 +21,14 @@ impl JsonBody {
         read_json(&self.0).map_err(AdminError::malformed)
     }
 
+    /// As [`Self::read`], but `null` is refused: for what an object without members would empty.
+    pub(crate) fn read_object<T: DeserializeOwned>(&self) -> Result<T, AdminError> {
+        read_object(&self.0).map_err(AdminError::malformed)
+    }
+
     /// As [`Self::read`]; without a body, the default.
     pub(crate) fn read_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, AdminError> {
-        if self.0.is_empty() { Ok(T::default()) } else { self.read() }
+        if self.is_absent() { Ok(T::default()) } else { self.read() }
     }
 
     /// As [`Self::read`], for login and device requests: there, too, Hydra says `invalid_request`.
@@ -32,7 +38,7 @@ impl JsonBody {
 
     /// As [`Self::read_request`]; without a body, the default.
     pub(crate) fn read_request_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, AdminError> {
-        if self.0.is_empty() { Ok(T::default()) } else { self.read_request() }
+        if self.is_absent() { Ok(T::default()) } else { self.read_request() }
     }
 
     /// The JSON of the body as `T`, whatever JSON that is.
@@ -43,6 +49,10 @@ impl JsonBody {
     /// The body as it was sent.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    fn is_absent(&self) -> bool {
+        self.0.is_empty() || is_null(&self.0)
     }
 }
 
@@ -63,12 +73,21 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
     }
 }
 
-/// Reads a JSON object; the refusal is a sentence that names the member. (Serde would take a list for an object.)
+/// Reads a JSON object, `null` as an empty one; the refusal is a sentence that names the member. (Serde would take a list
+/// for an object.)
 pub(crate) fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    if is_null(bytes) { read_any(b"{}") } else { read_object(bytes) }
+}
+
+fn read_object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None | Some(b'{') => read_any(bytes),
         Some(_) => Err("Unable to decode the request body: a JSON object is expected.".to_owned()),
     }
+}
+
+fn is_null(bytes: &[u8]) -> bool {
+    bytes.trim_ascii() == b"null"
 }
 
 /// Most bodies are right: where an error is, is looked for only if there is one.
@@ -89,4 +108,62 @@ fn read_with_path<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     })?;
     json.end().map_err(|cause| format!("Unable to decode the request body: {cause}."))?;
     Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize, Debug, PartialEq, Default)]
+    #[serde(default)]
+    struct Rejection {
+        error: Option<String>,
+    }
+
+    #[derive(Deserialize, Debug)]
+    struct Key {
+        kty: String,
+    }
+
+    fn body(text: &'static str) -> JsonBody {
+        JsonBody(Bytes::from_static(text.as_bytes()))
+    }
+
+    #[test]
+    fn null_is_no_body_and_an_object_without_members() {
+        for text in ["null", "null\n", " \r\n null\t"] {
+            let body = body(text);
+            assert_eq!(body.read_or_default::<Rejection>().ok(), Some(Rejection::default()), "{text:?}");
+            assert_eq!(
+                body.read_request_or_default::<Rejection>().ok(),
+                Some(Rejection::default()),
+                "{text:?}"
+            );
+            assert_eq!(body.read::<Rejection>().ok(), Some(Rejection::default()), "{text:?}");
+            assert!(body.read_object::<Rejection>().is_err(), "{text:?}");
+            let missed = read_json::<Key>(text.as_bytes()).unwrap_err();
+            assert!(missed.contains("missing field `kty`"), "{missed}");
+        }
+        assert_eq!(read_json::<Key>(br#"{"kty": "EC"}"#).unwrap().kty, "EC");
+    }
+
+    #[test]
+    fn what_only_looks_like_null_is_refused() {
+        for text in ["nul", "nullx", "null null", "\"null\"", "[null]", "[]", "0"] {
+            let body = body(text);
+            assert!(body.read_or_default::<Rejection>().is_err(), "{text}");
+            assert!(body.read_request_or_default::<Rejection>().is_err(), "{text}");
+            assert!(body.read::<Rejection>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn without_a_body_only_what_may_be_left_out_is_read() {
+        let body = body("");
+        assert_eq!(body.read_or_default::<Rejection>().ok(), Some(Rejection::default()));
+        assert_eq!(body.read_request_or_default::<Rejection>().ok(), Some(Rejection::default()));
+        assert!(body.read::<Rejection>().is_err());
+    }
 }

@@ -14,6 +14,7 @@ use sluice_oauth::login_session::EndSessions;
 use sluice_protocol::{ClientId, Parameters, Subject};
 use tokio::time::Instant;
 
+use super::total_count::TOTAL_COUNT;
 use super::wire::consent_session::ConsentSessionBody;
 use crate::respond::AdminError;
 use crate::state::AdminState;
@@ -70,12 +71,14 @@ pub(crate) async fn list_consents(State(state): State<Arc<AdminState>>, RawQuery
         }
         InvalidPageToken::Store(error) => AdminError::from(error),
     })?;
+    let total = state.consents.total(&asked, &page).await;
     let body: Vec<_> = page
         .entries
         .iter()
         .map(|(entry, grantee)| ConsentSessionBody::new(entry, grantee.client()))
         .collect();
     let mut response = Json(body).into_response();
+    response.headers_mut().extend(total.map(|total| (TOTAL_COUNT, HeaderValue::from(total))));
     if let Ok(links) = HeaderValue::from_str(&links(&parameters, size, page.next.as_deref())) {
         response.headers_mut().insert(LINK, links);
     }

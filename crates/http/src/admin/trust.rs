@@ -12,6 +12,7 @@ use sluice_oauth::trust::{ListTrusted, TrustId, TrustPage, TrustService};
 
 use super::json_body::{JsonBody, MAX_BODY};
 use super::path::Path;
+use super::total_count::TOTAL_COUNT;
 use super::wire::trust::{NewTrustBody, TrustedBody};
 use crate::respond::AdminError;
 
@@ -39,7 +40,9 @@ async fn list(State(trust): Trust, RawQuery(query): RawQuery) -> Result<Response
     let asked = list_query(query.as_deref().unwrap_or_default());
     let page = trust.list(asked.clone()).await?;
     let body: Vec<_> = page.trusted.iter().map(TrustedBody::from).collect();
-    Ok((links(&asked, &page), Json(body)).into_response())
+    let mut headers = links(&asked, &page);
+    headers.insert(TOTAL_COUNT, page.total.into());
+    Ok((headers, Json(body)).into_response())
 }
 
 async fn find(State(trust): Trust, Path(id): Path<String>) -> Result<Json<TrustedBody>, AdminError> {
@@ -88,7 +91,8 @@ fn links(asked: &ListTrusted, page: &TrustPage) -> HeaderMap {
 mod tests {
     use axum::body::Body;
     use http::{Request, Response};
-    use serde_json::json;
+    use http_body_util::BodyExt;
+    use serde_json::{Value, json};
     use sluice_crypto::Sealer;
     use sluice_crypto::jwk::{Jwk, RsaSize, SigningAlgorithm};
     use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret, Timestamp};
@@ -111,6 +115,44 @@ mod tests {
     async fn ask(admin: &Router, method: &str, path: &str, body: String) -> Response<Body> {
         let request = Request::builder().method(method).uri(path).body(Body::from(body)).unwrap();
         admin.clone().oneshot(request).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_tokens_of_hydras_document_are_the_first_page() {
+        let admin = admin();
+        let tokens = [("", 200), ("0", 200), ("1", 200), ("2", 400), ("made-up", 400)];
+        for (token, status) in tokens {
+            let answer = ask(&admin, "GET", &format!("{PATH}?page_token={token}"), String::new()).await;
+            assert_eq!(answer.status().as_u16(), status, "{token}");
+        }
+    }
+
+    #[tokio::test]
+    async fn who_is_trusted_forever_is_until_the_last_moment_that_can_be_told() {
+        let admin = admin();
+        let jwk = Jwk::generate(SigningAlgorithm::ES256, "key-1".to_owned(), RsaSize::Bits2048).unwrap();
+        let asked = |subject: &str, until: &str| {
+            let asked = json!({"issuer": "https://partner.example", "subject": subject, "jwk": jwk,
+                               "scope": [], "expires_at": until});
+            ask(&admin, "POST", PATH, asked.to_string())
+        };
+        let ends = [
+            ("9999-12-31T23:59:59Z", "9999-12-30T22:00:00Z"),
+            ("9999-12-31T23:59:59.999+00:00", "9999-12-30T22:00:00Z"),
+            ("9999-12-30T21:59:59Z", "9999-12-30T21:59:59Z"),
+            ("2030-01-01T01:00:00+01:00", "2030-01-01T00:00:00Z"),
+        ];
+        for (until, told) in ends {
+            let made = asked(until, until).await;
+            assert_eq!(made.status(), StatusCode::CREATED, "{until}");
+            let body = made.into_body().collect().await.unwrap().to_bytes();
+            assert_eq!(serde_json::from_slice::<Value>(&body).unwrap()["expires_at"], told);
+        }
+        for no_time in
+            ["9999-13-31T23:59:59Z", "9999-12-31T23:59:59", "9999-12-31", "10000-01-01T00:00:00Z", "never"]
+        {
+            assert_eq!(asked("alice", no_time).await.status(), StatusCode::BAD_REQUEST, "{no_time}");
+        }
     }
 
     #[tokio::test]

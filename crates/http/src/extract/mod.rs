@@ -50,12 +50,17 @@ pub(crate) async fn client_call(
     Ok(ClientCall { headers, body, caller })
 }
 
+/// Whether the body is said to be a form.
+pub(crate) fn is_form(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let media_type = content_type.and_then(|text| text.split(';').next()).map(str::trim);
+    media_type.is_some_and(|text| text.eq_ignore_ascii_case("application/x-www-form-urlencoded"))
+}
+
 /// The bytes of a form, at most [`MAX_FORM`].
 pub(crate) async fn form_bytes(request: Request<Body>) -> Result<(HeaderMap, Bytes), InvalidForm> {
     let (parts, body) = request.into_parts();
-    let content_type = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let media_type = content_type.and_then(|text| text.split(';').next()).map(str::trim);
-    if !media_type.is_some_and(|text| text.eq_ignore_ascii_case("application/x-www-form-urlencoded")) {
+    if !is_form(&parts.headers) {
         return Err(InvalidForm::ContentType);
     }
     let bytes = whole(body, MAX_FORM).await?;

@@ -12,7 +12,7 @@ use sluice_protocol::Parameters;
 
 use crate::extract::form_bytes;
 use crate::respond::oauth_error::{log, retry_later};
-use crate::respond::page::{ErrorView, error_page};
+use crate::respond::page::{ErrorView, error_page, show_in_frame};
 use crate::respond::redirect;
 use crate::state::PublicState;
 
@@ -93,6 +93,9 @@ fn shown(state: &PublicState, error: &ShownError) -> Response {
     let (sentence, way_out) = (error.sentence(), error.way_out());
     let view = ErrorView { code: error.code(), sentence, way_out, over: error.is_over() };
     let mut response = error_page(&state.config, &view);
+    if matches!(error, ShownError::Framed) {
+        show_in_frame(&mut response);
+    }
     retry_later(error.wait(), &mut response);
     response
 }

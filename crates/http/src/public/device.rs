@@ -60,7 +60,7 @@ pub(crate) async fn verify(
     let parameters = Parameters::parse(query.as_bytes(), 64 * 1024, &[]).unwrap_or_default();
     let step = match parameters.get("device_verifier") {
         Some(verifier) => state.authorization.after_user_code(verifier, &browser).await,
-        None => Ok(state.authorization.begin_device(parameters.get("user_code"), &browser)),
+        None => state.authorization.begin_device(parameters.get("user_code"), &browser),
     };
     authorize::answer(&state, step).await
 }

@@ -7,6 +7,7 @@ use axum::http::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use serde_json::json;
 use sluice_oauth::caller::Caller;
 use sluice_oauth::dpop::ALGORITHMS;
 use sluice_oauth::sender_constraint::{PresentedToken, TokenScheme};
@@ -18,6 +19,9 @@ use crate::respond::Json;
 use crate::respond::dpop::offer_nonce;
 use crate::respond::oauth_error::{log, no_store, refuse};
 use crate::state::PublicState;
+
+/// What Hydra calls a request without a token. It stands in the body alone: the challenge names no error (RFC 6750 §3.1).
+const NO_TOKEN: &str = "request_unauthorized";
 
 /// `GET` and `POST /userinfo`, the token in the header or, with `POST`, in the form (RFC 6750 §2).
 pub(crate) async fn answer(State(state): State<Arc<PublicState>>, request: Request) -> Response {
@@ -42,7 +46,7 @@ fn told(userinfo: Userinfo) -> Response {
 
 async fn userinfo(state: &PublicState, caller: &Caller, request: Request) -> Result<Userinfo, UserinfoError> {
     authorization(request.headers()).map_err(|_| UserinfoError::Malformed)?;
-    let method = request.method().clone();
+    let (method, is_in_query) = (request.method().clone(), names_token(request.uri().query()));
     let from_header = access_token(request.headers()).map(|(scheme, token)| (scheme, token.to_owned()));
     let from_form = if method == Method::POST && request.headers().contains_key(CONTENT_TYPE) {
         let form = match form_bytes(request).await {
@@ -57,6 +61,7 @@ async fn userinfo(state: &PublicState, caller: &Caller, request: Request) -> Res
     };
     let (scheme, token) = match (from_header, from_form) {
         (Some(token), None) | (None, Some(token)) => token,
+        (None, None) if is_in_query => return Err(UserinfoError::TokenInQuery),
         (None, None) => return Err(UserinfoError::NoToken),
         (Some(_), Some(_)) => return Err(UserinfoError::Malformed),
     };
@@ -68,7 +73,7 @@ async fn userinfo(state: &PublicState, caller: &Caller, request: Request) -> Res
 /// RFC 6750 §3, RFC 9449 §7.1: without a token there is a challenge and no error.
 fn refused(error: &UserinfoError, scheme: TokenScheme) -> Response {
     let Some(code) = error.code() else {
-        let mut response = StatusCode::UNAUTHORIZED.into_response();
+        let mut response = without_token(error);
         challenge(&mut response, "Bearer realm=\"sluice\"");
         challenge(&mut response, &format!("DPoP realm=\"sluice\", {}", algorithms()));
         log("userinfo", ErrorCode::InvalidToken, error);
@@ -93,6 +98,25 @@ fn refused(error: &UserinfoError, scheme: TokenScheme) -> Response {
         }
     }
     response
+}
+
+/// The answer to a request without a token, still without its challenges.
+fn without_token(error: &UserinfoError) -> Response {
+    let description = if matches!(error, UserinfoError::TokenInQuery) {
+        "The access token must be in the `Authorization` header: URLs are written down on their way."
+    } else {
+        "The request has no access token: send it in the `Authorization` header."
+    };
+    let mut response = Json(json!({"error": NO_TOKEN, "error_description": description})).into_response();
+    *response.status_mut() = StatusCode::UNAUTHORIZED;
+    no_store(&mut response);
+    response
+}
+
+/// Whether there is an access token in a query.
+fn names_token(query: Option<&str>) -> bool {
+    let query = query.unwrap_or_default();
+    form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "access_token")
 }
 
 fn challenge(response: &mut Response, challenge: &str) {

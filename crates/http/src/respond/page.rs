@@ -21,6 +21,9 @@ use crate::ui::views::{ErrorPage, ExpiredPage, LoggedOutPage, WayOut};
 /// What a page without frames and scripts may do.
 const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
+/// The same of a page that any page may show in a frame: there is nothing on it that a click could be led to.
+const FRAMED: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors *";
+
 /// An error as the user sees it.
 pub(crate) struct ErrorView<'a> {
     pub(crate) code: ErrorCode,
@@ -60,6 +63,13 @@ pub(crate) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
         (if view.over { StatusCode::GONE } else { status(view.code) }, page(html, POLICY)).into_response();
     retry_after(view.code, &mut response);
     response
+}
+
+/// Lets an error be seen in the frame, of any site, that it is about.
+pub(crate) fn show_in_frame(response: &mut Response) {
+    let headers = response.headers_mut();
+    headers.remove(X_FRAME_OPTIONS);
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(FRAMED));
 }
 
 /// The page at the end of a session, with what clients want to be loaded in frames.

@@ -83,7 +83,8 @@ pub(super) async fn accept(
     let Proven { amr, acr, remember } = proven;
     let accept = AcceptLogin {
         subject: identity.id.to_string(),
-        remember,
+        // Who leaves the box alone at a second login is remembered as before.
+        remember: remember.then_some(true),
         remember_for: if remember { REMEMBER.as_secs() } else { 0 },
         amr,
         acr: Some(told(&place.answer.flow.request, acr)),

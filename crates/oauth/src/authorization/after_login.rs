@@ -49,6 +49,7 @@ impl AuthorizationService {
         if request.prompt.none && !skip {
             return Err(refused(&request, ErrorCode::ConsentRequired, ""));
         }
+        self.forget_former(&request, &login, browser).await?;
         let least = self.stay_remembered(&request, &mut login, browser).await?;
         self.keep_session((&request, &client), &mut login, browser).await?;
         let cookies = self.cookies(&request, (&login, least), browser);
@@ -58,14 +59,38 @@ impl AuthorizationService {
         Ok(Step { location: Location::Redirect(page), cookies })
     }
 
-    /// The cookie of a browser that is given another in the end, if it is of a session of who has logged in again there. A frame is given none.
+    /// The cookie of a browser that is given another in the end, if it is of a session of who has logged in again there. A frame of another site is
+    /// given none.
     fn cookie_before(&self, request: &Request, login: &Login, browser: &Browser) -> Option<SessionCookie> {
         let is_replaced = !login.skipped && !browser.framed && !request.prompt.none;
         let value = browser.session.as_deref().filter(|_| is_replaced)?;
         SessionCookie::open(value, &self.sealer).filter(|cookie| cookie.subject == login.subject)
     }
 
-    /// Who was to be remembered in this browser still is, for as long as they were to be, if the later login does not say for how long. One
+    /// Who is not to be remembered any more is not, whoever has a copy of the cookie, and whether or not the browser is given another: the
+    /// sessions from before have expired from now on, and are kept for logouts as long as any that has. One of a later login than this goes on.
+    async fn forget_former(
+        &self,
+        request: &Request,
+        login: &Login,
+        browser: &Browser,
+    ) -> Result<(), AuthorizationError> {
+        let Some(value) = browser.session.as_deref().filter(|_| login.forget) else { return Ok(()) };
+        let known_at = login.authenticated_at.max(request.requested_at);
+        let Some(cookie) = SessionCookie::open(value, &self.sealer) else { return Ok(()) };
+        let now = self.clock.now();
+        let former = std::iter::once(cookie.session).chain(cookie.former);
+        for former in former.filter(|former| *former != login.session) {
+            // Only one that is remembered is found.
+            let found = self.sessions.find(former, now).await?;
+            if found.is_some_and(|it| it.subject == login.subject && it.authenticated_at <= known_at) {
+                self.sessions.touch(former, now, Some(now)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Who was to be remembered in this browser still is, for as long as they were to be, if the later login says nothing of it. One
     /// that proves more in the same session says by that page whether they are. For how long the browser keeps the cookie at least, then: a
     /// logout must find the session for as long as there are tokens of it.
     async fn stay_remembered(
@@ -77,8 +102,8 @@ impl AuthorizationService {
         let is_step_up = |cookie: &SessionCookie| {
             cookie.session == login.session && cookie.authenticated_at < login.authenticated_at
         };
-        let goes_on =
-            |cookie: &SessionCookie| cookie.remembered && login.remember.is_none() && !is_step_up(cookie);
+        let says_nothing = login.remember.is_none() && !login.forget;
+        let goes_on = |cookie: &SessionCookie| cookie.remembered && says_nothing && !is_step_up(cookie);
         let Some(cookie) = self.cookie_before(request, login, browser).filter(goes_on) else {
             return Ok(None);
         };

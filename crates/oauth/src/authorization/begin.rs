@@ -50,6 +50,9 @@ impl AuthorizationService {
         if parsed.prompt.none && known.is_none() {
             return Err(RedirectedError::new(target, ErrorCode::LoginRequired, "").into());
         }
+        if browser.framed && !parsed.prompt.none && browser.binding_keys().0.is_empty() {
+            return Err(ShownError::Framed.into());
+        }
         // Who begins anew comes without the hint, and logs in all the same.
         parsed.prompt.login |= hinted.as_ref().is_some_and(|hinted| hinted.subject.is_none());
         let hinted = hinted.and_then(|hinted| hinted.subject);

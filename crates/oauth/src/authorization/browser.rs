@@ -16,8 +16,10 @@ pub struct Browser {
     pub keys: BindingKeys,
     /// The value of its session cookie.
     pub session: Option<String>,
-    /// Whether the request comes from a frame: then no new cookie is set.
+    /// Whether the request comes from a frame of another site: then no new cookie is set.
     pub framed: bool,
+    /// Whether the request says what it is for, as those of browsers do: then it is of no program, whatever cookies it lacks.
+    pub fetch_metadata: bool,
     /// Its address, as far as it is known.
     pub address: Option<IpAddr>,
 }

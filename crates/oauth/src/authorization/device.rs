@@ -19,7 +19,17 @@ const MAX_USER_CODE: usize = 256;
 
 impl AuthorizationService {
     /// A user comes to type a code, or with one: sends the browser to the verification page. Nothing is written.
-    pub fn begin_device(&self, user_code: Option<&str>, browser: &Browser) -> Step {
+    ///
+    /// # Errors
+    /// [`AuthorizationError`] in a frame of another site, if the browser has no cookie.
+    pub fn begin_device(
+        &self,
+        user_code: Option<&str>,
+        browser: &Browser,
+    ) -> Result<Step, AuthorizationError> {
+        if browser.framed && browser.binding_keys().0.is_empty() {
+            return Err(ShownError::Framed.into());
+        }
         let now = self.clock.now();
         let id = GrantId::generate(now, &*self.rng);
         let (key, binding) = browser.binding_key(!browser.framed, &*self.rng);
@@ -30,10 +40,10 @@ impl AuthorizationService {
         if let Some(code) = user_code.filter(|code| code.len() <= MAX_USER_CODE) {
             page.query_pairs_mut().append_pair("user_code", code);
         }
-        Step {
+        Ok(Step {
             location: Location::Redirect(page.into()),
             cookies: CookieChanges { binding, ..CookieChanges::default() },
-        }
+        })
     }
 
     /// The verification page sends the browser back: the flow of the device begins, in this browser.

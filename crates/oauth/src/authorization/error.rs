@@ -76,6 +76,9 @@ pub enum ShownError {
         /// Where the browser can start again, if there is such a place.
         restart: Option<String>,
     },
+    /// The flow begins in a frame of another site, in a browser that has no cookie: it would be found to be of no browser when it comes back.
+    #[error("the flow begins in a frame of another site, and the browser has no cookie")]
+    Framed,
     /// The flow took too long.
     #[error("the flow has expired")]
     Expired {
@@ -112,7 +115,7 @@ impl ShownError {
             Self::Parameters(_) | Self::ClientId | Self::RedirectUri(_) | Self::Verifier(_) => {
                 ErrorCode::InvalidRequest
             }
-            Self::WrongBrowser { .. } | Self::Expired { .. } | Self::Spent { .. } => {
+            Self::WrongBrowser { .. } | Self::Framed | Self::Expired { .. } | Self::Spent { .. } => {
                 ErrorCode::InvalidRequest
             }
             Self::RequestUri(_) => ErrorCode::InvalidRequestUri,
@@ -146,6 +149,9 @@ impl ShownError {
             Self::Verifier(_) => "This link is damaged or was made by another server.",
             Self::WrongBrowser { .. } => {
                 "This sign-in began in another browser or at the same time as another, or cookies are blocked. Please start again."
+            }
+            Self::Framed => {
+                "This sign-in began in a frame on a page of another site, where it needs cookies that it is not given. Please open it in a window of its own."
             }
             Self::Expired { .. } => "This sign-in took too long. Please start again.",
             Self::Spent { .. } => "This sign-in was completed before. Please start again.",

@@ -21,6 +21,8 @@ pub struct ClientDirectory {
     clients: Cache<ClientId, Arc<Client>>,
     /// As [`ClientDirectory::generation`] tells it. Held while an entry is put in, so that no `forget` comes in between.
     generation: Mutex<u64>,
+    /// How many clients are registered, and in which generation they were counted.
+    counted: Mutex<Option<(u64, u64)>>,
     documents: Option<Arc<MetadataDocuments>>,
     hits: Counter,
     misses: Counter,
@@ -33,6 +35,7 @@ impl ClientDirectory {
             repo,
             clients: Cache::new(capacity),
             generation: Mutex::new(0),
+            counted: Mutex::new(None),
             documents: None,
             hits: Counter::default(),
             misses: Counter::default(),
@@ -116,6 +119,21 @@ impl ClientDirectory {
         }
         drop(generation);
         Ok(Some(client))
+    }
+
+    /// How many clients are registered. The store is asked once in a generation.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn count(&self) -> Result<u64, StoreError> {
+        let generation = self.generation();
+        let known = *self.counted.lock();
+        if let Some((count, _)) = known.filter(|(_, counted_in)| *counted_in == generation) {
+            return Ok(count);
+        }
+        let count = self.repo.count().await?;
+        *self.counted.lock() = Some((count, generation));
+        Ok(count)
     }
 
     /// Replaces a client whose stored revision is `client.revision`, and forgets it.

@@ -8,10 +8,10 @@ use sluice_crypto::jwk::JwkSet;
 use sluice_primitives::{Lifetime, Timestamp};
 use sluice_protocol::{Audience, ClientId};
 use thiserror::Error;
-use url::Url;
 
+use super::given_url::GivenUrl;
 use super::model::{
-    AccessTokenStrategy, AuthMethod, Client, GrantLifespans, Lifespans, LogoutUri, SecretsEnd,
+    AccessTokenStrategy, AuthMethod, Client, GrantLifespans, Lifespans, LogoutSessions, SecretsEnd,
 };
 use super::profile::{ClientSecurity, RequestDefaults, ResponseFormats, Software, TokenExchangePolicy};
 
@@ -37,16 +37,18 @@ struct Document {
     redirect_uris: Vec<String>,
     grant_types: Vec<String>,
     response_types: Vec<String>,
+    unnamed_types: UnnamedTypes,
     scope: String,
     audience: Vec<String>,
     auth_method: Option<AuthMethod>,
     auth_signing_alg: Option<String>,
     jwks: Option<JwkSet>,
-    jwks_uri: Option<Url>,
+    jwks_uri: Option<GivenUrl>,
     allowed_cors_origins: Vec<String>,
     post_logout_redirect_uris: Vec<String>,
     frontchannel_logout: Option<LogoutUri>,
     backchannel_logout: Option<LogoutUri>,
+    logout_sessions: LogoutSessions,
     client_uri: String,
     logo_uri: String,
     policy_uri: String,
@@ -73,6 +75,22 @@ struct Document {
     token_exchange: TokenExchangePolicy,
 }
 
+/// Which of its types a client does not name. Earlier versions let a client without types do nothing: it is written with those that
+/// it has by default.
+#[derive(Serialize, Deserialize, Default, PartialEq)]
+#[serde(default)]
+struct UnnamedTypes {
+    grant_types: bool,
+    response_types: bool,
+}
+
+/// Where a client wants to hear of the end of a session. Earlier versions say here, and only here, what [`LogoutSessions`] says.
+#[derive(Serialize, Deserialize, PartialEq)]
+struct LogoutUri {
+    uri: GivenUrl,
+    session_required: bool,
+}
+
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -84,8 +102,12 @@ pub fn encode(client: &Client) -> String {
         secret_expires_at: client.secrets_end.map_or(0, |end| end.at.as_secs()),
         newer_secrets: client.secrets_end.map_or(0, |end| end.newer),
         redirect_uris: client.redirect_uris.iter().map(ToString::to_string).collect(),
-        grant_types: client.grant_types.clone(),
-        response_types: client.response_types.clone(),
+        grant_types: client.grant_types_or_default().map(str::to_owned).collect(),
+        response_types: client.response_types_or_default().map(str::to_owned).collect(),
+        unnamed_types: UnnamedTypes {
+            grant_types: client.grant_types.is_empty(),
+            response_types: client.response_types.is_empty(),
+        },
         scope: client.scope.to_string(),
         audience: client.audience.as_slice().to_vec(),
         auth_method: Some(client.auth_method),
@@ -94,8 +116,15 @@ pub fn encode(client: &Client) -> String {
         jwks_uri: client.jwks_uri.clone(),
         allowed_cors_origins: client.allowed_cors_origins.clone(),
         post_logout_redirect_uris: client.post_logout_redirect_uris.iter().map(ToString::to_string).collect(),
-        frontchannel_logout: client.frontchannel_logout.clone(),
-        backchannel_logout: client.backchannel_logout.clone(),
+        frontchannel_logout: logout_uri(
+            client.frontchannel_logout.as_ref(),
+            client.logout_sessions.frontchannel,
+        ),
+        backchannel_logout: logout_uri(
+            client.backchannel_logout.as_ref(),
+            client.logout_sessions.backchannel,
+        ),
+        logout_sessions: client.logout_sessions,
         client_uri: client.client_uri.clone(),
         logo_uri: client.logo_uri.clone(),
         policy_uri: client.policy_uri.clone(),
@@ -136,6 +165,7 @@ pub fn decode(
         |cause: &dyn std::fmt::Display| UnreadableClient { id: id.to_owned(), cause: cause.to_string() };
     let document: Document = serde_json::from_str(text).map_err(|cause| unreadable(&cause))?;
     let uris = |raw: &[String]| raw.iter().map(|uri| uri.parse()).collect::<Result<Vec<_>, _>>();
+    let logout_sessions = logout_sessions(&document);
     Ok(Client {
         id: id.parse::<ClientId>().map_err(|cause| unreadable(&cause))?,
         revision,
@@ -147,16 +177,17 @@ pub fn decode(
         scope: document.scope.parse().map_err(|cause| unreadable(&cause))?,
         secret_hashes: document.secret_hashes,
         secrets_end: secrets_end(document.secret_expires_at, document.newer_secrets),
-        grant_types: document.grant_types,
-        response_types: document.response_types,
+        grant_types: named_types(document.grant_types, document.unnamed_types.grant_types),
+        response_types: named_types(document.response_types, document.unnamed_types.response_types),
         audience: Audience::from_values(document.audience),
         auth_method: document.auth_method.unwrap_or(AuthMethod::ClientSecretBasic),
         auth_signing_alg: document.auth_signing_alg,
         jwks: document.jwks,
         jwks_uri: document.jwks_uri,
         allowed_cors_origins: document.allowed_cors_origins,
-        frontchannel_logout: document.frontchannel_logout,
-        backchannel_logout: document.backchannel_logout,
+        logout_sessions,
+        frontchannel_logout: document.frontchannel_logout.map(|logout| logout.uri),
+        backchannel_logout: document.backchannel_logout.map(|logout| logout.uri),
         client_uri: document.client_uri,
         logo_uri: document.logo_uri,
         policy_uri: document.policy_uri,
@@ -187,6 +218,23 @@ pub fn decode(
 
 fn secrets_end(expires_at: i64, newer: usize) -> Option<SecretsEnd> {
     (expires_at > 0).then(|| SecretsEnd { at: Timestamp::from_secs(expires_at), newer })
+}
+
+fn logout_uri(uri: Option<&GivenUrl>, session_required: bool) -> Option<LogoutUri> {
+    Some(LogoutUri { uri: uri?.clone(), session_required })
+}
+
+fn logout_sessions(document: &Document) -> LogoutSessions {
+    let required = |logout: &Option<LogoutUri>| logout.as_ref().is_some_and(|logout| logout.session_required);
+    LogoutSessions {
+        frontchannel: document.logout_sessions.frontchannel || required(&document.frontchannel_logout),
+        backchannel: document.logout_sessions.backchannel || required(&document.backchannel_logout),
+    }
+}
+
+/// The types that a client names, of those that were written of it.
+fn named_types(written: Vec<String>, are_unnamed: bool) -> Vec<String> {
+    if are_unnamed { Vec::new() } else { written }
 }
 
 fn no_metadata() -> Value {
@@ -252,7 +300,7 @@ mod tests {
         {
             assert!(!written.contains_key(absent), "{absent}");
         }
-        assert!(written.contains_key("grant_types"));
+        assert!(written.contains_key("scope"));
     }
 
     #[test]
@@ -261,6 +309,61 @@ mod tests {
         let read = read(&encode(&registered));
         let known = Client { revision: read.revision, name: read.name.clone(), ..registered };
         assert_eq!(read, known);
+    }
+
+    #[test]
+    fn urls_and_what_is_said_of_sessions_are_read_as_they_were() {
+        let mut registered = client("app");
+        registered.jwks_uri = Some("https://App.example".parse().unwrap());
+        registered.frontchannel_logout = Some("https://App.example/out".parse().unwrap());
+        registered.logout_sessions = LogoutSessions { frontchannel: false, backchannel: true };
+        registered.metadata = serde_json::json!(["a", 1]);
+        let read = read(&encode(&registered));
+        assert_eq!((&read.jwks_uri, &read.metadata), (&registered.jwks_uri, &registered.metadata));
+        assert_eq!(read.frontchannel_logout, registered.frontchannel_logout);
+        assert_eq!((read.backchannel_logout, read.logout_sessions), (None, registered.logout_sessions));
+    }
+
+    /// And what this one writes, earlier ones read.
+    #[test]
+    fn where_an_earlier_version_wrote_that_a_client_listens_is_read() {
+        let text = r#"{"jwks_uri":"https://app.example/","grant_types":["authorization_code"],
+            "frontchannel_logout":{"uri":"https://app.example/f","session_required":true},
+            "backchannel_logout":{"uri":"https://app.example/b","session_required":false}}"#;
+        let read = read(text);
+        assert_eq!(read.jwks_uri.as_ref().map(GivenUrl::as_str), Some("https://app.example/"));
+        assert_eq!(read.frontchannel_logout.as_ref().map(GivenUrl::as_str), Some("https://app.example/f"));
+        assert_eq!(read.backchannel_logout.as_ref().map(GivenUrl::as_str), Some("https://app.example/b"));
+        assert_eq!(read.logout_sessions, LogoutSessions { frontchannel: true, backchannel: false });
+        let written: Value = serde_json::from_str(&encode(&read)).unwrap();
+        let before: Value = serde_json::from_str(text).unwrap();
+        for member in ["jwks_uri", "frontchannel_logout", "backchannel_logout"] {
+            assert_eq!(written[member], before[member], "{member}");
+        }
+    }
+
+    /// Earlier versions refuse whatever a client without types asks for.
+    #[test]
+    fn types_that_a_client_does_not_name_are_written_and_not_read() {
+        let named = |name: &str| vec![name.to_owned()];
+        let (nothing, code, machine) = (Vec::new(), named("code"), named("client_credentials"));
+        for (grant_types, response_types, written_grant) in [
+            (nothing.clone(), nothing.clone(), "authorization_code"),
+            (nothing.clone(), code.clone(), "authorization_code"),
+            (machine.clone(), nothing, "client_credentials"),
+            (machine, code, "client_credentials"),
+        ] {
+            let registered = Client { grant_types, response_types, ..client("app") };
+            let text = encode(&registered);
+            let written: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(written["grant_types"], serde_json::json!([written_grant]));
+            assert_eq!(written["response_types"], serde_json::json!(["code"]));
+            let read = read(&text);
+            assert_eq!(read.grant_types, registered.grant_types);
+            assert_eq!(read.response_types, registered.response_types);
+        }
+        let full = Client { grant_types: named("implicit"), response_types: named("token"), ..client("app") };
+        assert!(!encode(&full).contains("unnamed_types"));
     }
 
     #[test]

@@ -110,6 +110,10 @@ impl ClientRepository for FakeClients {
         });
         Ok(wanted.take(filter.limit as usize).cloned().collect())
     }
+
+    async fn count(&self) -> Result<u64, StoreError> {
+        Ok(self.rows.lock().len() as u64)
+    }
 }
 
 /// Hosts without a document.

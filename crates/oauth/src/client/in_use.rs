@@ -45,7 +45,7 @@ pub struct OfClients {
 pub struct ClientSecretsInUse {
     /// Kept secrets by what sealed them.
     pub sealed: BTreeMap<SealedBy, OfClients>,
-    /// Hashes of secrets that Sluice made up.
+    /// Hashes of secrets that Sluice made up, of clients whose method uses one.
     pub hashes: BTreeMap<HashKey, OfClients>,
     /// Hashes of registration access tokens (RFC 7592).
     pub registration_tokens: BTreeMap<HashKey, OfClients>,
@@ -74,7 +74,10 @@ impl ClientSecretsInUse {
             let by = at_rest.sealed_by(Purpose::ClientSecret, sealed);
             self.sealed.entry(by).or_default().add(&client.id);
         }
-        for key in client.secret_hashes.iter().filter_map(|hash| key_of(hash, keys)) {
+        // A secret that the method of its client does not use never comes here, and nobody waits for it: if its key has gone when
+        // the method uses one, the client is given another.
+        let hashes = Some(&client.secret_hashes).filter(|_| client.auth_method.uses_secret());
+        for key in hashes.into_iter().flatten().filter_map(|hash| key_of(hash, keys)) {
             self.hashes.entry(key).or_default().add(&client.id);
         }
         if let Some(key) = client.registration_token_hash.as_deref().and_then(|hash| key_of(hash, keys)) {

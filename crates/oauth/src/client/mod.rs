@@ -1,6 +1,6 @@
 //! Clients: registered applications (RFC 6749 §2).
 //!
-//! [`model`], [`profile`]: what a client is. [`registration`]: what is asked for, held against the rules. [`secret`]: how secrets are
+//! [`model`], [`profile`]: what a client is; [`given_url`]: its URLs. [`registration`]: what is asked for, held against the rules. [`secret`]: how secrets are
 //! made. [`dynamic`]: clients that register themselves. [`service`]: what an administrator may do. [`directory`]: the clients in memory. [`metadata_document`]: clients that a URL describes. [`document`]: the one text
 //! that stores keep of a client. [`repository`]: the atomic steps. [`in_use`]: which secrets the stored clients need; [`reseal`]: moving
 //! them.
@@ -10,6 +10,7 @@ pub mod document;
 pub mod dynamic;
 #[cfg(test)]
 pub(crate) mod fake;
+pub mod given_url;
 pub mod in_use;
 pub mod metadata_document;
 pub mod model;
@@ -26,9 +27,12 @@ pub use dynamic::{
     DynamicRegistration, DynamicRegistrationError, DynamicRegistrationParts, OwnRequest, SelfRegistered,
     Statements,
 };
+pub use given_url::GivenUrl;
 pub use in_use::{ClientSecretsInUse, HashKey, OfClients, client_with_missing_secret};
 pub use metadata_document::{DocumentSource, MetadataDocumentParts, MetadataDocuments};
-pub use model::{AccessTokenStrategy, AuthMethod, Client, GrantLifespans, Lifespans, LogoutUri, SecretsEnd};
+pub use model::{
+    AccessTokenStrategy, AuthMethod, Client, GrantLifespans, Lifespans, LogoutSessions, SecretsEnd,
+};
 pub use profile::{
     CertificateName, ClientSecurity, Encryption, RequestDefaults, ResponseFormats, SecurityProfile, Software,
     TokenExchangePolicy,

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sluice_crypto::jwk::JwkSet;
 use sluice_primitives::{Lifetime, Timestamp};
-use sluice_protocol::{Audience, ClientId, RedirectUri, Scope};
-use url::Url;
+use sluice_protocol::{Audience, ClientId, GrantType, RedirectUri, ResponseType, Scope};
 
+use super::given_url::GivenUrl;
 use super::profile::{ClientSecurity, RequestDefaults, ResponseFormats, Software, TokenExchangePolicy};
 
 /// A registered application. Wire names are Hydra's; see Hydra's API document for what each means.
@@ -21,23 +21,28 @@ pub struct Client {
     pub revision: i64,
     pub name: String,
     pub owner: String,
-    /// Hashes of the secrets that are accepted: the current one first, then rotated ones. Empty for a public client.
+    /// Hashes of its secrets: the current one first, then rotated ones. They are accepted while its method uses a secret.
     pub secret_hashes: Vec<String>,
     /// When secrets end that an earlier version let end.
     pub secrets_end: Option<SecretsEnd>,
     pub redirect_uris: Vec<RedirectUri>,
+    /// As registered; [`Self::may_use`] tells what an empty list means.
     pub grant_types: Vec<String>,
+    /// As registered; [`Self::response_types_or_default`] tells what an empty list means.
     pub response_types: Vec<String>,
     pub scope: Scope,
     pub audience: Audience,
     pub auth_method: AuthMethod,
     pub auth_signing_alg: Option<String>,
     pub jwks: Option<JwkSet>,
-    pub jwks_uri: Option<Url>,
+    pub jwks_uri: Option<GivenUrl>,
     pub allowed_cors_origins: Vec<String>,
     pub post_logout_redirect_uris: Vec<RedirectUri>,
-    pub frontchannel_logout: Option<LogoutUri>,
-    pub backchannel_logout: Option<LogoutUri>,
+    /// Where, in a frame, it wants to hear of the end of a session.
+    pub frontchannel_logout: Option<GivenUrl>,
+    /// Where this server tells it.
+    pub backchannel_logout: Option<GivenUrl>,
+    pub logout_sessions: LogoutSessions,
     pub client_uri: String,
     pub logo_uri: String,
     pub policy_uri: String,
@@ -53,7 +58,7 @@ pub struct Client {
     pub access_token_strategy: Option<AccessTokenStrategy>,
     pub skip_consent: bool,
     pub skip_logout_consent: bool,
-    /// Free JSON of the administrator; `{}` if never set.
+    /// Free JSON of the administrator, of whatever kind; `{}` if never set.
     pub metadata: Value,
     pub lifespans: Lifespans,
     pub security: ClientSecurity,
@@ -91,6 +96,26 @@ impl Client {
         self.secrets_end.is_some_and(|end| end.at <= now && end.newer == 0)
     }
 
+    /// The grant types that it is registered for: `authorization_code` if it names none (RFC 7591 §2).
+    pub fn grant_types_or_default(&self) -> impl Iterator<Item = &str> {
+        named_or(&self.grant_types, GrantType::AuthorizationCode.as_str())
+    }
+
+    /// The response types that it is registered for: `code` if it names none (RFC 7591 §2).
+    pub fn response_types_or_default(&self) -> impl Iterator<Item = &str> {
+        named_or(&self.response_types, "code")
+    }
+
+    /// Whether it is registered for this grant type.
+    pub fn may_use(&self, grant_type: GrantType) -> bool {
+        self.grant_types_or_default().any(|own| own == grant_type.as_str())
+    }
+
+    /// Whether it is registered for exactly this response type.
+    pub fn may_ask_for(&self, response_type: ResponseType) -> bool {
+        self.response_types_or_default().any(|own| own.parse() == Ok(response_type))
+    }
+
     /// Whether the client cannot keep a secret (RFC 6749 §2.1).
     pub fn is_public(&self) -> bool {
         self.auth_method == AuthMethod::None
@@ -100,6 +125,11 @@ impl Client {
     pub const fn hears_logout(&self) -> bool {
         self.frontchannel_logout.is_some() || self.backchannel_logout.is_some()
     }
+}
+
+fn named_or<'a>(named: &'a [String], default: &'a str) -> impl Iterator<Item = &'a str> {
+    let default = named.is_empty().then_some(default);
+    named.iter().map(String::as_str).chain(default)
 }
 
 /// How a client proves who it is (`token_endpoint_auth_method`).
@@ -134,7 +164,7 @@ impl AuthMethod {
         Self::None,
     ];
 
-    /// Whether the client has a secret.
+    /// Whether a secret is what the client proves it by.
     pub const fn uses_secret(self) -> bool {
         matches!(self, Self::ClientSecretBasic | Self::ClientSecretPost | Self::ClientSecretJwt)
     }
@@ -173,13 +203,15 @@ impl AccessTokenStrategy {
     }
 }
 
-/// Where a client wants to hear of the end of a session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogoutUri {
-    /// The URI.
-    pub uri: Url,
-    /// Whether issuer and `sid` are to be told.
-    pub session_required: bool,
+/// Whether a client says that it must be told issuer and `sid` of a session that ends, by channel. It is told them anyway; what it
+/// said is kept without a URI, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LogoutSessions {
+    /// `frontchannel_logout_session_required`.
+    pub frontchannel: bool,
+    /// `backchannel_logout_session_required`.
+    pub backchannel: bool,
 }
 
 /// Lifespans of one grant type; what is not set follows the configuration.

@@ -103,7 +103,7 @@ pub struct ResponseFormats {
     pub introspection_encryption: Option<Encryption>,
     /// `request_object_encryption_alg` and `_enc` (OpenID Connect Registration §2): what the client says it will use.
     pub request_object_encryption: Option<Encryption>,
-    /// `access_token_signed_response_alg`: with what a JWT access token is signed; RS256 if none, as Hydra has it.
+    /// `access_token_signed_response_alg`: with what a JWT access token is signed; if none, with what is configured.
     pub access_token_signing_alg: Option<String>,
 }
 

@@ -65,4 +65,7 @@ pub trait ClientRepository: Send + Sync {
 
     /// A page of clients.
     async fn list(&self, filter: &ClientFilter) -> Result<Vec<Client>, StoreError>;
+
+    /// How many clients there are, whatever is listed of them.
+    async fn count(&self) -> Result<u64, StoreError>;
 }

@@ -226,6 +226,9 @@ mod tests {
         let rotated = Client { secret_hashes: vec![hash(2), hash(1), hash(1), chosen], ..client("a") };
         repo.put(Client { registration_token_hash: Some(hash(1)), ..rotated });
         repo.put(Client { secret_hashes: vec![hash(2)], ..client("b") });
+        // It proves itself otherwise, and so never brings its secret.
+        let auth_method = crate::client::AuthMethod::PrivateKeyJwt;
+        repo.put(Client { secret_hashes: vec![hash(1)], auth_method, ..client("c") });
         let both = secrets_of(&repo, &["new"], &[2, 1]).in_use().await.unwrap();
         let shown = |of: &OfClients| (of.count, of.named.iter().map(ToString::to_string).collect::<Vec<_>>());
         let (a, b) = ("a".to_owned(), "b".to_owned());

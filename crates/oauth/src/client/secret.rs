@@ -66,6 +66,15 @@ impl ClientSecrets {
         Ok(self.pool.run(Priority::ClientSecret, work).await??)
     }
 
+    /// Whether a secret can be held against this hash: it can be read, and the key that made it is known.
+    pub fn can_check(&self, hash: &str) -> bool {
+        match hash.parse() {
+            Ok(StoredSecretHash::Fast(hash)) => self.keys.place_of(hash.key_id()).is_some(),
+            Ok(StoredSecretHash::Slow(_)) => true,
+            Err(_) => false,
+        }
+    }
+
     /// Whether one of the hashes is that of the secret. A hash that cannot be read is of no secret.
     ///
     /// # Errors

@@ -105,7 +105,7 @@ impl ClientKeys {
     /// [`KeysNotFetched`] if they are at a URI that does not answer.
     pub async fn of(&self, client: &Client, now: Timestamp) -> Result<Arc<ClientKeySet>, KeysNotFetched> {
         match &client.jwks_uri {
-            Some(uri) => self.remote.keys(uri, now).await,
+            Some(uri) => self.remote.keys(uri.url(), now).await,
             None => Ok(self.registered(client)),
         }
     }
@@ -120,7 +120,7 @@ impl ClientKeys {
         now: Timestamp,
     ) -> Result<Option<Arc<ClientKeySet>>, KeysNotFetched> {
         match &client.jwks_uri {
-            Some(uri) => self.remote.refetch(uri, now).await,
+            Some(uri) => self.remote.refetch(uri.url(), now).await,
             None => Ok(None),
         }
     }

@@ -5,7 +5,7 @@
 //! keys of clients. `failure_limit`: what keeps guesses from costing us hashes. `rekeying`: what keeps a secret usable when
 //! the key of its hash goes. `error`: refusals.
 //!
-//! The registered method is the only one that is accepted. A refusal does not tell an unknown client from a wrong secret.
+//! The registered method is the only one that is accepted, but that a secret may come in the header or the form. A refusal does not tell an unknown client from a wrong secret.
 
 mod assertion;
 mod audiences;
@@ -160,14 +160,22 @@ impl ClientAuthenticator {
         Ok(client)
     }
 
-    /// The client, if it is registered for this method.
+    /// The client, if it is registered for this method, or for the other one that shows the same secret: some libraries use one when
+    /// users log in and the other later, and some try both.
     async fn registered(&self, id: &ClientId, method: AuthMethod) -> Result<Arc<Client>, ClientAuthError> {
         let client = self.directory.find(id).await?.ok_or(ClientAuthError::UnknownClient)?;
-        if client.auth_method == method {
+        if client.auth_method == method || are_alike(&client, method) {
             return Ok(client);
         }
         Err(ClientAuthError::MethodNotRegistered { presented: method, registered: client.auth_method })
     }
+}
+
+/// Whether the client shows its secret, and may as well by this method.
+fn are_alike(client: &Client, method: AuthMethod) -> bool {
+    let shows_secret =
+        |method| matches!(method, AuthMethod::ClientSecretBasic | AuthMethod::ClientSecretPost);
+    shows_secret(client.auth_method) && shows_secret(method) && !client.security.profile.is_fapi()
 }
 
 impl fmt::Debug for ClientAuthenticator {

@@ -9,8 +9,9 @@ use thiserror::Error;
 use url::Url;
 
 pub use policy::{
-    AssertionPolicy, DevicePolicy, DpopPolicy, DynamicRegistrationPolicy, MetadataDocumentPolicy, MtlsPolicy,
-    Policies, PushedRequestPolicy, RequestObjectPolicy, SoftwareStatements, StatementKeys, SubjectPolicy,
+    AssertionPolicy, DevicePolicy, DpopPolicy, DynamicRegistrationPolicy, LogoutTokenType, LongRequestPolicy,
+    MetadataDocumentPolicy, MtlsPolicy, Policies, PushedRequestPolicy, RequestObjectPolicy,
+    SoftwareStatements, StatementKeys, SubjectPolicy,
 };
 
 use crate::client::AccessTokenStrategy;

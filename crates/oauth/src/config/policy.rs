@@ -1,5 +1,6 @@
 //! What the extensions of OAuth are told, each on its own, with the defaults of configuration.
 
+use ipnet::IpNet;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_primitives::{Lifetime, Secret};
 use url::Url;
@@ -62,6 +63,21 @@ impl Default for PushedRequestPolicy {
     }
 }
 
+/// Authorization requests that are too long for a URL.
+#[derive(Debug, Clone)]
+pub struct LongRequestPolicy {
+    /// How many of them a network may have kept within 10 min; any number if none. Default 2,000.
+    pub per_network: Option<u32>,
+    /// Networks that are not told apart, and have together half of what anybody may have kept; default none.
+    pub exempt: Vec<IpNet>,
+}
+
+impl Default for LongRequestPolicy {
+    fn default() -> Self {
+        Self { per_network: Some(2_000), exempt: Vec::new() }
+    }
+}
+
 /// Request objects (RFC 9101).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RequestObjectPolicy {
@@ -111,6 +127,26 @@ impl MtlsPolicy {
     /// Whether anybody can vouch for a certificate (`tls_client_auth`).
     pub const fn has_authorities(&self) -> bool {
         self.enabled && (self.trust_anchors.is_some() || self.proxy_verifies)
+    }
+}
+
+/// What a logout token calls itself in its header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogoutTokenType {
+    /// `logout+jwt` (OpenID Connect Back-Channel Logout §2.4).
+    #[default]
+    Logout,
+    /// `JWT`, for applications that take nothing else. Id tokens have it too.
+    Plain,
+}
+
+impl LogoutTokenType {
+    /// `typ` of the header.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Logout => "logout+jwt",
+            Self::Plain => "JWT",
+        }
     }
 }
 
@@ -184,6 +220,7 @@ pub struct Policies {
     pub device: DevicePolicy,
     pub assertions: AssertionPolicy,
     pub pushed_requests: PushedRequestPolicy,
+    pub long_requests: LongRequestPolicy,
     pub request_objects: RequestObjectPolicy,
     pub dpop: DpopPolicy,
     pub mtls: MtlsPolicy,
@@ -192,6 +229,9 @@ pub struct Policies {
     pub metadata_documents: MetadataDocumentPolicy,
     /// Of id tokens for clients that registered none.
     pub id_token_alg: SigningAlgorithm,
+    /// Of JWT access tokens for clients that registered none.
+    pub access_token_alg: SigningAlgorithm,
+    pub logout_token_type: LogoutTokenType,
 }
 
 impl Default for Policies {
@@ -200,6 +240,7 @@ impl Default for Policies {
             device: DevicePolicy::default(),
             assertions: AssertionPolicy::default(),
             pushed_requests: PushedRequestPolicy::default(),
+            long_requests: LongRequestPolicy::default(),
             request_objects: RequestObjectPolicy::default(),
             dpop: DpopPolicy::default(),
             mtls: MtlsPolicy::default(),
@@ -207,6 +248,8 @@ impl Default for Policies {
             dynamic_registration: DynamicRegistrationPolicy::default(),
             metadata_documents: MetadataDocumentPolicy::default(),
             id_token_alg: SigningAlgorithm::RS256,
+            access_token_alg: SigningAlgorithm::RS256,
+            logout_token_type: LogoutTokenType::default(),
         }
     }
 }

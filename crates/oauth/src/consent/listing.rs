@@ -1,12 +1,13 @@
 //! What a user consented to, page by page: first the decisions that are remembered, in the order of their clients' ids; then what
 //! else was granted and lives, newest first. A place in that is sealed: a page token cannot be made up.
 
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_crypto::Purpose;
 use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_protocol::{Audience, ClientId, Scope, Subject};
 use thiserror::Error;
 use tokio::time::Instant;
+use tracing::debug;
 
 use super::grantee::{Grantee, grantees};
 use super::late_documents::View;
@@ -14,10 +15,13 @@ use super::name::DecisionName;
 use super::repository::{DecisionPage, RememberedConsent};
 use super::service::ConsentService;
 use crate::grant::{Grant, GrantClaims, GrantPage, Listed, MadeIn};
+use crate::page_token;
 
 /// The first byte of a sealed place: the id of a client follows, or that of a grant.
 const AFTER_CLIENT: u8 = 1;
 const BEFORE_GRANT: u8 = 2;
+/// More are not counted.
+const MOST_COUNTED: u32 = 10_000;
 
 /// What is listed.
 #[derive(Debug, Clone)]
@@ -111,7 +115,7 @@ impl From<Grant> for ConsentEntry {
 impl ConsentService {
     /// A page of what a subject consented to.
     pub async fn list(&self, asked: &ListConsents) -> Result<ConsentPage, InvalidPageToken> {
-        let place = asked.page_token.as_deref();
+        let place = page_token::past_the_first(asked.page_token.as_deref());
         let place = place.map(|token| self.open_place(token).ok_or(InvalidPageToken::Token)).transpose()?;
         let mut found = self.find_from(asked, place).await?;
         let wanted = usize::try_from(asked.page_size).unwrap_or(usize::MAX);
@@ -132,6 +136,26 @@ impl ConsentService {
             (entry, grantee)
         };
         Ok(ConsentPage { entries: entries.into_iter().map(with_grantee).collect(), next })
+    }
+
+    /// How many consents there are of the subject on all pages, of whichever session. They are counted if they are not all on `page`;
+    /// nothing is said of more than 10,000, or if they cannot be counted now: a page is of use without.
+    pub async fn total(&self, asked: &ListConsents, page: &ConsentPage) -> Option<u64> {
+        let is_first = page_token::past_the_first(asked.page_token.as_deref()).is_none();
+        if is_first && asked.session.is_none() && page.next.is_none() {
+            return Some(page.entries.len() as u64);
+        }
+        told(self.count_up_to(MOST_COUNTED + 1, asked).await)
+    }
+
+    async fn count_up_to(&self, limit: u32, asked: &ListConsents) -> Result<u64, StoreError> {
+        let (subject, now) = (&asked.subject, self.clock.now());
+        let decisions = self.consents.count_decisions(subject, now, limit).await?;
+        let left = limit.saturating_sub(u32::try_from(decisions).unwrap_or(u32::MAX));
+        if left == 0 {
+            return Ok(decisions);
+        }
+        Ok(decisions + self.grants.count_listed(subject, asked.grants, now, left).await?)
     }
 
     /// What a page shows, and one more if there is a next one.
@@ -200,5 +224,27 @@ impl ConsentService {
             (&BEFORE_GRANT, grant) => Some(Place::Before(GrantId::from_bytes(grant.try_into().ok()?))),
             _ => None,
         }
+    }
+}
+
+/// What is said of a count that ended at one more than are counted, or failed.
+fn told(counted: Result<u64, StoreError>) -> Option<u64> {
+    match counted {
+        Ok(counted) => Some(counted).filter(|counted| *counted <= u64::from(MOST_COUNTED)),
+        Err(error) => {
+            debug!(error = %chain(&error), "the consents of a subject are not counted");
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_consents_than_are_counted_and_a_count_that_fails_have_no_number() {
+        let counts = [Ok(0), Ok(10_000), Ok(10_001), Err(StoreError::Busy)];
+        assert_eq!(counts.map(told), [Some(0), Some(10_000), None, None]);
     }
 }

@@ -118,6 +118,10 @@ pub trait ConsentRepository: Send + Sync {
     /// The decisions of a subject that hold at `now`, in the order of their clients' ids.
     async fn list(&self, page: DecisionPage) -> Result<Vec<RememberedConsent>, StoreError>;
 
+    /// How many decisions of a subject hold at `now`. The count ends at `limit`.
+    async fn count_decisions(&self, subject: &Subject, now: Timestamp, limit: u32)
+    -> Result<u64, StoreError>;
+
     /// The decision that was made in this flow, of which a login session was part, whether or not it still holds; none once
     /// another has taken its place, or it was purged.
     async fn made_in(&self, flow: GrantId) -> Result<Option<DecisionName>, StoreError>;
@@ -126,6 +130,10 @@ pub trait ConsentRepository: Send + Sync {
     /// client), or without a client for all consents of the subject, however many there are. Grants whose consent was
     /// accepted later are not touched.
     async fn forget(&self, forget: Forget) -> Result<(), StoreError>;
+
+    /// Remembers decisions that were made elsewhere, all in one step: each unless it or a later one is there, or it was forgotten after it was
+    /// made, or its subject was signed out since. How many were written.
+    async fn import(&self, decisions: Vec<RememberedConsent>) -> Result<u64, StoreError>;
 
     /// Deletes at most `limit` decisions that ended before `now`; how many it was. One that another has taken the place of
     /// meanwhile is not touched.

@@ -168,7 +168,7 @@ impl DeviceAuthorizationService {
         self.follower.heard_lately()?;
         let now = self.clock.now();
         let client = self.clients.authenticate(presented, caller, now).await?;
-        if !client.grant_types.iter().any(|own| own == GrantType::DeviceCode.as_str()) {
+        if !client.may_use(GrantType::DeviceCode) {
             return Err(DeviceAuthorizationError::GrantTypeNotAllowed);
         }
         let request = self.request(&client, form, now)?;

@@ -1,15 +1,18 @@
 //! Flow ⇄ URL parameter. What is too long for a URL is parked, and the URL carries a handle and what came later.
 //!
-//! `inline`: what fits into a URL. `parking`: what is kept in the store; [`Quota`]: how much of it is too much. `unbegun`: requests that no browser has come with yet.
+//! `inline`: what fits into a URL. `parking`: what is kept in the store; [`Quota`]: how much of it is too much; `shares`: how much of it one
+//! network may have. `unbegun`: requests that no browser has come with yet.
 
 mod inline;
 mod parking;
 mod quota;
+mod shares;
 mod unbegun;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use ipnet::IpNet;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sluice_commit::StoreError;
@@ -19,10 +22,12 @@ use thiserror::Error;
 
 pub use quota::Quota;
 
+use self::shares::Shares;
 use super::further::Further;
 use super::parked::{ParkedFlowRepository, ParkedHandle};
 use super::state::{AwaitingConsent, AwaitingLogin, ConsentAnswered, LoginAnswered, Request};
 use super::wire::{WireConsent, WireDecision, WireKnown, WireLogin, WireRequest};
+use crate::config::LongRequestPolicy;
 use crate::network_limit::ClientLimit;
 
 /// A longer challenge or verifier is parked, in characters: browsers and proxies still take what is shorter.
@@ -30,8 +35,8 @@ pub const MAX_IN_URL: usize = 1_500;
 
 /// What later legs may add to a flow, in characters: one that would have to be parked then is parked, and counted, now.
 const LATER_LEGS: usize = 200;
-/// How many flows a network may park within [`PARKED_WINDOW`], and how many requests a client that authenticates.
-const MOST_PARKED: (u32, u32) = (100, 1_000);
+/// How many requests a client that authenticates may park within [`PARKED_WINDOW`].
+const MOST_OF_CLIENT: u32 = 1_000;
 /// How long they count.
 const PARKED_WINDOW: Lifetime = Lifetime::minutes(10);
 /// One place in so many is kept for clients that authenticate and for flows under way: anybody can ask for the others.
@@ -72,6 +77,8 @@ pub struct FlowSealer {
     lifetime: Lifetime,
     quota: u64,
     limit: ClientLimit,
+    shares: Shares,
+    exempt: Vec<IpNet>,
 }
 
 /// A flow as it is sealed: its request, what came later, and what stands behind both.
@@ -109,7 +116,7 @@ impl Place {
 }
 
 impl FlowSealer {
-    /// A sealer of flows that live for `lifetime`, of which `quota` may be parked at once.
+    /// A sealer of flows that live for `lifetime`, of which `quota` may be parked at once, and as many of a network as by default.
     pub fn new(
         sealer: Arc<Sealer>,
         parked: Arc<dyn ParkedFlowRepository>,
@@ -117,15 +124,17 @@ impl FlowSealer {
         lifetime: Lifetime,
         quota: u64,
     ) -> Self {
-        Self {
-            sealer,
-            parked,
-            rng,
-            clock,
-            lifetime,
-            quota,
-            limit: ClientLimit::new(MOST_PARKED, PARKED_WINDOW),
-        }
+        let (limit, exempt) = limits(&LongRequestPolicy::default());
+        let life = lifetime.as_millis().saturating_add(WAY_OUT_KEPT.as_millis());
+        let shares = Shares::new((quota, of_anybody(quota)), life);
+        Self { sealer, parked, rng, clock, lifetime, quota, limit, shares, exempt }
+    }
+
+    /// Counts networks by this policy.
+    #[must_use]
+    pub fn with_policy(self, policy: &LongRequestPolicy) -> Self {
+        let (limit, exempt) = limits(policy);
+        Self { limit, exempt, ..self }
     }
 
     /// Seals a flow of a client, which may be public, for the login page. A flow that has to be parked counts for the network
@@ -144,13 +153,14 @@ impl FlowSealer {
         // Who pushed the request has authenticated, unless anybody can be that client.
         let is_authenticated = flow.request.details.pushed && !is_public;
         let quota = if is_authenticated { self.quota } else { self.quota_of_anybody() };
-        let handle = self.park_counted(&whole, asked_by, quota).await?;
+        let flow = (&whole.request, &whole.further);
+        let handle = self.park_counted(asked_by, self.park_flow(flow, quota)).await?;
         self.seal_beside(purpose, handle, &whole).await
     }
 
     /// What may be parked at the request of anybody.
     const fn quota_of_anybody(&self) -> u64 {
-        self.quota - self.quota / KEPT_BACK
+        of_anybody(self.quota)
     }
 
     /// Opens what the login page presents.
@@ -276,6 +286,16 @@ impl FlowSealer {
             _ => Err(FlowError::Content),
         }
     }
+}
+
+/// What of a quota anybody may have.
+const fn of_anybody(quota: u64) -> u64 {
+    quota - quota / KEPT_BACK
+}
+
+fn limits(policy: &LongRequestPolicy) -> (ClientLimit, Vec<IpNet>) {
+    let of_network = policy.per_network.unwrap_or(u32::MAX);
+    (ClientLimit::new((of_network, MOST_OF_CLIENT), PARKED_WINDOW), policy.exempt.clone())
 }
 
 fn whole_request(wire: WireRequest, further: Further) -> Result<Request, FlowError> {

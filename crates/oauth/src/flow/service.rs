@@ -24,7 +24,9 @@ use crate::issuing::access_token::{MAX_IN_TOKEN, MAX_WITH_SEALED, in_token_twice
 #[expect(missing_docs, reason = "the fields are those of Hydra's `acceptOAuth2LoginRequest`")]
 pub struct AcceptLogin {
     pub subject: String,
-    pub remember: bool,
+    /// A page that says nothing of it leaves it to be as it was; one that says no means that the browser forgets who was to be
+    /// remembered there.
+    pub remember: Option<bool>,
     /// Seconds; less than 0 stands for the configured session lifetime, 0 for that, or less if the browser is closed sooner.
     pub remember_for: i64,
     pub extend_session_lifespan: bool,
@@ -100,8 +102,8 @@ impl From<FlowError> for FlowProblem {
     }
 }
 
-/// Flows that this node has seen completed. Key: the id. Bound: entries. It only makes an answer clearer (410 instead of a
-/// refusal at the last leg); what makes a flow single-use is the insert of its grant.
+/// Flows that this node has seen completed. Key: the id. Bound: entries. It only makes an answer clearer (the way
+/// out instead of a refusal at the last leg); what makes a flow single-use is the insert of its grant.
 #[derive(Debug)]
 pub struct SpentFlows(Cache<GrantId, ()>);
 
@@ -297,7 +299,7 @@ impl FlowService {
         let authenticated_at = known.map(|known| known.authenticated_at).or(accept.authenticated_at);
         let for_secs = span(accept.remember_for).unwrap_or(self.config.lifetimes.session);
         // Only what is remembered was skipped, and can be extended.
-        let remember = accept.remember || (known.is_some() && accept.extend_session_lifespan);
+        let remember = accept.remember == Some(true) || (known.is_some() && accept.extend_session_lifespan);
         Ok(Login {
             subject,
             session: if begins_another {
@@ -309,6 +311,7 @@ impl FlowService {
             skipped: known.is_some(),
             kept: known.is_some(),
             remember: remember.then_some(for_secs),
+            forget: known.is_none() && accept.remember == Some(false),
             until_closed: remember && accept.remember_for == 0,
             extend: accept.extend_session_lifespan,
             acr: accept.acr.filter(|acr| !acr.is_empty()),

@@ -166,6 +166,8 @@ pub struct Login {
     pub kept: bool,
     /// For how long the browser is to be remembered; not at all if none.
     pub remember: Option<Lifetime>,
+    /// Whether who was to be remembered in the browser is not any more: the page said so. A session that was skipped stays as it is.
+    pub forget: bool,
     /// Whether the browser forgets its cookie when it is closed, if that is sooner.
     pub until_closed: bool,
     /// Whether the remembered session starts anew.

@@ -253,6 +253,8 @@ const EXTEND: u8 = 2;
 const UNTIL_CLOSED: u8 = 4;
 /// Where it is missing, an earlier version may have kept the session all the same.
 const KEPT: u8 = 16;
+/// An earlier version neither writes it nor looks at it.
+const FORGET: u8 = 32;
 /// Not of the login: on the way back from the consent page, whether that could be skipped.
 const CONSENT_KNOWN: u8 = 8;
 
@@ -265,7 +267,8 @@ impl From<&Login> for WireLogin {
             flags: (u8::from(login.skipped) * SKIPPED)
                 | (u8::from(login.extend) * EXTEND)
                 | (u8::from(login.until_closed) * UNTIL_CLOSED)
-                | (u8::from(login.kept) * KEPT),
+                | (u8::from(login.kept) * KEPT)
+                | (u8::from(login.forget) * FORGET),
             remember: login.remember.map(Lifetime::as_millis),
             acr: login.acr.clone(),
             amr: login.amr.clone(),
@@ -296,6 +299,7 @@ impl WireLogin {
             kept: self.flags & KEPT != 0,
             extend: self.flags & EXTEND != 0,
             remember: self.remember.map(lifetime),
+            forget: self.flags & FORGET != 0,
             until_closed: self.flags & UNTIL_CLOSED != 0,
             acr: self.acr,
             amr: self.amr,

@@ -1,7 +1,9 @@
-//! What a hook put in the place of what the consent page said.
+//! What a hook put in the place of what the consent page said, or beside it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use super::GrantClaims;
 
 /// Claims of a hook. The grant keeps them beside those of the consent page, which stay what the list of consents tells.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -11,6 +13,8 @@ pub struct Replaced {
     access_token: Map<String, Value>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     id_token: Map<String, Value>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    beside_page: bool,
     #[serde(skip)]
     once: bool,
 }
@@ -18,7 +22,20 @@ pub struct Replaced {
 impl Replaced {
     /// Claims for access tokens, and for id tokens and userinfo.
     pub const fn new(access_token: Map<String, Value>, id_token: Map<String, Value>) -> Self {
-        Self { access_token, id_token, once: false }
+        Self { access_token, id_token, beside_page: false, once: false }
+    }
+
+    /// The same beside what the consent page said, whose word counts where both name a claim; `None` if nothing comes to that.
+    pub fn beside(self, page: &GrantClaims) -> Option<Self> {
+        let access_token = with(self.access_token, &page.access_token);
+        let id_token = with(self.id_token, &page.id_token);
+        let is_more = access_token.len() > page.access_token.len() || id_token.len() > page.id_token.len();
+        is_more.then_some(Self { access_token, id_token, beside_page: true, once: self.once })
+    }
+
+    /// Whether those of the consent page are among them.
+    pub const fn is_beside_page(&self) -> bool {
+        self.beside_page
     }
 
     /// The same for the tokens of one answer, of which no store knows.
@@ -45,5 +62,45 @@ impl Replaced {
     /// Those of id tokens and userinfo.
     pub const fn id_token(&self) -> &Map<String, Value> {
         &self.id_token
+    }
+}
+
+/// Claims of a hook, and over them those of the consent page.
+fn with(mut said: Map<String, Value>, page: &Map<String, Value>) -> Map<String, Value> {
+    said.extend(page.iter().map(|(name, value)| (name.clone(), value.clone())));
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn claims(json: &Value) -> Map<String, Value> {
+        json.as_object().cloned().unwrap()
+    }
+
+    #[test]
+    fn what_the_consent_page_said_counts_where_a_hook_says_it_too() {
+        let said = |access_token: &Value, id_token: &Value| {
+            let page = GrantClaims {
+                access_token: claims(&json!({"plan": "none", "seats": 2})),
+                id_token: claims(&json!({"name": "Alice"})),
+                ..GrantClaims::default()
+            };
+            Replaced::new(claims(access_token), claims(id_token)).beside(&page)
+        };
+        let both = said(&json!({"plan": "gold", "trial": true}), &json!({"name": "Eve", "vip": 1})).unwrap();
+        assert_eq!(both.access_token(), &claims(&json!({"plan": "none", "seats": 2, "trial": true})));
+        assert_eq!(both.id_token(), &claims(&json!({"name": "Alice", "vip": 1})));
+        let one = said(&json!({}), &json!({"vip": 1})).unwrap();
+        assert_eq!(one.access_token(), &claims(&json!({"plan": "none", "seats": 2})));
+        let text = serde_json::to_string(&both).unwrap();
+        let read: Replaced = serde_json::from_str(&text).unwrap();
+        assert!(read == both && read.is_beside_page(), "{text}");
+        for nothing in [json!({}), json!({"plan": "gold"})] {
+            assert_eq!(said(&nothing, &json!({})), None);
+        }
     }
 }

@@ -119,6 +119,15 @@ pub trait GrantRepository: Send + Sync {
     /// their code redeemed or not.
     async fn list(&self, page: GrantPage) -> Result<Vec<Grant>, StoreError>;
 
+    /// How many grants of a subject [`Self::list`] has in all, of whichever session. The count ends at `limit`.
+    async fn count_listed(
+        &self,
+        subject: &Subject,
+        listed: Listed,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<u64, StoreError>;
+
     /// Deletes at most `limit` rows of grants that expired before `now`; how many it was.
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;
 

@@ -38,6 +38,7 @@ impl TokenService {
             grant: code.grant,
             grant_type: GrantType::AuthorizationCode,
             nonce: code.nonce.as_deref(),
+            requested_at: code.requested_at,
             less: &exchange.less,
         };
         let claims = self.ask_before_redemption(call, about).await?;

@@ -38,8 +38,13 @@ impl TokenService {
         let recipient = self.recipient(client, code.device).await?;
         self.spend_proof(call).await?;
         self.check_granted(client, code.device, &less).await?;
-        let about =
-            AboutToRedeem { grant: code.device, grant_type: GrantType::DeviceCode, nonce: None, less: &less };
+        let about = AboutToRedeem {
+            grant: code.device,
+            grant_type: GrantType::DeviceCode,
+            nonce: None,
+            requested_at: code.requested_at,
+            less: &less,
+        };
         let claims = self.ask_before_redemption(call, about).await?;
         let mut grant = self.redeem(call, code.device, GrantType::DeviceCode, claims).await?;
         self.keep_asked(client, less, &mut grant)?;

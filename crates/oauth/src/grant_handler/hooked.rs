@@ -1,7 +1,7 @@
 //! Hooks are asked before a code is redeemed or a refresh token rotated, because afterwards there is no way back. For that
 //! the grant is read once more, and only if somebody is to be asked.
 
-use sluice_primitives::GrantId;
+use sluice_primitives::{GrantId, Timestamp};
 use sluice_protocol::{GrantType, Scope};
 
 use super::less::Less;
@@ -16,6 +16,8 @@ pub(super) struct AboutToRedeem<'a> {
     pub(super) grant_type: GrantType,
     /// From the authorization request.
     pub(super) nonce: Option<&'a str>,
+    /// When that arrived.
+    pub(super) requested_at: Timestamp,
     /// What of it is asked for.
     pub(super) less: &'a Less,
 }
@@ -67,11 +69,12 @@ impl TokenService {
         self.keep_asked(call.client, about.less.clone(), &mut grant)?;
         let hooked = hook_call(call, about.grant_type, &grant, &grant.scope);
         let requested = grant.claims.requested.as_ref().map_or(granted.as_str(), Requested::scope);
-        self.ask_about(&HookCall { nonce: about.nonce, requested, ..hooked }, claims).await
+        let requested_at = Some(about.requested_at);
+        self.ask_about(&HookCall { nonce: about.nonce, requested_at, requested, ..hooked }, claims).await
     }
 }
 
-/// What hooks are told about tokens of a grant.
+/// What hooks are told about tokens of a grant. It has the id of its flow, which tells when that began.
 pub(super) fn hook_call<'a>(
     call: &Call<'a>,
     grant_type: GrantType,
@@ -85,7 +88,9 @@ pub(super) fn hook_call<'a>(
         subject: grant.subject.as_str(),
         grant: Some(grant.id),
         session: grant.session,
+        requested_at: Some(grant.id.made_at().min(grant.consented_at)),
         authenticated_at: Some(grant.authenticated_at),
+        consented_at: Some(grant.consented_at),
         ..HookCall::about((call.client, call.sent), grant_type, granted, &grant.claims, call.now)
     }
 }

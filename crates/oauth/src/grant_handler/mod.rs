@@ -38,6 +38,7 @@ use crate::hooks::{Hooks, SentParameters};
 use crate::issuing::TokenIssuer;
 use crate::metrics::{Counter, OAuthMetrics};
 use crate::sender_constraint::{Bound, SenderConstraint};
+use crate::takeover::HydraTokens;
 use crate::token_exchange::PresentedTokens;
 use crate::trust::TrustedAssertions;
 
@@ -63,6 +64,8 @@ pub struct TokenService {
     pub issuer: Arc<TokenIssuer>,
     /// Opens codes and refresh tokens.
     pub sealer: Arc<Sealer>,
+    /// Knows refresh tokens that a Hydra issued.
+    pub hydra: Arc<HydraTokens>,
     /// How much this node knows of what was revoked and changed.
     pub follower: Arc<FeedFollower>,
     /// What was revoked.
@@ -169,7 +172,7 @@ impl TokenService {
 }
 
 fn check_grant_type(client: &Client, grant_type: GrantType) -> Result<(), TokenError> {
-    if client.grant_types.iter().any(|own| own == grant_type.as_str()) {
+    if client.may_use(grant_type) {
         Ok(())
     } else {
         Err(TokenError::GrantTypeNotAllowed(grant_type.as_str()))

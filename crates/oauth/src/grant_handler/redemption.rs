@@ -90,8 +90,7 @@ impl TokenService {
             &self.config,
         ));
         let refresh = lifetime::refresh_token(client, grant_type, &self.config);
-        let may = client.grant_types.iter().any(|own| own == GrantType::RefreshToken.as_str());
-        let life = if !may {
+        let life = if !client.may_use(GrantType::RefreshToken) {
             access
         } else if client.security.profile.is_fapi() {
             // A refresh token that is not rotated does not move this on, and yields an access token up to its last second.

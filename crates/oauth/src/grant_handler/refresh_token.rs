@@ -12,7 +12,7 @@ use super::hooked::hook_call;
 use super::less::{Less, keep_permitted, permitted_scope};
 use super::{Call, TokenError, TokenService};
 use crate::client::Client;
-use crate::grant::{Grant, GrantClaims, RefreshRequest, RotateRefresh, Rotation, Standing};
+use crate::grant::{Grant, GrantClaims, RefreshRequest, Requested, RotateRefresh, Rotation, Standing};
 use crate::issuing::issuer::may_refresh;
 use crate::issuing::{Issue, RefreshToken, lifetime};
 
@@ -37,7 +37,11 @@ impl TokenService {
         exchange: Exchange,
     ) -> Result<TokenResponse, TokenError> {
         let Call { client, confirmation, now, .. } = *call;
-        let token = RefreshToken::open(&exchange.refresh_token, &self.sealer)?;
+        let token = match RefreshToken::open(&exchange.refresh_token, &self.sealer) {
+            Ok(token) => token,
+            // Boxed: nobody else presents such a text.
+            Err(unopened) => Box::pin(self.hydra.find(&exchange.refresh_token)).await?.ok_or(unopened)?,
+        };
         if token.client != client.id {
             return Err(TokenError::OtherClient);
         }
@@ -85,10 +89,14 @@ impl TokenService {
         Ok(issued)
     }
 
-    /// What is asked for, or everything. What the client lost meanwhile, its new tokens lack.
+    /// What is asked for of what was granted, or everything. What the client lost meanwhile, its new tokens lack.
     fn kept_scope(&self, client: &Client, exchange: &Exchange, grant: &Grant) -> Scope {
-        let asked = exchange.scope.as_ref().unwrap_or(&grant.scope);
-        permitted_scope(client, asked, self.config.scopes)
+        let Some(asked) = &exchange.scope else {
+            return permitted_scope(client, &grant.scope, self.config.scopes);
+        };
+        let granted = asked.iter().filter(|value| grant.scope.contains(value));
+        let granted = Scope::from_values(granted).unwrap_or_default();
+        permitted_scope(client, &granted, self.config.scopes)
     }
 
     /// Whether there may be an id token: none for who asks for less, or lost `openid`.
@@ -212,10 +220,22 @@ fn is_refused(token: &RefreshToken, grant: &Grant) -> bool {
 }
 
 fn check_narrower(exchange: &Exchange, grant: &Grant) -> Result<(), TokenError> {
-    if exchange.scope.as_ref().is_some_and(|scope| !grant.scope.covers(scope)) {
+    if exchange.scope.as_ref().is_some_and(|scope| !may_name(scope, grant)) {
         return Err(TokenError::Scope);
     }
     exchange.less()?.check(grant)
+}
+
+/// Whether a refresh may name these values: those that were granted, and beside one of them those that the authorization request
+/// named in vain, since many clients repeat all that they asked for there.
+fn may_name(scope: &Scope, grant: &Grant) -> bool {
+    if grant.scope.covers(scope) {
+        return true;
+    }
+    let requested = grant.claims.requested.as_ref().map_or("", Requested::scope);
+    let was_requested = |value: &str| requested.split_ascii_whitespace().any(|own| own == value);
+    scope.iter().any(|value| grant.scope.contains(value))
+        && scope.iter().all(|value| grant.scope.contains(value) || was_requested(value))
 }
 
 /// A digest of what is asked for and of the key it is bound to, so that a retry can be told from another request.

@@ -4,62 +4,52 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{HookAnswer, HookError};
-use crate::grant::Replaced;
-use crate::issuing::access_token::{MAX_IN_TOKEN, MAX_WITH_SEALED, in_token_twice, length_in_token};
+use crate::grant::{GrantClaims, Replaced};
+use crate::issuing::room::Room;
 
-/// An object without a session, and one with `null`, are a session without members, as in Hydra.
+/// An object without a session, and one with `null`, are a session without members, as in Hydra. So is `null` itself.
 #[derive(Deserialize)]
 struct Body {
     session: Option<Session>,
 }
 
-/// A member that is not there replaces what was there with nothing, as in Hydra.
+/// A member that is not there has no claims, as in Hydra.
 #[derive(Default, Deserialize)]
 struct Session {
     access_token: Option<Map<String, Value>>,
     id_token: Option<Map<String, Value>>,
 }
 
-/// Where claims of a hook end up.
-#[derive(Clone, Copy)]
-pub(super) struct Room<'a> {
-    /// Those that stand beside the others once more.
-    pub(super) top_level: &'a [String],
-    /// In a signed token, in which all of them stand once more, sealed.
-    pub(super) is_signed: bool,
-    /// What stands there twice besides, in bytes: authorization details.
-    pub(super) beside: usize,
-}
-
-impl Room<'_> {
-    fn check(self, claims: &Map<String, Value>) -> Result<(), HookError> {
-        let whole = length_in_token(claims, self.top_level);
-        if whole > MAX_IN_TOKEN {
-            return Err(HookError::TooLong(MAX_IN_TOKEN));
-        }
-        let once = length_in_token(claims, &[]);
-        let twice = in_token_twice(once.saturating_add(self.beside));
-        let sealed_too = twice.saturating_add(whole.saturating_sub(once));
-        if self.is_signed && sealed_too > MAX_WITH_SEALED {
-            return Err(HookError::TooLong(MAX_WITH_SEALED * 3 / 7));
-        }
-        Ok(())
-    }
-}
-
-/// 200: the claims are replaced. 204: they are not. 403: nothing is to be issued. Anything else is a fault. Claims of a hook stand in the
-/// token itself, for which there must be room.
-pub(super) fn read(answer: &HookAnswer, room: Room<'_>) -> Result<Option<Replaced>, HookError> {
+/// 200: the claims are replaced, or come to those of the consent page where these are kept. 204: they are not. 403: nothing is to be
+/// issued. Anything else is a fault. There must be room for all of them.
+pub(super) fn read(
+    answer: &HookAnswer,
+    room: Room<'_>,
+    kept: Option<&GrantClaims>,
+) -> Result<Option<Replaced>, HookError> {
     match answer.status {
         200 => {
-            let body: Body = serde_json::from_slice(&answer.body).map_err(|_| HookError::Answer)?;
-            let session = body.session.unwrap_or_default();
-            let access_token = session.access_token.unwrap_or_default();
-            room.check(&access_token)?;
-            Ok(Some(Replaced::new(access_token, session.id_token.unwrap_or_default())))
+            let said = said(&answer.body)?;
+            let Some(page) = kept else {
+                room.check_in_token(said.access_token()).map_err(HookError::TooLong)?;
+                return Ok(Some(said));
+            };
+            let all = said.beside(page);
+            // For what the page alone says there was room.
+            let access_token = all.as_ref().map(Replaced::access_token);
+            if let Some(claims) = access_token.filter(|claims| claims.len() > page.access_token.len()) {
+                room.check_beside_page(claims).map_err(HookError::TooLongTogether)?;
+            }
+            Ok(all)
         }
         204 => Ok(None),
         403 => Err(HookError::Refused),
         status => Err(HookError::Status(status)),
     }
+}
+
+fn said(body: &[u8]) -> Result<Replaced, HookError> {
+    let body: Option<Body> = serde_json::from_slice(body).map_err(|_| HookError::Answer)?;
+    let session = body.and_then(|body| body.session).unwrap_or_default();
+    Ok(Replaced::new(session.access_token.unwrap_or_default(), session.id_token.unwrap_or_default()))
 }

@@ -21,6 +21,9 @@ pub enum HookError {
     /// Its claims do not fit into a token.
     #[error("the access token claims of the hook are longer than {0} bytes")]
     TooLong(usize),
+    /// There is no room for what it adds.
+    #[error("the access token claims of the hook, with those of the consent page, are longer than {0} bytes")]
+    TooLongTogether(usize),
 }
 
 impl HookError {
@@ -28,7 +31,11 @@ impl HookError {
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::Refused => ErrorCode::AccessDenied,
-            Self::NoAnswer(_) | Self::Status(_) | Self::Answer | Self::TooLong(_) => ErrorCode::ServerError,
+            Self::NoAnswer(_)
+            | Self::Status(_)
+            | Self::Answer
+            | Self::TooLong(_)
+            | Self::TooLongTogether(_) => ErrorCode::ServerError,
         }
     }
 }

@@ -6,6 +6,7 @@
 //! A hook is asked before anything is written: when it refuses, or cannot be reached, the code or refresh token is as good as
 //! before. What it says is written in the step that it was asked about: it holds for later tokens of the grant, too, until
 //! a hook says something else, and userinfo and the next hook are told it.
+//! In the answer to a code it comes to what the consent page said; at a refresh it stands in the place of that.
 
 pub mod answer;
 pub mod error;
@@ -17,14 +18,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sluice_protocol::GrantType;
 
-use answer::Room;
 pub use error::HookError;
+use request::Server;
 pub use request::{HookCall, SentParameters};
 pub use webhook::{Webhook, WebhookKey, WebhookParts};
 
-use crate::client::AccessTokenStrategy;
+use crate::client::{AccessTokenStrategy, Client};
 use crate::config::Config;
 use crate::grant::{GrantClaims, Replaced};
+use crate::issuing::algorithm;
+use crate::issuing::room::Room;
+use crate::keys::KeyRing;
 use crate::metrics::OAuthMetrics;
 
 /// What a hook answered.
@@ -50,6 +54,8 @@ pub trait Hook: Send + Sync {
 pub struct Hooks {
     /// What they are told about this server.
     pub config: Arc<Config>,
+    /// The keys that they are told of, by their ids.
+    pub keys: Arc<KeyRing>,
     /// Asked for every grant type.
     pub token: Option<Arc<dyn Hook>>,
     /// Asked when a refresh token is used, before the other one.
@@ -81,26 +87,43 @@ impl Hooks {
     /// Where the claims of the token that is asked about are: signed ones name some beside `ext`. What an exchange yields is known
     /// when it is written, before anything is used up.
     fn room(&self, call: &HookCall<'_>) -> Room<'_> {
-        let strategy = call.client.access_token_strategy.unwrap_or(self.config.access_tokens);
-        let is_signed = strategy == AccessTokenStrategy::Jwt;
-        let may_be_signed = is_signed || call.grant_type == GrantType::TokenExchange;
-        let top_level = if may_be_signed { self.config.top_level_claims.as_slice() } else { &[] };
-        let details = call.claims.authorization_details.as_ref().filter(|_| is_signed);
-        let beside = details.map_or(0, |details| details.to_string().len());
-        Room { top_level, is_signed, beside }
+        let top_level = self.config.top_level_claims.as_slice();
+        let room = Room::of(call.claims, self.strategy(call.client), top_level);
+        if call.grant_type == GrantType::TokenExchange { room.with_top_level(top_level) } else { room }
+    }
+
+    fn strategy(&self, client: &Client) -> AccessTokenStrategy {
+        client.access_token_strategy.unwrap_or(self.config.access_tokens)
+    }
+
+    fn server(&self, client: &Client) -> Server<'_> {
+        let of_access_tokens = algorithm::of_access_tokens(client, &self.config).ok();
+        let of_access_tokens = of_access_tokens.filter(|_| self.strategy(client) == AccessTokenStrategy::Jwt);
+        let of_id_tokens = algorithm::of_id_tokens(client, &self.config).ok();
+        Server {
+            config: &self.config,
+            access_token_key: of_access_tokens.and_then(|algorithm| self.keys.access_token_signer(algorithm)),
+            id_token_key: of_id_tokens.and_then(|algorithm| self.keys.id_token_signer(algorithm)),
+        }
     }
 
     async fn ask_both(&self, call: &HookCall<'_>) -> Result<Option<Replaced>, HookError> {
+        let server = self.server(call.client);
         let mut replaced = None;
         if let Some(hook) = self.refresh_token.as_ref().filter(|_| call.grant_type == GrantType::RefreshToken)
         {
-            replaced = answer::read(&hook.ask(call.refresh_json(&self.config)).await?, self.room(call))?;
+            replaced = answer::read(&hook.ask(call.refresh_json(&server)).await?, self.room(call), None)?;
         }
         let Some(hook) = &self.token else { return Ok(replaced) };
         let said = replaced.clone().or_else(|| call.claims.replaced.clone());
         let claims = GrantClaims { replaced: said, ..call.claims.clone() };
         let call = HookCall { claims: &claims, ..*call };
-        let answer = hook.ask(call.json(&self.config)).await?;
-        Ok(answer::read(&answer, self.room(&call))?.or(replaced))
+        let answer = hook.ask(call.json(&server)).await?;
+        Ok(answer::read(&answer, self.room(&call), kept(&call))?.or(replaced))
     }
+}
+
+/// What the consent page said, where that is kept: in the answer to a code, as in Hydra.
+fn kept<'a>(call: &HookCall<'a>) -> Option<&'a GrantClaims> {
+    matches!(call.grant_type, GrantType::AuthorizationCode | GrantType::DeviceCode).then_some(call.claims)
 }

@@ -21,8 +21,9 @@ use sluice_token::{Confirmation, RevocationSet};
 
 use crate::access_token_reader::AccessTokenReader;
 use crate::config::Config;
-use crate::grant::{Generation, Grant, GrantRepository};
+use crate::grant::{Generation, Grant, GrantClaims, GrantRepository};
 use crate::issuing::RefreshToken;
+use crate::takeover::HydraTokens;
 
 /// Says what is known about tokens.
 pub struct IntrospectionService {
@@ -34,6 +35,8 @@ pub struct IntrospectionService {
     pub grants: Arc<dyn GrantRepository>,
     /// Opens refresh tokens.
     pub sealer: Arc<Sealer>,
+    /// Knows refresh tokens that a Hydra issued.
+    pub hydra: Arc<HydraTokens>,
     /// What was revoked.
     pub revocations: Arc<RevocationSet>,
     /// The time.
@@ -56,15 +59,14 @@ impl IntrospectionService {
             let ext = match &mut claims.extra {
                 Extra::None => None,
                 Extra::Inline(text) => RawValue::from_string(mem::take(text)).ok(),
-                // Those of a hook are never only there.
                 Extra::InGrant => {
                     let grant = self.grants.find(claims.grant).await?;
-                    grant.and_then(|grant| serde_json::value::to_raw_value(&grant.claims.access_token).ok())
+                    grant.and_then(|grant| told(&grant.claims))
                 }
             };
             return Ok(self.access_token(claims, ext));
         }
-        let Ok(refresh) = RefreshToken::open(token, &self.sealer) else {
+        let Some(refresh) = self.hydra.open(token, &self.sealer).await? else {
             return Ok(IntrospectionResponse::default());
         };
         // Boxed: the others are many.
@@ -81,7 +83,7 @@ impl IntrospectionService {
             sub: Some(subject.to_owned()),
             exp: Some(claims.expires_at.as_secs()),
             iat: Some(claims.issued_at.as_secs()),
-            nbf: self.config.not_before.then(|| claims.issued_at.as_secs()),
+            nbf: Some(claims.issued_at.as_secs()),
             aud: Some(claims.audience),
             iss: Some(self.config.issuer.as_str().to_owned()),
             token_type: Some(match claims.rare.confirmation {
@@ -134,9 +136,7 @@ impl IntrospectionService {
             act: None,
             authorization_details: raw(grant.claims.authorization_details.as_ref().map(Value::to_string)),
             obfuscated_subject: grant.claims.shown_subject.clone(),
-            ext: serde_json::value::to_raw_value(grant.claims.of_access_tokens())
-                .ok()
-                .filter(|raw| raw.get() != "{}"),
+            ext: told(&grant.claims),
         })
     }
 
@@ -146,6 +146,12 @@ impl IntrospectionService {
         let in_window = grant.rotated_at.is_some_and(|rotated_at| now < rotated_at + window);
         generation == grant.generation || (in_window && generation.next() == grant.generation)
     }
+}
+
+/// What a grant says in access tokens now, if it says anything.
+fn told(claims: &GrantClaims) -> Option<Box<RawValue>> {
+    let said = Some(claims.of_access_tokens()).filter(|said| !said.is_empty());
+    said.and_then(|said| serde_json::value::to_raw_value(said).ok())
 }
 
 /// JSON that was checked when it was granted.

@@ -12,12 +12,16 @@ use sluice_token::{AccessTokenClaims, jwt, sealed};
 
 use super::id_token::permitted;
 use super::issuer::IssueError;
+use super::room::Room;
 use crate::client::AccessTokenStrategy;
 use crate::grant::{GrantClaims, Replaced};
 use crate::keys::KeyRing;
 
 /// Larger consent claims stay in the grant, in bytes of JSON.
 const MAX_INLINE: usize = 1024;
+
+/// As many as a consent page may say may stay there.
+pub(crate) const MAX_IN_GRANT: usize = 64 * 1024;
 
 /// Claims that stand in the token itself, in bytes of JSON: with the rest of it and its signature, encoded, they stay within what is taken
 /// back as a token (16 KiB).
@@ -50,10 +54,14 @@ pub(crate) fn extra(claims: &Map<String, Value>, in_grant: bool) -> Extra {
     if text.len() > MAX_INLINE && in_grant { Extra::InGrant } else { Extra::Inline(text) }
 }
 
-/// Where the claims of a grant's access token are. Those of a hook stand in the token, however long they are: what is in the
-/// grant is what the consent page said.
-pub(crate) fn of_grant(claims: &GrantClaims) -> Extra {
-    extra(claims.of_access_tokens(), claims.replaced.is_none())
+/// Where the claims of a grant's access token are. Those of a hook stand in the token, however long they are. Beside those of the
+/// consent page they are where these are, and in the grant, too, where the token has no room for all of them.
+pub(crate) fn of_grant(claims: &GrantClaims, strategy: AccessTokenStrategy, top_level: &[String]) -> Extra {
+    let all = claims.of_access_tokens();
+    let Some(replaced) = &claims.replaced else { return extra(all, true) };
+    let is_long = || length_in_token(&claims.access_token, &[]) > MAX_INLINE;
+    let has_room = || Room::of(claims, strategy, top_level).check_in_token(all).is_ok();
+    extra(all, replaced.is_beside_page() && (is_long() || !has_room()))
 }
 
 /// Where what userinfo tells is: in an opaque token if it is small. It is what the grant says, also if a hook said something else
@@ -112,6 +120,10 @@ mod tests {
         Replaced::new(said(bytes).id_token, said(bytes).id_token)
     }
 
+    fn opaque(claims: &GrantClaims) -> Extra {
+        of_grant(claims, AccessTokenStrategy::Opaque, &[])
+    }
+
     #[test]
     fn what_a_hook_said_is_told_instead_and_stands_in_the_token() {
         let (short, long) = (replaced(30), replaced(MAX_INLINE + 1));
@@ -121,13 +133,59 @@ mod tests {
         assert_eq!(userinfo(&hooked(&short), &openid), text(short.id_token()));
         assert_eq!(userinfo(&hooked(&long), &openid), Extra::InGrant);
         for replaced in [&short, &long] {
-            assert_eq!(of_grant(&hooked(replaced)), text(replaced.access_token()));
+            assert_eq!(opaque(&hooked(replaced)), text(replaced.access_token()));
         }
         let nothing = Replaced::default();
         assert_eq!(
-            (of_grant(&hooked(&nothing)), userinfo(&hooked(&nothing), &openid)),
+            (opaque(&hooked(&nothing)), userinfo(&hooked(&nothing), &openid)),
             (Extra::None, Extra::None)
         );
+    }
+
+    /// What a hook said beside the consent page: so much JSON of each, in bytes.
+    fn beside(page: usize, hook: usize) -> GrantClaims {
+        let page = GrantClaims { access_token: said(page).id_token, ..GrantClaims::default() };
+        let more = json!({"more": "x".repeat(hook - "\"more\":\"\",".len())});
+        let replaced = Replaced::new(more.as_object().cloned().unwrap(), Map::new()).beside(&page);
+        GrantClaims { replaced, ..page }
+    }
+
+    #[test]
+    fn what_a_hook_said_beside_a_short_page_stands_in_the_token_while_there_is_room() {
+        let (opaque, jwt) = (AccessTokenStrategy::Opaque, AccessTokenStrategy::Jwt);
+        for (strategy, page, hook, stands_there) in [
+            (opaque, 20, 2048, true),
+            (opaque, MAX_INLINE, MAX_IN_TOKEN - MAX_INLINE, true),
+            (opaque, MAX_INLINE, MAX_IN_TOKEN - MAX_INLINE + 1, false),
+            (opaque, MAX_INLINE + 1, 20, false),
+            (jwt, 20, 4096, true),
+            (jwt, 20, 5120, false),
+            (jwt, MAX_INLINE + 1, 20, false),
+        ] {
+            match of_grant(&beside(page, hook), strategy, &[]) {
+                Extra::Inline(text) => assert!(stands_there && text.len() == page + hook, "{page} {hook}"),
+                other => assert!(!stands_there && other == Extra::InGrant, "{page} {hook}"),
+            }
+        }
+        // What else a signed token says twice takes of its room.
+        let top_level = ["more".to_owned()];
+        assert_eq!(of_grant(&beside(20, 4096), jwt, &top_level), Extra::InGrant);
+        let details = Some(json!(["x".repeat(1024)]));
+        let detailed = GrantClaims { authorization_details: details, ..beside(20, 4096) };
+        assert_eq!(of_grant(&detailed, jwt, &[]), Extra::InGrant);
+        assert!(matches!(of_grant(&detailed, opaque, &top_level), Extra::Inline(_)));
+    }
+
+    #[test]
+    fn what_a_hook_said_stands_in_the_token_where_the_page_said_nothing() {
+        let hook = said(2048).id_token;
+        let replaced = Replaced::new(hook.clone(), Map::new()).beside(&GrantClaims::default());
+        let claims = GrantClaims { replaced, ..GrantClaims::default() };
+        assert_eq!(opaque(&claims), Extra::Inline(serde_json::to_string(&hook).unwrap()));
+        // One that speaks of id tokens alone leaves access tokens to the consent page.
+        let page = GrantClaims { access_token: said(MAX_INLINE + 1).id_token, ..GrantClaims::default() };
+        let replaced = Replaced::new(Map::new(), hook).beside(&page);
+        assert_eq!(opaque(&GrantClaims { replaced, ..page }), Extra::InGrant);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use sluice_crypto::digest::{sha256, sha384, sha512};
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_primitives::GrantId;
+use sluice_protocol::ClientId;
 use sluice_token::TokenId;
 use sluice_token::jwt::FACTS;
 
@@ -95,6 +96,14 @@ pub fn permitted(claims: &Map<String, Value>) -> Map<String, Value> {
     own.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
+/// The same for the id token of a client, in which the page may say `azp` where it says what is so (OpenID Connect Core §2).
+pub fn permitted_to(client: &ClientId, claims: &Map<String, Value>) -> Map<String, Value> {
+    let mut told = permitted(claims);
+    let azp = claims.get("azp").filter(|azp| azp.as_str() == Some(client.as_str()));
+    told.extend(azp.map(|azp| ("azp".to_owned(), azp.clone())));
+    told
+}
+
 /// The left half of the hash of a token (OpenID Connect Core §3.1.3.6), by the hash of the signing algorithm.
 pub fn half_hash(token: &str, algorithm: SigningAlgorithm) -> String {
     use SigningAlgorithm as Alg;
@@ -105,4 +114,22 @@ pub fn half_hash(token: &str, algorithm: SigningAlgorithm) -> String {
     };
     let half = hash.len() / 2;
     URL_SAFE_NO_PAD.encode(hash.get(..half).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_consent_page_may_name_the_client_but_no_other() {
+        let client: ClientId = "shop".parse().unwrap();
+        let told = |claims: &Value| Value::from(permitted_to(&client, claims.as_object().unwrap()));
+        let truth = json!({"azp": "shop", "name": "Alice"});
+        assert_eq!(told(&truth), truth);
+        for azp in [json!("cart"), json!(["shop"]), json!(null)] {
+            assert_eq!(told(&json!({"azp": azp, "aud": "shop", "name": "Alice"})), json!({"name": "Alice"}));
+        }
+    }
 }

@@ -14,7 +14,7 @@ use sluice_token::{AccessTokenClaims, Confirmation, TokenId};
 use thiserror::Error;
 
 use super::encrypt::{ClientEncryption, Content, NotEncrypted, Recipient};
-use super::id_token::{Beside, IdTokenClaims, half_hash, id_of_generation, id_of_unrotated, permitted};
+use super::id_token::{Beside, IdTokenClaims, half_hash, id_of_generation, id_of_unrotated, permitted_to};
 use super::refresh_token::RefreshToken;
 use super::{access_token, algorithm, lifetime};
 use crate::client::{AccessTokenStrategy, Client};
@@ -198,7 +198,7 @@ impl TokenIssuer {
             expires_at,
             authenticated_at: grant.authenticated_at,
             consented_at: grant.consented_at,
-            extra: access_token::of_grant(&grant.claims),
+            extra: access_token::of_grant(&grant.claims, strategy, &self.config.top_level_claims),
             userinfo: match strategy {
                 AccessTokenStrategy::Opaque => access_token::userinfo(&grant.claims, issue.scope),
                 AccessTokenStrategy::Jwt => Extra::InGrant,
@@ -258,7 +258,7 @@ impl TokenIssuer {
             at_hash: beside.at_hash,
             c_hash: beside.c_hash,
             s_hash: beside.s_hash,
-            extra: permitted(grant.claims.of_id_tokens()),
+            extra: permitted_to(&grant.client, grant.claims.of_id_tokens()),
         };
         let payload = serde_json::to_vec(&claims).unwrap_or_default();
         let signed = key.sign(Some("JWT"), &payload)?;
@@ -281,5 +281,5 @@ pub const fn token_type(confirmation: Option<Confirmation>) -> TokenType {
 /// client is registered for them.
 pub fn may_refresh(client: &Client, granted: &Scope, strategy: ScopeStrategy) -> bool {
     Scope::OFFLINE.iter().any(|value| granted.contains(value) && strategy.allows(&client.scope, value))
-        && client.grant_types.iter().any(|own| own == GrantType::RefreshToken.as_str())
+        && client.may_use(GrantType::RefreshToken)
 }

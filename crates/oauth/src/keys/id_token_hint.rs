@@ -3,6 +3,7 @@
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::jws::{VerifiedJws, VerifyError, unverified_parts};
 use sluice_primitives::SessionId;
@@ -10,6 +11,7 @@ use sluice_protocol::{ClientId, Subject};
 use sluice_token::jwt;
 
 use super::KeyRing;
+use crate::logout::delivery::EVENT;
 
 /// What a hint tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,9 +63,9 @@ impl KeyRing {
     /// says to tell.
     pub(crate) fn verify_id_token(&self, token: &str) -> Option<VerifiedJws> {
         let verified = self.verify_own(token).ok()?;
-        // Logout tokens say what they are; an id token is a plain JWT, as access tokens may be too.
+        // An id token is a plain JWT, as access tokens and logout tokens may be too.
         let is_plain = matches!(verified.header.typ.as_deref(), None | Some("JWT"));
-        (is_plain && !jwt::has_facts(&verified)).then_some(verified)
+        (is_plain && !jwt::has_facts(&verified) && !is_logout_token(&verified)).then_some(verified)
     }
 
     /// What an id token of this server tells.
@@ -91,6 +93,16 @@ impl KeyRing {
         let is_unknown = self.loaded().verifying.iter().all(|key| key.kid() != Some(kid));
         is_unknown && parts.unverified_claims::<Claims>().is_ok_and(|claims| claims.iss == issuer)
     }
+}
+
+/// Whether a token tells of a logout, whatever its `typ` (OpenID Connect Back-Channel Logout §2.4).
+fn is_logout_token(verified: &VerifiedJws) -> bool {
+    #[derive(Deserialize)]
+    struct Told {
+        events: Option<Value>,
+    }
+    let events = verified.claims::<Told>().ok().and_then(|told| told.events);
+    events.is_some_and(|events| events.get(EVENT).is_some())
 }
 
 fn hint(verified: &VerifiedJws, issuer: &str) -> Option<IdTokenHint> {

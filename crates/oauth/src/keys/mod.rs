@@ -2,8 +2,9 @@
 //!
 //! [`ring`]: the keys that this server uses, in memory; `loaded` is one reading of them, `encryption` those that are not
 //! for signatures. [`rotation`]: how signing keys come and go; `life` says by times alone where one is. [`service`]: what
-//! an administrator may do with key sets; `on_demand` rotates at his word. `at_rest`: how keys are sealed; [`reseal`]:
-//! with another secret; `abandon`: what is done if there is none any more. [`repository`]: stored keys.
+//! an administrator may do with key sets; `silent` tells of a key that he brings along and that does not sign; `on_demand` rotates
+//! at his word. `at_rest`: how keys are sealed; [`reseal`]: with another secret; `abandon`: what is done if there is none any
+//! more. [`repository`]: stored keys.
 
 mod abandon;
 mod at_rest;
@@ -21,6 +22,7 @@ pub mod ring;
 pub mod rotation;
 pub mod service;
 mod signing_keys;
+mod silent;
 
 pub use at_rest::KeyError;
 pub use encryption::{REQUEST_OBJECT_ALGORITHMS, REQUEST_OBJECT_SET};
@@ -29,7 +31,7 @@ pub use maker::{KeyMaker, NewKeys};
 pub use on_demand::{KeyStatus, Rotate};
 pub use repository::{KeyRepository, KeyState, StoredKey};
 pub use reseal::{Resealed, SealedKeys};
-pub use ring::{ACCESS_TOKEN_SET, ID_TOKEN_SET, KeyRing, RingOptions};
+pub use ring::{ACCESS_TOKEN_SET, DefaultAlgorithms, ID_TOKEN_SET, KeyRing, RingOptions};
 pub use rotation::{JWKS_MAX_AGE, KeyRotation, Rotated, RotationPolicy, RotationPolicyError};
 pub use service::{KeyService, KeyServiceError, NewKey};
 pub use signing_keys::SigningKeys;

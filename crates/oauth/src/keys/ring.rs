@@ -31,6 +31,15 @@ const ALGORITHMS: [SigningAlgorithm; 2] = [SigningAlgorithm::RS256, SigningAlgor
 /// A set that this server signs with, and an algorithm.
 pub(super) type Wanted = (&'static str, SigningAlgorithm);
 
+/// What tokens are signed with whose client registered no algorithm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DefaultAlgorithms {
+    /// Id tokens.
+    pub id_token: SigningAlgorithm,
+    /// JWT access tokens.
+    pub access_token: SigningAlgorithm,
+}
+
 /// What can be chosen about a ring.
 #[derive(Debug, Clone)]
 pub struct RingOptions {
@@ -41,11 +50,18 @@ pub struct RingOptions {
     pub rotation: RotationPolicy,
     /// Makes the keys.
     pub maker: Arc<dyn KeyMaker>,
+    /// Who brings along a key that signs nothing by default is told so; nobody is if they are not known here.
+    pub defaults: Option<DefaultAlgorithms>,
 }
 
 impl Default for RingOptions {
     fn default() -> Self {
-        Self { further: Vec::new(), rotation: RotationPolicy::default(), maker: Arc::new(NewKeys) }
+        Self {
+            further: Vec::new(),
+            rotation: RotationPolicy::default(),
+            maker: Arc::new(NewKeys),
+            defaults: None,
+        }
     }
 }
 
@@ -213,6 +229,18 @@ impl KeyRing {
     /// Makes the keys.
     pub(super) const fn maker(&self) -> &Arc<dyn KeyMaker> {
         &self.options.maker
+    }
+
+    /// What a set signs with, unless a client is registered for something else: first the tokens that it is for, then the rest.
+    pub(super) fn default_algorithms(&self, set: &str) -> Option<[SigningAlgorithm; 2]> {
+        let DefaultAlgorithms { id_token, access_token } = self.options.defaults?;
+        match set {
+            // Answers that are signed and no id tokens.
+            ID_TOKEN_SET => Some([id_token, SigningAlgorithm::RS256]),
+            // Those of clients of FAPI 2.0.
+            ACCESS_TOKEN_SET => Some([access_token, id_token]),
+            _ => None,
+        }
     }
 
     /// When signing keys change.

@@ -110,6 +110,7 @@ impl KeyService {
         }
         let (kid, state) = (jwk.kid.as_deref(), state.as_str());
         info!(target: "sluice_audit", { key.set = set, key.kid = kid, key.alg = asked.algorithm, key.state = state }, "key made");
+        self.tell_if_silent(set, &jwk);
         self.ring.reload(set).await?;
         Ok(JwkSet { keys: vec![jwk] })
     }
@@ -143,14 +144,7 @@ impl KeyService {
     /// # Errors
     /// [`KeyServiceError`] says what is wrong with which key.
     pub async fn replace_set(&self, set: &str, keys: JwkSet) -> Result<JwkSet, KeyServiceError> {
-        check_name(set)?;
-        let mut stored = keys.keys.iter().map(|jwk| self.checked(set, jwk)).collect::<Result<Vec<_>, _>>()?;
-        let mut names: Vec<_> = stored.iter().map(|key| key.kid.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        if names.len() != stored.len() {
-            return Err(KeyServiceError::SameKid);
-        }
+        let mut stored = self.rows(set, &keys.keys)?;
         let before = self.repo.set(set).await?;
         let mut created_at = self.clock.now();
         for (key, jwk) in stored.iter_mut().zip(&keys.keys) {
@@ -164,8 +158,34 @@ impl KeyService {
         let kids: Vec<_> = stored.iter().map(|key| key.kid.clone()).collect();
         self.put_whole(set, stored).await?;
         info!(target: "sluice_audit", { key.set = set, key.kids = ?kids }, "set of keys replaced");
+        if let Some(newest) = keys.keys.first() {
+            self.tell_if_silent(set, newest);
+        }
         self.restored(set, in_use).await?;
         Ok(keys)
+    }
+
+    /// Adds keys to a set that verify and do not sign, behind its newest: what they signed stays valid for as long as if that had just taken their
+    /// place. One whose `kid` is taken is left out.
+    ///
+    /// # Errors
+    /// [`KeyServiceError`] says what is wrong with which key.
+    pub(crate) async fn add_retired(&self, set: &str, keys: &[Jwk]) -> Result<(), KeyServiceError> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        check_name(set)?;
+        let mut created_at = self.repo.set(set).await?.first().map_or(self.clock.now(), |key| key.created_at);
+        for jwk in keys {
+            created_at = created_at - Lifetime::millis(1);
+            let key = StoredKey { state: KeyState::Retiring, created_at, ..self.checked(set, jwk)? };
+            let (kid, state) = (key.kid.clone(), key.state.as_str());
+            if self.repo.add_new(key).await? {
+                info!(target: "sluice_audit", { key.set = set, key.kid = kid, key.state = state }, "key added that signs no more");
+            }
+        }
+        self.ring.reload(set).await?;
+        Ok(())
     }
 
     /// Adds a key to a set under its own `kid`; one with the same is replaced. In a set that this server signs with, it
@@ -179,8 +199,14 @@ impl KeyService {
         let (kid, algorithm) = (stored.kid.clone(), stored.algorithm.clone());
         self.repo.add(vec![stored]).await?;
         info!(target: "sluice_audit", { key.set = set, key.kid = kid, key.alg = algorithm }, "key put");
+        self.tell_if_silent(set, &jwk);
         self.ring.reload(set).await?;
         Ok(jwk)
+    }
+
+    /// Whether these keys may be a set, or be put there.
+    pub(crate) fn check(&self, set: &str, keys: &[Jwk]) -> Result<(), KeyServiceError> {
+        self.rows(set, keys).map(drop)
     }
 
     /// Deletes a set, if it is there. One that this server signs with gets new keys at once.
@@ -265,6 +291,16 @@ impl KeyService {
         Ok(stored
             .iter()
             .any(|key| key.state == KeyState::Active && jwk.alg.as_deref() == Some(&key.algorithm)))
+    }
+
+    /// The rows of a set that somebody else made.
+    fn rows(&self, set: &str, keys: &[Jwk]) -> Result<Vec<StoredKey>, KeyServiceError> {
+        check_name(set)?;
+        let stored = keys.iter().map(|jwk| self.checked(set, jwk)).collect::<Result<Vec<_>, _>>()?;
+        let mut names: Vec<_> = stored.iter().map(|key| key.kid.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        if names.len() == stored.len() { Ok(stored) } else { Err(KeyServiceError::SameKid) }
     }
 
     /// The row of a key that somebody else made.

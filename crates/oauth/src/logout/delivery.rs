@@ -22,6 +22,8 @@ use crate::issuing::algorithm::of_id_tokens;
 use crate::issuing::encrypt::{ClientEncryption, Content, NotEncrypted};
 use crate::keys::KeyRing;
 
+/// What a logout token tells of.
+pub(crate) const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
 /// A notice that has failed so often is a dead letter: after about a day.
 const ATTEMPTS: u32 = 12;
 /// How long a notice waits that was not tried: a quarter of the time for which it has waited, within these bounds.
@@ -205,9 +207,10 @@ impl LogoutDelivery {
             exp: now.as_secs() + 120,
             jti: uuid::Uuid::from_bytes(random_bytes(&*self.rng)).to_string(),
             sid: notice.session.to_string(),
-            events: json!({"http://schemas.openid.net/event/backchannel-logout": {}}),
+            events: json!({ EVENT: {} }),
         };
-        key.sign(Some("logout+jwt"), &serde_json::to_vec(&token).ok()?).ok()
+        let typ = self.config.policies.logout_token_type.as_str();
+        key.sign(Some(typ), &serde_json::to_vec(&token).ok()?).ok()
     }
 }
 
@@ -227,7 +230,7 @@ enum Written {
 /// is gone hears nothing in plain text if it had asked for encrypted tokens.
 fn address(notice: &LogoutNotice, client: Option<&Client>) -> Option<Url> {
     if notice.is_described() {
-        return Some(client?.backchannel_logout.as_ref()?.uri.clone());
+        return Some(client?.backchannel_logout.as_ref()?.url().clone());
     }
     // Nobody knows the key any more that the token would have to be encrypted to.
     if client.is_none() && notice.is_for_encrypted() {

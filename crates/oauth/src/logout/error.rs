@@ -20,7 +20,7 @@ pub enum LogoutError {
     /// The `post_logout_redirect_uri` is not registered, or nothing says for which client it would be.
     #[error("the post_logout_redirect_uri is not registered")]
     RedirectUri,
-    /// The verifier does not open, was used before, or has expired.
+    /// The verifier does not open, has expired, or was used before, and its user is signed in again.
     #[error("the logout verifier is not valid, was used before, or has expired")]
     Verifier,
     /// The logout began in another browser.
@@ -69,8 +69,8 @@ pub enum LogoutProblem {
     /// The challenge is not one of ours.
     #[error("unknown challenge")]
     Unknown,
-    /// The logout has expired.
-    #[error("the logout has expired")]
+    /// The logout has expired, or is over.
+    #[error("the logout has expired or is over")]
     Gone {
         /// Where the browser can start again.
         redirect_to: String,

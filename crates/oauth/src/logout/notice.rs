@@ -57,7 +57,7 @@ impl Listener {
     fn back_channel(&self) -> Option<Url> {
         match self {
             Self::Known(client) => {
-                let uri = client.backchannel_logout.as_ref()?.uri.clone();
+                let uri = client.backchannel_logout.as_ref()?.url().clone();
                 let encrypts = client.formats.id_token_encryption.is_some();
                 Some(if encrypts { LogoutNotice::for_encrypted(uri) } else { uri })
             }
@@ -69,7 +69,7 @@ impl Listener {
 
     fn front_channel(&self) -> Option<Url> {
         match self {
-            Self::Known(client) => client.frontchannel_logout.as_ref().map(|listens| listens.uri.clone()),
+            Self::Known(client) => client.frontchannel_logout.as_ref().map(|listens| listens.url().clone()),
             Self::Described(_) | Self::Gone => None,
         }
     }
@@ -87,14 +87,14 @@ async fn listener(id: &ClientId, clients: &ClientDirectory) -> Result<Listener, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::Encryption;
     use crate::client::fake::client;
-    use crate::client::{Encryption, LogoutUri};
 
     #[test]
     fn that_a_client_asks_for_encrypted_tokens_is_in_the_address_of_its_notices() {
         let mut app = client("app");
         let uri = Url::parse("https://app.example/logout?from=us").unwrap();
-        app.backchannel_logout = Some(LogoutUri { uri: uri.clone(), session_required: false });
+        app.backchannel_logout = Some(uri.as_str().parse().unwrap());
         assert_eq!(Listener::Known(Arc::new(app.clone())).back_channel(), Some(uri));
         app.formats.id_token_encryption =
             Some(Encryption { alg: "RSA-OAEP-256".to_owned(), enc: "A128GCM".to_owned() });

@@ -23,7 +23,7 @@ use crate::keys::{KeyRing, NoHint};
 use crate::login_session::{EndSessions, LoginSessionRepository};
 use crate::query::with_parameter;
 use crate::replay::{ReplayKind, ReplayRepository};
-use crate::subject::shown_subject;
+use crate::subject::{PAIRWISE, shown_subject};
 
 /// Longer requests are refused, in bytes.
 const MAX_REQUEST: usize = 16 * 1024;
@@ -35,7 +35,9 @@ const KNOWN: &[&str] =
 #[derive(Debug, Clone)]
 pub struct LogoutRequest {
     session: Option<(SessionId, Subject)>,
-    /// Whether an id token of this very session came along: then no other site sent the browser here.
+    /// Whether an id token of this very session came along: then no other site sent the browser here. Or one of its client, no cookie,
+    /// and nothing that browsers say of themselves: then no browser came, which may keep its cookies back, but a program of the client,
+    /// which nobody can ask.
     proven: bool,
     client: Option<Arc<Client>>,
     redirect_uri: Option<RedirectUri>,
@@ -137,6 +139,9 @@ impl LogoutService {
             further: request.further,
             frames: Vec::new(),
         };
+        if let Some(own) = self.over_already(&logout, browser).await? {
+            return Ok(self.done(&logout, Vec::new(), &own));
+        }
         if skip {
             return self.end_unasked(logout, browser).await;
         }
@@ -195,6 +200,16 @@ impl LogoutService {
         Ok(LogoutView { logout, client, request_url, way_out, expires_at })
     }
 
+    /// The same of a logout whose verifier has not come back: one that has is over.
+    pub async fn pending_request(&self, challenge: &str) -> Result<LogoutView, LogoutProblem> {
+        let view = self.request(challenge).await?;
+        let now = self.clock.now();
+        if self.replay.is_spent(ReplayKind::LogoutVerifier, verifier_hash(&view.logout), now).await? {
+            return Err(LogoutProblem::Gone { redirect_to: view.way_out });
+        }
+        Ok(view)
+    }
+
     /// The user confirmed; where the browser goes next.
     pub async fn accept(&self, challenge: &str) -> Result<String, LogoutProblem> {
         let LogoutView { logout, .. } = self.request(challenge).await?;
@@ -235,7 +250,9 @@ impl LogoutService {
         let (at_once, later): (&[_], &[_]) = if began_later { (&[], &own) } else { (&own, &[]) };
         let mut frames = logout.frames.clone();
         match self.end_and_spend(&logout, at_once, &mut frames).await {
-            Ok(()) => {}
+            Ok(true) => {}
+            // It may have come twice at once.
+            Ok(false) => return self.once_more(&logout, frames, browser).await,
             Err(LogoutError::Store(why)) if frames.len() > logout.frames.len() => {
                 warn!(error = %chain(&why), "a logout that ended sessions is tried again");
                 return Ok(LogoutStep::Again { to: self.confirmed(Logout { frames, ..logout }) });
@@ -263,23 +280,68 @@ impl LogoutService {
         Logout { id, requested_at: now, binding: key.bind(id), ..logout }
     }
 
+    /// Where a verifier leads that was used before, as by the back button: where it led then, with the frames that it has along. It ends
+    /// nothing, so it is refused where somebody is signed in again, who would take themselves for signed out.
+    async fn once_more(
+        &self,
+        logout: &Logout,
+        frames: Vec<Url>,
+        browser: &Browser,
+    ) -> Result<LogoutStep, LogoutError> {
+        let own = self.over_already(logout, browser).await?.ok_or(LogoutError::Verifier)?;
+        Ok(self.done(logout, frames, &own))
+    }
+
+    /// The sessions of its user in this browser, if they are known to be over, and that which is named, too: of such a logout nothing is
+    /// left to be confirmed or ended. Where the client knows its users by names of its own, or cannot be asked, nobody can tell whether somebody
+    /// else who is signed in here is its user.
+    async fn over_already(
+        &self,
+        logout: &Logout,
+        browser: &Browser,
+    ) -> Result<Option<Vec<SessionId>>, LogoutError> {
+        if !self.is_over(logout.session).await? {
+            return Ok(None);
+        }
+        let own = self.own_session(logout, browser).await?;
+        if own.is_none() && self.cookie(browser).is_some() {
+            let client = self.client_of(logout).await?;
+            if client.is_none_or(|client| client.subject_type == PAIRWISE) {
+                return Ok(None);
+            }
+        }
+        let own = sessions_of(own);
+        for session in own.iter().filter(|own| **own != logout.session) {
+            if !self.is_over(*session).await? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(own))
+    }
+
+    /// Whether a session has ended and is kept no more.
+    async fn is_over(&self, session: SessionId) -> Result<bool, StoreError> {
+        let which = EndSessions::One(session);
+        Ok(self.revocations.session_is_over(session)
+            && self.sessions.participants(&which, self.clock.now()).await?.is_empty())
+    }
+
     /// Ends sessions, and spends the verifier: in this order, so that what fails can be tried again. What is over can end twice, but not by
-    /// a verifier that is spent: it would write another marker each time it is sent.
+    /// a verifier that is spent: it would write another marker each time it is sent. `false` if it was spent before, or is now by somebody else.
     async fn end_and_spend(
         &self,
         logout: &Logout,
         own: &[SessionId],
         frames: &mut Vec<Url>,
-    ) -> Result<(), LogoutError> {
-        let hash = sluice_crypto::digest::sha256(logout.id.as_bytes());
+    ) -> Result<bool, LogoutError> {
+        let hash = verifier_hash(logout);
         if self.replay.is_spent(ReplayKind::LogoutVerifier, hash, self.clock.now()).await? {
-            return Err(LogoutError::Verifier);
+            return Ok(false);
         }
         self.end_all(logout.session, own, frames).await?;
         let now = self.clock.now();
         let expires_at = logout.requested_at + self.config.lifetimes.flow;
-        let first = self.replay.spend(ReplayKind::LogoutVerifier, hash, now, expires_at).await?;
-        if first { Ok(()) } else { Err(LogoutError::Verifier) }
+        Ok(self.replay.spend(ReplayKind::LogoutVerifier, hash, now, expires_at).await?)
     }
 
     /// Whether the browser's cookie names this session.
@@ -343,12 +405,10 @@ impl LogoutService {
     /// Ends one session, with its tokens; what its clients want to be loaded in frames. One that has ended and is kept no more is left alone: to
     /// end it once more would write another marker, each time that somebody comes with its name.
     async fn end_session(&self, session: SessionId) -> Result<Vec<Url>, LogoutError> {
-        let (now, which) = (self.clock.now(), EndSessions::One(session));
-        if self.revocations.session_is_over(session)
-            && self.sessions.participants(&which, now).await?.is_empty()
-        {
+        if self.is_over(session).await? {
             return Ok(Vec::new());
         }
+        let (now, which) = (self.clock.now(), EndSessions::One(session));
         let ending = Ending {
             sessions: &*self.sessions,
             clients: &self.clients,
@@ -389,6 +449,8 @@ impl LogoutService {
         }
         // The id token would say whose address it is, and is of no use any more: the user does not go back (RP-Initiated Logout §4).
         let is_of_nobody = key_is_gone && named.is_none();
+        let has_no_cookie = browser.session.is_none() && browser.keys.0.is_empty();
+        let by_program = hinted.is_some() && has_no_cookie && !browser.fetch_metadata;
         let client = match hinted.or(named) {
             Some(id) => self.clients.find_if_known(&id).await?,
             None => None,
@@ -408,6 +470,7 @@ impl LogoutService {
         let state = parameters.get("state").filter(|state| state.len() <= 2048).map(str::to_owned);
         let id_token_hint = parameters.get("id_token_hint").map(str::to_owned);
         let further = Further { id_token_hint, ..Further::of(parameters.iter(), KNOWN) };
+        let proven = proven || by_program;
         Ok(LogoutRequest { session, proven, client, redirect_uri, state, further })
     }
 }
@@ -427,6 +490,11 @@ fn with_state(uri: &RedirectUri, state: Option<&str>) -> String {
     let encoded = url::form_urlencoded::Serializer::new(String::new()).append_pair("state", state).finish();
     let joint = if uri.as_str().contains('?') { '&' } else { '?' };
     format!("{uri}{joint}{encoded}")
+}
+
+/// Under what it is noted that the verifier of a logout is spent.
+fn verifier_hash(logout: &Logout) -> [u8; 32] {
+    sluice_crypto::digest::sha256(logout.id.as_bytes())
 }
 
 /// The sessions of a person that a browser's cookie names.

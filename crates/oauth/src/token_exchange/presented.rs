@@ -20,8 +20,9 @@ use crate::config::Config;
 use crate::grant::{Grant, GrantPage, GrantRepository, Listed, Standing};
 use crate::issuing::id_token::{id_of_generation, id_of_unrotated};
 use crate::issuing::issuer::may_refresh;
-use crate::issuing::{RefreshToken, access_token, front_channel};
+use crate::issuing::{access_token, front_channel};
 use crate::keys::KeyRing;
+use crate::takeover::HydraTokens;
 use crate::trust::{Assertion, TrustedAssertions};
 
 /// Among how many grants of one session, the newest ones, that of an id token is looked for.
@@ -70,6 +71,8 @@ pub struct PresentedTokens {
     pub grants: Arc<dyn GrantRepository>,
     /// Opens refresh tokens.
     pub sealer: Arc<Sealer>,
+    /// Knows refresh tokens that a Hydra issued.
+    pub hydra: Arc<HydraTokens>,
     /// What was revoked.
     pub revocations: Arc<RevocationSet>,
     /// Verifies what other issuers say.
@@ -141,10 +144,9 @@ impl PresentedTokens {
         let extra = match &facts.extra {
             Extra::None => Map::new(),
             Extra::Inline(text) => serde_json::from_str(text).unwrap_or_default(),
-            // Those of a hook are never only there.
             Extra::InGrant => {
                 let grant = self.grants.find(facts.grant).await?.ok_or(ExchangeError::NotUsable)?;
-                grant.claims.access_token
+                grant.claims.of_access_tokens().clone()
             }
         };
         let (audience, may_act) = (facts.audience.clone(), extra.get("may_act").cloned());
@@ -153,7 +155,7 @@ impl PresentedTokens {
 
     async fn refresh_token(&self, by: Presenter<'_>, token: &str) -> Result<Presented, ExchangeError> {
         let now = by.now;
-        let token = RefreshToken::open(token, &self.sealer).map_err(|_| ExchangeError::NotUsable)?;
+        let token = self.hydra.open(token, &self.sealer).await?.ok_or(ExchangeError::NotUsable)?;
         if token.client != by.client.id {
             return Err(ExchangeError::OtherClient);
         }
@@ -173,7 +175,7 @@ impl PresentedTokens {
         if !may_refresh(by.client, &grant.scope, self.config.scopes) {
             return Err(ExchangeError::NoRefresh);
         }
-        self.of_grant(grant, token.expires_at, now)
+        self.of_grant(by, grant, token.expires_at)
     }
 
     /// An id token names no grant. It is that of a living grant of the same session whose tokens have such ids: so one
@@ -199,7 +201,7 @@ impl PresentedTokens {
             claims.aud.iter().any(|client| client == grant.client.as_str()) && has_id_token(grant, &claims)
         };
         let grant = self.grants.list(page).await?.into_iter().find(is_its);
-        let presented = self.of_grant(grant.ok_or(ExchangeError::NotUsable)?, expires_at, now)?;
+        let presented = self.of_grant(by, grant.ok_or(ExchangeError::NotUsable)?, expires_at)?;
         self.check_unbound(by, &presented.facts.client).await?;
         Ok(Presented { audience: claims.aud, ..presented })
     }
@@ -216,15 +218,17 @@ impl PresentedTokens {
     /// What a grant says, while it holds. Its tokens that are presented so are for their client alone.
     fn of_grant(
         &self,
+        by: Presenter<'_>,
         grant: Grant,
         expires_at: Timestamp,
-        now: Timestamp,
     ) -> Result<Presented, ExchangeError> {
+        let now = by.now;
         let is_revoked = grant.revoked_at.is_some() || self.revocations.covers_grant(&grant.facts());
         if is_revoked || now >= grant.expires_at {
             return Err(ExchangeError::NotUsable);
         }
         let claims = grant.claims;
+        let strategy = by.client.access_token_strategy.unwrap_or(self.config.access_tokens);
         let extra = claims.of_access_tokens().clone();
         let may_act = extra.get("may_act").or_else(|| claims.of_id_tokens().get("may_act"));
         Ok(Presented {
@@ -240,7 +244,7 @@ impl PresentedTokens {
                 expires_at,
                 authenticated_at: grant.authenticated_at,
                 consented_at: grant.consented_at,
-                extra: access_token::of_grant(&claims),
+                extra: access_token::of_grant(&claims, strategy, &self.config.top_level_claims),
                 userinfo: access_token::userinfo(&claims, &grant.scope),
                 scope: grant.scope,
                 rare: RareClaims {

@@ -55,8 +55,17 @@ pub trait TrustedIssuerRepository: Send + Sync {
         limit: u32,
     ) -> Result<Vec<TrustedIssuer>, StoreError>;
 
+    /// How many there are, expired or not.
+    async fn count_trusted(&self) -> Result<u64, StoreError>;
+
+    /// The keys that an issuer is trusted with, expired trusts included, each once: one key id or all, in the order of their ids.
+    async fn keys_of(&self, issuer: &str, key_id: Option<&str>) -> Result<Vec<Jwk>, StoreError>;
+
     /// Deletes a trust; whether it was there.
     async fn delete(&self, id: TrustId) -> Result<bool, StoreError>;
+
+    /// Deletes every trust in an issuer, whoever it is about: with one key id or all. Whether there was any.
+    async fn delete_keys_of(&self, issuer: &str, key_id: Option<&str>) -> Result<bool, StoreError>;
 
     /// Deletes at most `limit` that expired before `now`; how many it was.
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError>;

@@ -11,7 +11,9 @@ use sluice_protocol::{Scope, Subject};
 use thiserror::Error;
 use tracing::info;
 
+use super::key_sets::is_among;
 use super::{TrustedIssuer, TrustedIssuerRepository};
+use crate::page_token;
 
 /// The number of entries on a page, if none is asked for, and at most (Hydra).
 const DEFAULT_PAGE: u32 = 250;
@@ -51,6 +53,8 @@ pub struct TrustPage {
     pub trusted: Vec<TrustedIssuer>,
     /// How many were asked for, after bounds.
     pub page_size: u32,
+    /// How many there are, of whichever issuer.
+    pub total: u64,
     /// The token of the next page, if there is one.
     pub next: Option<String>,
 }
@@ -100,7 +104,7 @@ impl TrustService {
     /// [`TrustError`] says why not.
     pub async fn create(&self, asked: NewTrust) -> Result<TrustedIssuer, TrustError> {
         let now = self.clock.now();
-        let trusted = self.checked(asked, now)?;
+        let trusted = checked(asked, now, TrustId::generate(now, &*self.rng))?;
         if !self.issuers.insert(&trusted).await? {
             return Err(TrustError::Taken);
         }
@@ -123,14 +127,18 @@ impl TrustService {
     /// [`TrustError::PageToken`] for a token that was not made here.
     pub async fn list(&self, asked: ListTrusted) -> Result<TrustPage, TrustError> {
         let page_size = asked.page_size.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
-        let after = asked.page_token.as_deref().map(|token| self.open_page_token(token)).transpose()?;
+        let token = page_token::past_the_first(asked.page_token.as_deref());
+        let after = token.map(|token| self.open_page_token(token)).transpose()?;
         // One more than asked for tells whether there is a next page.
+        let is_of_all = asked.issuer.is_none() && after.is_none();
         let mut trusted = self.issuers.list(asked.issuer.as_deref(), after, page_size + 1).await?;
         let full = usize::try_from(page_size).unwrap_or(usize::MAX);
         let more = trusted.len() > full;
         trusted.truncate(full);
         let next = trusted.last().filter(|_| more).map(|last| self.seal_page_token(last.id));
-        Ok(TrustPage { trusted, page_size, next })
+        let total =
+            if is_of_all && !more { trusted.len() as u64 } else { self.issuers.count_trusted().await? };
+        Ok(TrustPage { trusted, page_size, total, next })
     }
 
     /// Trusts it no more. Tokens that its assertions were exchanged for stay what they are.
@@ -138,42 +146,63 @@ impl TrustService {
     /// # Errors
     /// [`TrustError::NotFound`] if there is none with this id.
     pub async fn delete(&self, id: TrustId) -> Result<(), TrustError> {
-        if !self.issuers.delete(id).await? {
-            return Err(TrustError::NotFound);
+        if self.end(id).await? { Ok(()) } else { Err(TrustError::NotFound) }
+    }
+
+    /// The keys that it is trusted with: one of them, or all. Those of trusts that have expired are among them.
+    pub(super) async fn keys_of(&self, issuer: &str, kid: Option<&str>) -> Result<Vec<Jwk>, StoreError> {
+        self.issuers.keys_of(issuer, kid).await
+    }
+
+    /// Trusts an issuer no more with one of its keys, or with any, whoever it speaks of.
+    pub(super) async fn end_by_key(&self, issuer: &str, kid: Option<&str>) -> Result<(), StoreError> {
+        if self.issuers.delete_keys_of(issuer, kid).await? {
+            info!(target: "sluice_audit", { trust.issuer = issuer, key.kid = kid }, "trust in an issuer ended with its key by an administrator");
         }
-        info!(target: "sluice_audit", { trust.id = %id }, "trust in an issuer ended by an administrator");
         Ok(())
     }
 
-    fn checked(&self, asked: NewTrust, now: Timestamp) -> Result<TrustedIssuer, TrustError> {
-        let key_id = asked.jwk.kid.clone().unwrap_or_default();
-        check_presence(&asked, &key_id)?;
-        check_name(&asked.issuer, "Field 'issuer' has more than 255 bytes, or control characters.")?;
-        check_name(&key_id, "The kid of 'jwk' has more than 255 bytes, or control characters.")?;
-        let subject = Some(asked.subject).filter(|subject| !subject.is_empty());
-        if subject.as_ref().is_some_and(|subject| subject.parse::<Subject>().is_err()) {
-            return Err(TrustError::Invalid(
-                "Field 'subject' has more than 255 bytes, or control characters.",
-            ));
+    /// Trusts an issuer no more with a key that is not one of these, whoever it speaks of: with such a key of one key id, or with any.
+    pub(super) async fn end_but_for(
+        &self,
+        kept: &[Jwk],
+        (issuer, kid): (&str, Option<&str>),
+    ) -> Result<(), StoreError> {
+        let keys = self.keys_of(issuer, kid).await?;
+        let (stay, go): (Vec<_>, Vec<_>) = keys.iter().partition(|key| is_among(key, kept));
+        let mut kids: Vec<&str> = go.iter().filter_map(|key| key.kid.as_deref()).collect();
+        kids.dedup();
+        for kid in kids {
+            if stay.iter().any(|key| key.kid.as_deref() == Some(kid)) {
+                self.end_others(kept, (issuer, kid)).await?;
+            } else {
+                self.end_by_key(issuer, Some(kid)).await?;
+            }
         }
-        let expires_at = asked.expires_at.unwrap_or(now).floor_to_secs();
-        if expires_at <= now {
-            return Err(TrustError::Invalid("Field 'expires_at' has passed."));
+        Ok(())
+    }
+
+    /// The same of a key id that one subject is spoken of with another key than the next.
+    async fn end_others(&self, kept: &[Jwk], (issuer, kid): (&str, &str)) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let page = self.issuers.list(Some(issuer), after, MAX_PAGE).await?;
+            for trusted in &page {
+                if trusted.key_id == kid && !is_among(&trusted.jwk, kept) {
+                    self.end(trusted.id).await?;
+                }
+            }
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.id);
         }
-        let scope = Scope::from_values(asked.scope.iter().map(String::as_str));
-        let jwk = asked.jwk.public();
-        VerifyingKey::from_jwk(&jwk)?;
-        Ok(TrustedIssuer {
-            id: TrustId::generate(now, &*self.rng),
-            issuer: asked.issuer,
-            subject,
-            scope: scope
-                .map_err(|_| TrustError::Invalid("Field 'scope' holds something that is no scope."))?,
-            key_id,
-            jwk,
-            created_at: now.floor_to_secs(),
-            expires_at,
-        })
+    }
+
+    async fn end(&self, id: TrustId) -> Result<bool, StoreError> {
+        let was_there = self.issuers.delete(id).await?;
+        if was_there {
+            info!(target: "sluice_audit", { trust.id = %id }, "trust in an issuer ended by an administrator");
+        }
+        Ok(was_there)
     }
 
     fn seal_page_token(&self, last: TrustId) -> String {
@@ -186,6 +215,35 @@ impl TrustService {
         let id = opened.strip_prefix(PAGE).and_then(|id| id.try_into().ok());
         id.map(TrustId::from_bytes).ok_or(TrustError::PageToken)
     }
+}
+
+/// The trust that is asked for, under this id, if it may be.
+pub(crate) fn checked(asked: NewTrust, now: Timestamp, id: TrustId) -> Result<TrustedIssuer, TrustError> {
+    let key_id = asked.jwk.kid.clone().unwrap_or_default();
+    check_presence(&asked, &key_id)?;
+    check_name(&asked.issuer, "Field 'issuer' has more than 255 bytes, or control characters.")?;
+    check_name(&key_id, "The kid of 'jwk' has more than 255 bytes, or control characters.")?;
+    let subject = Some(asked.subject).filter(|subject| !subject.is_empty());
+    if subject.as_ref().is_some_and(|subject| subject.parse::<Subject>().is_err()) {
+        return Err(TrustError::Invalid("Field 'subject' has more than 255 bytes, or control characters."));
+    }
+    let expires_at = asked.expires_at.unwrap_or(now).floor_to_secs();
+    if expires_at <= now {
+        return Err(TrustError::Invalid("Field 'expires_at' has passed."));
+    }
+    let scope = Scope::from_values(asked.scope.iter().map(String::as_str));
+    let jwk = asked.jwk.public();
+    VerifyingKey::from_jwk(&jwk)?;
+    Ok(TrustedIssuer {
+        id,
+        issuer: asked.issuer,
+        subject,
+        scope: scope.map_err(|_| TrustError::Invalid("Field 'scope' holds something that is no scope."))?,
+        key_id,
+        jwk,
+        created_at: now.floor_to_secs(),
+        expires_at,
+    })
 }
 
 fn check_presence(asked: &NewTrust, key_id: &str) -> Result<(), TrustError> {

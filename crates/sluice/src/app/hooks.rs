@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use sluice_net::Fetcher;
 use sluice_oauth::hooks::{Hook, Hooks, Webhook, WebhookKey, WebhookParts};
+use sluice_oauth::keys::KeyRing;
 use sluice_oauth::{Config, OAuthMetrics};
 use sluice_primitives::Secret;
 
@@ -18,7 +19,7 @@ use crate::config::{HookKeyPlace, HookSettings, HooksSettings};
 pub(super) fn hooks(
     settings: &HooksSettings,
     fetcher: &Arc<Fetcher>,
-    config: &Arc<Config>,
+    (config, keys): (&Arc<Config>, &Arc<KeyRing>),
     metrics: &Arc<OAuthMetrics>,
 ) -> Result<Option<Hooks>, StartError> {
     let hook = |key, hook: &Option<HookSettings>| {
@@ -29,8 +30,8 @@ pub(super) fn hooks(
     if token.is_none() && refresh_token.is_none() {
         return Ok(None);
     }
-    let (config, metrics) = (Arc::clone(config), Arc::clone(metrics));
-    Ok(Some(Hooks { config, token, refresh_token, metrics }))
+    let (config, keys, metrics) = (Arc::clone(config), Arc::clone(keys), Arc::clone(metrics));
+    Ok(Some(Hooks { config, keys, token, refresh_token, metrics }))
 }
 
 fn webhook(

@@ -13,6 +13,7 @@ use sluice_oauth::grant::GrantRepository;
 use sluice_oauth::login_session::{LoginSessionRepository, LoginSessionService};
 use sluice_oauth::logout::OutboxRepository;
 use sluice_oauth::replay::ReplayRepository;
+use sluice_oauth::takeover::HydraTokenRepository;
 use sluice_oauth::trust::TrustedIssuerRepository;
 use sluice_primitives::{Lifetime, Timestamp};
 use tracing::warn;
@@ -97,6 +98,8 @@ pub(crate) enum JanitorKind {
     LoginSessions,
     /// Trust in issuers.
     TrustedIssuers,
+    /// Refresh tokens of a Hydra.
+    HydraTokens,
     /// Sessions of the identity API.
     IdentitySessions,
     /// Parked flows.
@@ -115,12 +118,13 @@ pub(crate) enum JanitorKind {
 
 impl JanitorKind {
     /// Everything.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Markers,
         Self::Grants,
         Self::Consents,
         Self::LoginSessions,
         Self::TrustedIssuers,
+        Self::HydraTokens,
         Self::IdentitySessions,
         Self::ParkedFlows,
         Self::DeviceCodes,
@@ -138,6 +142,7 @@ impl JanitorKind {
             | Self::Consents
             | Self::LoginSessions
             | Self::TrustedIssuers
+            | Self::HydraTokens
             | Self::IdentitySessions => true,
             Self::ParkedFlows
             | Self::DeviceCodes
@@ -157,6 +162,7 @@ impl JanitorKind {
             Self::Consents => ConsentRepository::purge_expired(store, before, limit).await,
             Self::LoginSessions => LoginSessionRepository::purge_expired(store, before, kept, limit).await,
             Self::TrustedIssuers => TrustedIssuerRepository::purge_expired(store, before, limit).await,
+            Self::HydraTokens => HydraTokenRepository::purge_tokens(store, before, limit).await,
             Self::IdentitySessions => IdentitySessionRepository::purge_expired(store, before, limit).await,
             Self::ParkedFlows => ParkedFlowRepository::purge_expired(store, before, limit).await,
             Self::DeviceCodes => DeviceCodeRepository::purge_expired(store, before, limit).await,

@@ -36,10 +36,12 @@ pub use embedded::{EmbeddedNode, EmbeddedOptions, Written};
 pub(crate) use gateway::process::run as run_gateway_process;
 pub(crate) use janitor::{JanitorKind, Round, Task, janitor_round};
 pub(crate) use node::{Node, StartOptions, World};
-pub(crate) use opening::{key_material, open_store};
+pub(crate) use oauth_config::oauth as oauth_settings;
+pub(crate) use opening::{Reminder, await_store, key_material, open_store};
+pub(crate) use registration::registration_rules;
 pub(crate) use required_secrets::RequiredSecrets;
 pub(crate) use secrets::{KeyMaterial, SecretsError};
-pub(crate) use stores::{StartError, Stores};
+pub(crate) use stores::{AppliedMigration, StartError, Stores};
 pub(crate) use worker::{WorkerOptions, run as run_worker};
 
 #[cfg(test)]

@@ -2,13 +2,21 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use sluice_commit::{StoreError, chain};
 use sluice_primitives::{Clock, NodeId, Rng};
+use tokio::time::{Instant, sleep};
 use tracing::warn;
 
 use super::secrets::KeyMaterial;
 use super::stores::{AbsentFile, AppliedMigration, StartError, Stores};
 use crate::config::{DatabaseSettings, Dsn, Settings};
+
+/// How long after an attempt to reach a database the next one begins.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(1);
+/// How often it is told again what a database is waited for.
+const TOLD_EVERY: Duration = Duration::from_secs(10);
 
 /// Opens the store of a node: one that has what this version needs.
 pub(super) async fn open(
@@ -19,7 +27,7 @@ pub(super) async fn open(
     // A laptop's database and one that goes with the process are always of this version.
     let migrate =
         auto_migrate || settings.mode.is_development() || matches!(settings.database.dsn, Dsn::Memory);
-    let stores = open_store(&settings.database, migrate, sources).await?;
+    let stores = await_store(&settings.database, migrate, sources, log_waiting).await?;
     if !migrate {
         look_at(&stores.migrations().await?)?;
     }
@@ -40,7 +48,7 @@ fn look_at(migrations: &[AppliedMigration]) -> Result<(), StartError> {
     let others = missing(false);
     if !others.is_empty() {
         warn!(
-            "the database lacks migrations that only make statements faster ({others}): some are slow, until \
+            "the database lacks migrations that nodes do without ({others}): some statements are slow, until \
              `sluice migrate sql up` was run"
         );
     }
@@ -51,11 +59,71 @@ fn look_at(migrations: &[AppliedMigration]) -> Result<(), StartError> {
 pub(crate) async fn open_store(
     database: &DatabaseSettings,
     migrate: bool,
+    sources: (&Arc<dyn Clock>, &Arc<dyn Rng>),
+) -> Result<Stores, StartError> {
+    migrated(reach(database, migrate, sources).await?, migrate).await
+}
+
+/// The same, and a PostgreSQL that cannot be reached is tried again for as long as the settings say. `tell` is told why, after the first
+/// attempt and every ten seconds.
+pub(crate) async fn await_store(
+    database: &DatabaseSettings,
+    migrate: bool,
+    sources: (&Arc<dyn Clock>, &Arc<dyn Rng>),
+    mut tell: impl FnMut(&StartError),
+) -> Result<Stores, StartError> {
+    let (give_up_at, mut reminder) = (Instant::now() + database.wait, Reminder::default());
+    loop {
+        match reach(database, migrate, sources).await {
+            Err(error) if is_out_of_reach(&database.dsn, &error) && Instant::now() < give_up_at => {
+                if reminder.is_due() {
+                    tell(&error);
+                }
+            }
+            reached => return migrated(reached?, migrate).await,
+        }
+        sleep(BETWEEN_ATTEMPTS).await;
+    }
+}
+
+/// Logs what a database is waited for.
+pub(super) fn log_waiting(error: &StartError) {
+    warn!(error = %chain(error), "the database is waited for");
+}
+
+/// When something is told that lasts: at once, and every ten seconds.
+#[derive(Default)]
+pub(crate) struct Reminder {
+    told_at: Option<Instant>,
+}
+
+impl Reminder {
+    /// Whether it is to be told now.
+    pub(crate) fn is_due(&mut self) -> bool {
+        let is_due = self.told_at.is_none_or(|told_at| told_at.elapsed() >= TOLD_EVERY);
+        if is_due {
+            self.told_at = Some(Instant::now());
+        }
+        is_due
+    }
+}
+
+/// Whether PostgreSQL is not there, or not yet. A password or a database that is wrong stays wrong.
+fn is_out_of_reach(dsn: &Dsn, error: &StartError) -> bool {
+    matches!((dsn, error), (Dsn::Postgres { .. }, StartError::Store(StoreError::Unavailable(_))))
+}
+
+async fn reach(
+    database: &DatabaseSettings,
+    migrate: bool,
     (clock, rng): (&Arc<dyn Clock>, &Arc<dyn Rng>),
 ) -> Result<Stores, StartError> {
     let id = NodeId::generate(clock.now(), &**rng);
     let absent = if migrate { AbsentFile::Made } else { AbsentFile::Refused };
-    let stores = Stores::open(database, absent, id, (Arc::clone(clock), Arc::clone(rng))).await?;
+    Stores::open(database, absent, id, (Arc::clone(clock), Arc::clone(rng))).await
+}
+
+async fn migrated(stores: Stores, migrate: bool) -> Result<Stores, StartError> {
     if migrate {
         stores.migrate_up().await?;
     }
@@ -85,10 +153,36 @@ mod tests {
     use sluice_primitives::Timestamp;
 
     use super::*;
+    use crate::config::SecretString;
 
     fn migration(name: &str, is_required: bool, is_applied: bool) -> AppliedMigration {
         let applied_at = is_applied.then(|| Timestamp::from_secs(1));
-        AppliedMigration { name: name.to_owned(), is_required, applied_at }
+        AppliedMigration { version: 1, name: name.to_owned(), is_required, applied_at }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_lasts_is_told_at_once_and_every_ten_seconds() {
+        let mut reminder = Reminder::default();
+        let mut told = Vec::new();
+        for second in 0..25 {
+            if reminder.is_due() {
+                told.push(second);
+            }
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        assert_eq!(told, [0, 10, 20]);
+    }
+
+    #[test]
+    fn only_a_server_that_is_not_there_is_waited_for() {
+        let server = Dsn::Postgres { url: SecretString::new("postgres://db/sluice".to_owned()) };
+        let away = || StartError::Store(StoreError::Unavailable(None));
+        assert!(is_out_of_reach(&server, &away()));
+        assert!(!is_out_of_reach(&Dsn::Memory, &away()));
+        let refused = StoreError::refused(std::io::Error::other("password authentication failed"));
+        for lasting in [StartError::Store(refused), StartError::Dsn("is wrong".to_owned())] {
+            assert!(!is_out_of_reach(&server, &lasting), "{lasting}");
+        }
     }
 
     #[test]

@@ -4,14 +4,15 @@ use std::path::Path;
 
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_oauth::config::{
-    AssertionPolicy, DevicePolicy, DpopPolicy, DynamicRegistrationPolicy, MetadataDocumentPolicy, MtlsPolicy,
-    Policies, PushedRequestPolicy, RequestObjectPolicy, SoftwareStatements, StatementKeys, SubjectPolicy,
+    AssertionPolicy, DevicePolicy, DpopPolicy, DynamicRegistrationPolicy, LogoutTokenType, LongRequestPolicy,
+    MetadataDocumentPolicy, MtlsPolicy, Policies, PushedRequestPolicy, RequestObjectPolicy,
+    SoftwareStatements, StatementKeys, SubjectPolicy,
 };
 use sluice_primitives::Secret;
 
 use super::oauth_config::subject_types;
 use super::stores::StartError;
-use crate::config::{self, IdTokenAlgorithm, KeySetSource, RegistrationSettings, SecretString, Settings};
+use crate::config::{self, KeySetSource, RegistrationSettings, SecretString, Settings, TokenAlgorithm};
 
 /// The policies of these settings.
 ///
@@ -35,6 +36,10 @@ pub(crate) fn policies(settings: &Settings) -> Result<Policies, StartError> {
         pushed_requests: PushedRequestPolicy {
             lifetime: oauth2.requests.pushed.lifespan.into(),
             required: oauth2.requests.pushed.required,
+        },
+        long_requests: LongRequestPolicy {
+            per_network: oauth2.requests.long_per_network,
+            exempt: settings.identity.limits.exempt.clone(),
         },
         request_objects: RequestObjectPolicy {
             require_signed: oauth2.requests.objects.require_signed,
@@ -64,13 +69,22 @@ pub(crate) fn policies(settings: &Settings) -> Result<Policies, StartError> {
             }
             None => MetadataDocumentPolicy::default(),
         },
-        id_token_alg: match oidc.default_id_token_algorithm {
-            IdTokenAlgorithm::Rs256 => SigningAlgorithm::RS256,
-            IdTokenAlgorithm::Es256 => SigningAlgorithm::ES256,
-            IdTokenAlgorithm::Ps256 => SigningAlgorithm::PS256,
-            IdTokenAlgorithm::EdDsa => SigningAlgorithm::EdDSA,
+        id_token_alg: algorithm(oidc.default_id_token_algorithm),
+        access_token_alg: algorithm(settings.strategies.access_token_algorithm),
+        logout_token_type: match settings.strategies.logout_token_type {
+            config::LogoutTokenType::Logout => LogoutTokenType::Logout,
+            config::LogoutTokenType::Plain => LogoutTokenType::Plain,
         },
     })
+}
+
+const fn algorithm(configured: TokenAlgorithm) -> SigningAlgorithm {
+    match configured {
+        TokenAlgorithm::Rs256 => SigningAlgorithm::RS256,
+        TokenAlgorithm::Es256 => SigningAlgorithm::ES256,
+        TokenAlgorithm::Ps256 => SigningAlgorithm::PS256,
+        TokenAlgorithm::EdDsa => SigningAlgorithm::EdDSA,
+    }
 }
 
 fn mtls(settings: &Settings) -> Result<MtlsPolicy, StartError> {

@@ -17,6 +17,11 @@ use super::oauth_config;
 use super::stores::StartError;
 use crate::config::Settings;
 
+/// What clients may register in an installation with these settings.
+pub(crate) fn registration_rules(settings: &Settings) -> Result<RegistrationRules, StartError> {
+    Ok(rules(settings, &oauth_config::oauth(settings)?))
+}
+
 /// What clients may register here.
 pub(super) fn rules(settings: &Settings, config: &Config) -> RegistrationRules {
     let endpoint = config.issuer.endpoint("/oauth2/register").parse().ok();
@@ -35,6 +40,7 @@ pub(super) fn rules(settings: &Settings, config: &Config) -> RegistrationRules {
         self_registered_scope,
         subject_types: oauth_config::subject_types(settings),
         registration_endpoint: endpoint.filter(|_| config.policies.dynamic_registration.enabled),
+        origins_count: settings.serve.public.cors.is_some(),
     }
 }
 

@@ -19,6 +19,7 @@ use sluice_oauth::keys::KeyRepository;
 use sluice_oauth::login_session::LoginSessionRepository;
 use sluice_oauth::logout::OutboxRepository;
 use sluice_oauth::replay::ReplayRepository;
+use sluice_oauth::takeover::{HydraMarkRepository, HydraTokenRepository};
 use sluice_oauth::trust::TrustedIssuerRepository;
 use sluice_primitives::{Clock, NetworkId, NodeId, Rng};
 use sluice_store_postgres::PostgresStore;
@@ -123,6 +124,8 @@ pub(crate) trait Repositories:
     + Feed
     + GrantRepository
     + HardeningRepository
+    + HydraMarkRepository
+    + HydraTokenRepository
     + IdentityDirectory
     + IdentitySessionRepository
     + KeyRepository
@@ -206,7 +209,7 @@ impl Stores {
         }
     }
 
-    /// Name and time of each migration; none for one that is missing.
+    /// Each migration, with the time when it was applied; none for one that is missing.
     pub(crate) async fn migrations(&self) -> Result<Vec<AppliedMigration>, StoreError> {
         Ok(match self {
             Self::Sqlite(store) => store
@@ -214,6 +217,7 @@ impl Stores {
                 .await?
                 .into_iter()
                 .map(|one| AppliedMigration {
+                    version: one.version.into(),
                     name: one.name,
                     is_required: one.is_required,
                     applied_at: one.applied_at,
@@ -224,6 +228,7 @@ impl Stores {
                 .await?
                 .into_iter()
                 .map(|one| AppliedMigration {
+                    version: one.version.into(),
                     name: one.name.to_owned(),
                     is_required: one.is_required,
                     applied_at: one.applied_at,
@@ -279,6 +284,8 @@ impl Stores {
 
 /// A migration that this version knows.
 pub(crate) struct AppliedMigration {
+    /// Its place in the order.
+    pub(crate) version: i64,
     pub(crate) name: String,
     /// Whether a statement fails without it.
     pub(crate) is_required: bool,

@@ -16,7 +16,7 @@ use super::identity_config;
 use super::listeners::Port;
 use super::node::{BUILD, World};
 use super::numbers::show_hardening;
-use super::opening::{key_material, open_store};
+use super::opening::{await_store, key_material, log_waiting};
 use super::required_secrets::RequiredSecrets;
 use super::secrets::SecretsError;
 use super::stores::{StartError, Stores};
@@ -78,7 +78,7 @@ async fn start(settings: &Settings, options: &WorkerOptions, world: &World) -> R
         max_connections: Some(settings.identity.hardening.max_connections),
         ..settings.database.clone()
     };
-    let stores = open_store(&database, false, (&world.clock, &world.rng)).await?;
+    let stores = await_store(&database, false, (&world.clock, &world.rng), log_waiting).await?;
     let worker = worker(settings, options, &stores, world).await?;
     let required = RequiredSecrets { store: stores.repositories(), clock: &world.clock, rng: &world.rng };
     required.of_passwords(&worker.keys).await?;

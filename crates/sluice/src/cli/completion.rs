@@ -21,7 +21,8 @@ pub(crate) struct CompletionCommand {
 impl CompletionCommand {
     /// Writes the script.
     pub(crate) fn run(&self, out: &mut dyn Write) -> io::Result<()> {
-        // Made in memory first: the generator ends the process when it cannot write.
+        // Made in memory first: the generator ends the process when it cannot write. Its flags take no values here: behind
+        // one that does, shells offer nothing else.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), NAME, &mut script);
         out.write_all(&script)?;

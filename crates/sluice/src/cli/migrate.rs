@@ -5,6 +5,7 @@ use sluice_primitives::Secret;
 
 use super::configuration::ConfigurationArgs;
 use super::data_source::DataSourceArgs;
+use super::output::OutputArgs;
 use super::value;
 
 /// Brings a database to the schema of this version.
@@ -12,6 +13,8 @@ use super::value;
 pub(crate) struct MigrateCommand {
     #[command(flatten)]
     configuration: ConfigurationArgs,
+    #[command(flatten)]
+    output: OutputArgs,
     #[command(subcommand)]
     database: MigrateDatabase,
 }
@@ -92,21 +95,21 @@ pub(crate) enum SqlAction {
 }
 
 impl MigrateCommand {
-    /// What to do, and with which database.
-    pub(crate) fn into_parts(self) -> (SqlAction, DataSourceArgs) {
-        let (action, read_from_env, dsn) = match self.database {
-            MigrateDatabase::Sql(sql) => {
-                let (action, dsn) = match sql.action {
-                    None => (SqlAction::Up, None),
-                    Some(SqlSubcommand::Up(database)) => (SqlAction::Up, database.dsn),
-                    Some(SqlSubcommand::Status(status)) => (status.action(), status.database.dsn),
-                };
-                (action, sql.read_from_env, dsn.or(sql.dsn))
+    /// What to do, with which database, and how to print it.
+    pub(crate) fn into_parts(self) -> (SqlAction, DataSourceArgs, OutputArgs) {
+        let (read_from_env, action, dsn) = match self.database {
+            MigrateDatabase::Sql(SqlCommand { read_from_env, dsn, action, .. }) => {
+                (read_from_env, action.unwrap_or(SqlSubcommand::Up(SqlDatabase { dsn: None })), dsn)
             }
             MigrateDatabase::Status(EarlierStatus { read_from_env, status }) => {
-                (status.action(), read_from_env, status.database.dsn)
+                (read_from_env, SqlSubcommand::Status(status), None)
             }
         };
-        (action, DataSourceArgs { configuration: self.configuration, read_from_env, dsn })
+        let (action, database) = match action {
+            SqlSubcommand::Up(database) => (SqlAction::Up, database),
+            SqlSubcommand::Status(status) => (status.action(), status.database),
+        };
+        let dsn = database.dsn.or(dsn);
+        (action, DataSourceArgs { configuration: self.configuration, read_from_env, dsn }, self.output)
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! [`Commands`]: what can be asked for. One file per command that starts or tends a server; their structs are read
 //! by the composition root. [`remote`]: the verbs that talk to a running server. [`output`]: tables, JSON, YAML.
-//! [`console`]: what a command may touch. [`exit`]: what it ends with.
+//! [`console`]: what a command may touch. [`exit`]: what it ends with. [`flags`]: flags that are on or off; [`early_options`]:
+//! what stands in front of the verb.
 //!
-//! Not here: what `serve`, `demo`, `migrate`, `backup`, `restore`, `janitor`, `secrets`, `worker`, `calibrate`, `bench`, `gateway`, `import identities` and `export` do.
+//! Not here: what `serve`, `demo`, `migrate`, `backup`, `restore`, `janitor`, `secrets`, `worker`, `calibrate`, `bench`, `gateway`, `import identities`, `import hydra` and `export` do.
 
 mod calibrate;
 mod completion;
@@ -14,7 +15,9 @@ mod console;
 mod copy;
 mod data_source;
 mod demo;
+mod early_options;
 mod exit;
+mod flags;
 mod gateway;
 mod janitor;
 mod migrate;
@@ -22,6 +25,7 @@ mod output;
 mod remote;
 mod secrets;
 mod serve;
+mod takeover;
 #[cfg(test)]
 mod tests;
 mod transfer;
@@ -29,7 +33,9 @@ mod value;
 mod version;
 mod worker;
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use sluice_bench::BenchCommand;
 
 pub(crate) use calibrate::CalibrateCommand;
@@ -43,10 +49,11 @@ pub(crate) use exit::Exit;
 pub(crate) use gateway::{CheckRoutesArgs, GatewayCommand, MatchRouteArgs};
 pub(crate) use janitor::JanitorCommand;
 pub(crate) use migrate::{MigrateCommand, SqlAction};
-pub(crate) use output::{Answer, printable};
+pub(crate) use output::{Answer, OutputArgs, printable};
 pub(crate) use remote::{LocalImport, RemoteCommand};
 pub(crate) use secrets::SecretsCommand;
 pub(crate) use serve::{Listeners, ServeCommand};
+pub(crate) use takeover::{ImportHydraArgs, TAKE_AWAY_ALL};
 pub(crate) use transfer::{Export, ExportCommand, ExportIdentitiesArgs, ImportIdentitiesArgs};
 pub(crate) use version::version;
 pub(crate) use worker::WorkerCommand;
@@ -57,6 +64,26 @@ pub(crate) use worker::WorkerCommand;
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Commands,
+}
+
+impl Cli {
+    /// Reads a command line, the name of the program first.
+    ///
+    /// # Errors
+    /// What is wrong with it; or a text that it asks for, such as the help.
+    pub(crate) fn read(
+        arguments: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Result<Self, clap::Error> {
+        let arguments = arguments.into_iter().map(Into::into).collect();
+        let arguments = early_options::behind_the_verb(arguments);
+        let mut matches = Self::whole_command().try_get_matches_from(arguments)?;
+        Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Self::whole_command()))
+    }
+
+    /// All that is understood.
+    pub(crate) fn whole_command() -> Command {
+        flags::with_values(Self::command())
+    }
 }
 
 /// What can be asked for.

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::configuration::ConfigurationArgs;
+use super::value;
 
 /// Starts the server.
 #[derive(Debug, Clone, Args)]
@@ -19,7 +20,7 @@ pub(crate) struct ServeCommand {
     #[arg(long)]
     pub(crate) auto_migrate: bool,
     /// Hydra's; there is no telemetry to opt out of
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = value::boolean)]
     sqa_opt_out: Option<bool>,
 }
 

@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{CommandFactory, Parser};
-
 use super::janitor::JanitorWork;
 use super::*;
 
@@ -16,12 +14,12 @@ fn parse(line: &str) -> Commands {
 }
 
 fn try_parse(line: &str) -> Result<Commands, clap::Error> {
-    Ok(Cli::try_parse_from(line.split_whitespace())?.command)
+    Ok(Cli::read(line.split_whitespace())?.command)
 }
 
 #[test]
 fn the_command_line_is_consistent() {
-    Cli::command().debug_assert();
+    Cli::whole_command().debug_assert();
 }
 
 #[test]
@@ -37,6 +35,7 @@ fn command_lines_of_hydra_are_understood() {
         "hydra migrate sql --yes postgres://hydra:secret@postgresd:5432/hydra?sslmode=disable",
         "hydra migrate sql status -e",
         "hydra migrate sql status --block -e",
+        "hydra migrate sql status -e -q",
         "hydra migrate status -e --block",
         "hydra janitor -e --tokens --requests --grants",
         "hydra janitor --keep-if-younger 23h --access-lifespan 1h --refresh-lifespan 40h --limit 10 --batch-size 5 x",
@@ -82,6 +81,30 @@ fn command_lines_of_hydra_are_understood() {
 }
 
 #[test]
+fn flags_of_hydra_are_written_as_it_takes_them() {
+    let lines = [
+        "hydra serve all --sqa-opt-out=1 --dev=false",
+        "hydra migrate sql up -e=true --yes=true",
+        "hydra migrate sql up --read-from-env=true -y=t",
+        "hydra migrate sql up -ey",
+        "hydra migrate sql status --block=true -e --format json-pretty",
+        "hydra janitor -e=TRUE --tokens=true --requests=F --grants=0",
+        "hydra list clients --quiet=true --skip-tls-verify=true",
+        "hydra ls clients -q=false",
+        "hydra list clients -qe http://127.0.0.1:4445",
+        "hydra perform authorization-code --client-id c --no-open=true",
+        "hydra create jwks my-set --public=True",
+        "hydra -c hydra.yml serve all",
+        "hydra --config=hydra.yml migrate sql up -e",
+        "hydra --format json migrate sql status -e",
+        "hydra -q -e http://127.0.0.1:4445 --format json list clients",
+    ];
+    for line in lines {
+        parse(line);
+    }
+}
+
+#[test]
 fn command_lines_of_our_own_are_understood() {
     let lines = [
         "sluice demo --headless --public-port 0 --admin-port 0 --app-port 0",
@@ -120,6 +143,9 @@ fn what_makes_no_sense_is_a_usage_error() {
     let lines = [
         "sluice serve",
         "sluice serve everything",
+        "sluice serve all --dev=perhaps",
+        "sluice serve all --dev true",
+        "sluice -c hydra.yml",
         "sluice serve all --set dsn",
         "sluice janitor --limit 0",
         "sluice janitor --keep-if-younger tomorrow",
@@ -143,7 +169,7 @@ fn what_makes_no_sense_is_a_usage_error() {
     }
     // What an unset variable of a shell makes of `delete client "$ID"` must not name all clients.
     for id in ["", ".", ".."] {
-        assert!(Cli::try_parse_from(["sluice", "delete", "client", id]).is_err(), "{id:?}");
+        assert!(Cli::read(["sluice", "delete", "client", id]).is_err(), "{id:?}");
     }
 }
 
@@ -167,7 +193,7 @@ fn serve_says_what_to_serve_and_from_which_configuration() {
 fn a_migration_names_its_database_as_hydra_does() {
     let named = |line: &str| {
         let Commands::Migrate(migrate) = parse(line) else { panic!("not migrate") };
-        let (action, source) = migrate.into_parts();
+        let (action, source, _) = migrate.into_parts();
         (action, source.sources(Vec::new()).map(|sources| sources.overrides))
     };
     let dsn = vec![("dsn".to_owned(), "sqlite:a.db".to_owned())];
@@ -180,6 +206,31 @@ fn a_migration_names_its_database_as_hydra_does() {
     assert_eq!(named("sluice migrate sql up -e sqlite:a.db"), (SqlAction::Up, Some(Vec::new())));
     assert_eq!(named("sluice migrate -c a.yml sql up"), (SqlAction::Up, Some(Vec::new())));
     assert_eq!(named("sluice migrate sql up"), (SqlAction::Up, None));
+}
+
+#[test]
+fn a_flag_is_on_unless_it_is_said_to_be_off() {
+    let of_serve = |flag: &str| {
+        let Commands::Serve(serve) = parse(&format!("sluice serve all {flag}")) else { panic!("not serve") };
+        serve.configuration.sources(Vec::new()).mode.is_development()
+    };
+    for (flag, is_on) in [
+        ("", false),
+        ("--dev", true),
+        ("--dev=true", true),
+        ("--dev=1", true),
+        ("--dev=T", true),
+        ("--dev=false", false),
+        ("--dev=0", false),
+        ("--dev=F", false),
+    ] {
+        assert_eq!(of_serve(flag), is_on, "{flag}");
+    }
+    let Commands::Janitor(janitor) = parse("sluice janitor -e --tokens=true --requests=false --grants=0")
+    else {
+        panic!("not janitor")
+    };
+    assert_eq!(janitor.work(), JanitorWork { tokens: true, requests: false, grants: false });
 }
 
 #[test]
@@ -207,8 +258,12 @@ fn no_secret_of_the_command_line_is_printed_for_debugging() {
     let Commands::Remote(remote) = parse("sluice import identities f --dsn postgres://u:hunter2@h/db") else {
         panic!("not remote");
     };
-    let Ok(local) = remote.into_local() else { panic!("not local") };
-    assert!(!format!("{migrate:?}{serve:?}{:?}", local.import).contains("hunter2"));
+    let Ok(LocalImport::Identities(import, _)) = remote.into_local() else { panic!("not local") };
+    let Commands::Remote(remote) = parse("sluice import hydra --hydra-dsn postgres://u:hunter2@h/db") else {
+        panic!("not remote");
+    };
+    let Ok(LocalImport::Hydra(hydra, _)) = remote.into_local() else { panic!("not local") };
+    assert!(!format!("{migrate:?}{serve:?}{import:?}{hydra:?}").contains("hunter2"));
 }
 
 #[test]
@@ -224,7 +279,7 @@ fn a_secret_may_begin_with_a_hyphen_as_one_in_sixty_four_does() {
 
 #[test]
 fn the_help_does_not_show_the_secret_of_the_environment() {
-    let mut perform = Cli::command();
+    let mut perform = Cli::whole_command();
     let perform =
         perform.find_subcommand_mut("perform").unwrap().find_subcommand_mut("client-credentials").unwrap();
     let secret = perform.get_arguments().find(|argument| argument.get_id() == "client_secret").unwrap();
@@ -244,10 +299,16 @@ fn a_completion_script_knows_the_verbs() {
             ["sluice", "introspect", "client-secret"].iter().all(|word| script.contains(word)),
             "{shell}"
         );
+        // In that of bash, what follows an option with a value.
+        assert!(!script.contains("--dev)") || shell != "bash", "a flag waits for a value");
     }
 }
 
 #[test]
 fn the_version_is_laid_out_as_hydras() {
-    assert!(version().starts_with(concat!("Version:    v", env!("CARGO_PKG_VERSION"), "\n")));
+    let version = version();
+    let lines: Vec<_> = version.lines().collect();
+    assert_eq!(lines[0], concat!("Version:    v", env!("CARGO_PKG_VERSION")));
+    assert!(lines[1].starts_with("Git Hash:   ") && lines[2].starts_with("Build Time: "), "{version}");
+    assert_eq!(lines.len(), 3);
 }

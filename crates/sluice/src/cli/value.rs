@@ -35,6 +35,15 @@ pub(super) fn secret(text: &str) -> Result<Secret<String>, Infallible> {
     Ok(Secret::new(text.to_owned()))
 }
 
+/// Reads whether something is so, in Go's notation.
+pub(super) fn boolean(text: &str) -> Result<bool, &'static str> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err("must be true or false"),
+    }
+}
+
 /// Reads a duration in Go's notation: `1h30m`, `90s`, `0`.
 pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
     if text == "0" {
@@ -76,6 +85,18 @@ mod tests {
         assert_eq!(duration("0"), Ok(Duration::ZERO));
         assert!(duration("-1h").is_err());
         assert!(duration("ten minutes").is_err());
+    }
+
+    #[test]
+    fn what_is_so_is_read_as_go_writes_it() {
+        for (text, truth) in
+            [("1", true), ("t", true), ("TRUE", true), ("0", false), ("F", false), ("False", false)]
+        {
+            assert_eq!(boolean(text), Ok(truth), "{text}");
+        }
+        for wrong in ["", "yes", "tRUE", "2"] {
+            assert!(boolean(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

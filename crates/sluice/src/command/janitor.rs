@@ -20,7 +20,7 @@ pub(crate) async fn run(
     console: &mut Console<'_>,
 ) -> Exit {
     let opened = match sessions_kept(&janitor.source, environment.clone(), console) {
-        Ok(kept) => database(&janitor.source, environment, false, console).await.map(|stores| (stores, kept)),
+        Ok(kept) => database(&janitor.source, environment, console).await.map(|stores| (stores, kept)),
         Err(reason) => Err(reason),
     };
     let (stores, sessions_kept) = match opened {

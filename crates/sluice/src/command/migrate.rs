@@ -1,54 +1,162 @@
 //! `sluice migrate sql up|status`.
 
 use std::ffi::OsString;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde_json::{Value, json};
+use sluice_commit::chain;
+use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
+use tokio::time::sleep;
 
-use super::{database, print};
-use crate::app::Stores;
-use crate::cli::{Console, Exit, MigrateCommand, SqlAction};
+use super::serve::until_told_to_stop;
+use super::{fail, named_database};
+use crate::app::{AppliedMigration, Reminder, StartError, Stores, await_store, open_store};
+use crate::cli::{Answer, Console, Exit, MigrateCommand, SqlAction};
+use crate::config::{DatabaseSettings, Dsn};
 
+/// As Hydra calls them.
+const HEADER: &[&str] = &["VERSION", "NAME", "STATUS"];
 /// How often it is looked whether another process has applied what is missing.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Applies what is missing, shows it, or waits for it.
+/// Applies what is missing, shows it, or waits for it, until it is told to stop.
 pub(crate) async fn run(
     migrate: MigrateCommand,
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,
 ) -> Exit {
-    let (action, source) = migrate.into_parts();
-    let stores = match database(&source, environment, action == SqlAction::Up, console).await {
-        Ok(stores) => stores,
-        Err(reason) => {
-            let _ = writeln!(console.err, "{reason}");
-            return Exit::Failure;
-        }
+    let told = until_told_to_stop();
+    let exit = tokio::select! {
+        biased;
+        () = told => None,
+        exit = done(migrate, environment, console) => Some(exit),
     };
-    let exit = show(&stores, action == SqlAction::Await, console).await;
-    stores.shutdown().await;
-    exit
+    exit.unwrap_or_else(|| {
+        console.say("stopped before it was done");
+        Exit::Interrupted
+    })
 }
 
-async fn show(stores: &Stores, awaits: bool, console: &mut Console<'_>) -> Exit {
-    let migrations = loop {
-        match stores.migrations().await {
-            Ok(migrations) if awaits && migrations.iter().any(|migration| migration.applied_at.is_none()) => {
-                tokio::time::sleep(LOOK_EVERY).await;
-            }
-            Ok(migrations) => break migrations,
-            Err(error) => return super::fail(console, &error),
-        }
-    };
-    for migration in migrations {
-        let state = match migration.applied_at {
-            Some(at) => Timestamp::from_millisecond(at.as_millis()).unwrap_or_default().to_string(),
-            None => "pending".to_owned(),
-        };
-        if print(console, &format!("{:<40} {state}", migration.name)) == Exit::Failure {
+async fn done(
+    migrate: MigrateCommand,
+    environment: Vec<(OsString, OsString)>,
+    console: &mut Console<'_>,
+) -> Exit {
+    let (action, source, output) = migrate.into_parts();
+    let database = match named_database(&source, environment, console) {
+        Ok(database) => database,
+        Err(reason) => {
+            console.say(&reason);
             return Exit::Failure;
         }
+    };
+    let migrations = match action {
+        SqlAction::Up => up(&database, console).await,
+        SqlAction::Status => status(&database, console).await,
+        SqlAction::Await => awaited(&database, console).await,
+    };
+    match migrations {
+        Ok(migrations) => {
+            let printed = output.print(&answer(&migrations), console.out);
+            console.printed(printed)
+        }
+        Err(error) => fail(console, &error),
     }
-    Exit::Success
+}
+
+/// Applies what is missing.
+async fn up(
+    database: &DatabaseSettings,
+    console: &mut Console<'_>,
+) -> Result<Vec<AppliedMigration>, StartError> {
+    let (clock, rng) = world();
+    let tell = |error: &StartError| say_waiting(error, console);
+    migrations(await_store(database, true, (&clock, &rng), tell).await?).await
+}
+
+/// Looks once. In a file that is not there nothing is applied, and none is made; but its path may be wrong.
+async fn status(
+    database: &DatabaseSettings,
+    console: &mut Console<'_>,
+) -> Result<Vec<AppliedMigration>, StartError> {
+    match look(database).await {
+        Err(missing @ StartError::NoFile(_)) => {
+            console.say(&format!("warning: {missing}"));
+            look(&DatabaseSettings { dsn: Dsn::Memory, ..database.clone() }).await
+        }
+        looked => looked,
+    }
+}
+
+/// Looks until nothing is missing, also while there is no database yet.
+async fn awaited(
+    database: &DatabaseSettings,
+    console: &mut Console<'_>,
+) -> Result<Vec<AppliedMigration>, StartError> {
+    let mut reminder = Reminder::default();
+    loop {
+        match look(database).await {
+            Ok(migrations) if migrations.iter().all(|one| one.applied_at.is_some()) => return Ok(migrations),
+            Ok(_) => {}
+            Err(error) if may_come(&error) => {
+                if reminder.is_due() {
+                    say_waiting(&error, console);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        sleep(LOOK_EVERY).await;
+    }
+}
+
+async fn look(database: &DatabaseSettings) -> Result<Vec<AppliedMigration>, StartError> {
+    let (clock, rng) = world();
+    migrations(open_store(database, false, (&clock, &rng)).await?).await
+}
+
+async fn migrations(stores: Stores) -> Result<Vec<AppliedMigration>, StartError> {
+    let migrations = stores.migrations().await;
+    stores.shutdown().await;
+    Ok(migrations?)
+}
+
+fn world() -> (Arc<dyn Clock>, Arc<dyn Rng>) {
+    (Arc::new(SystemClock), Arc::new(OsRng))
+}
+
+/// Whether another process may bring what is missing.
+fn may_come(error: &StartError) -> bool {
+    match error {
+        StartError::NoFile(_) => true,
+        StartError::Store(error) => error.is_temporary(),
+        _ => false,
+    }
+}
+
+fn say_waiting(error: &StartError, console: &mut Console<'_>) {
+    console.say(&format!("warning: {}; it is waited for", chain(error)));
+}
+
+fn answer(migrations: &[AppliedMigration]) -> Answer {
+    let cells =
+        |one: &AppliedMigration| vec![one.version.to_string(), one.name.clone(), state(one).to_owned()];
+    let json: Vec<Value> = migrations.iter().map(json_of).collect();
+    Answer::list(HEADER, migrations.iter().map(cells).collect(), json.into())
+}
+
+/// As Hydra has it, without the SQL and with the time.
+fn json_of(one: &AppliedMigration) -> Value {
+    let applied_at = one.applied_at.map(|at| Timestamp::from_millisecond(at.as_millis()).unwrap_or_default());
+    json!({
+        "state": state(one),
+        "version": one.version.to_string(),
+        "name": one.name,
+        "applied_at": applied_at.map(|at| at.to_string()),
+    })
+}
+
+const fn state(one: &AppliedMigration) -> &'static str {
+    if one.applied_at.is_some() { "Applied" } else { "Pending" }
 }

@@ -11,6 +11,7 @@ pub(crate) mod migrate;
 mod open_files;
 pub(crate) mod secrets;
 pub(crate) mod serve;
+pub(crate) mod takeover;
 pub(crate) mod transfer;
 pub(crate) mod worker;
 
@@ -59,13 +60,12 @@ pub(crate) fn say_refused(error: &ConfigError) {
 pub(crate) async fn database(
     source: &DataSourceArgs,
     environment: Vec<(OsString, OsString)>,
-    migrate: bool,
     console: &mut Console<'_>,
 ) -> Result<Stores, String> {
     let database = named_database(source, environment, console)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let rng: Arc<dyn Rng> = Arc::new(OsRng);
-    open_store(&database, migrate, (&clock, &rng)).await.map_err(|error| chain(&error))
+    open_store(&database, false, (&clock, &rng)).await.map_err(|error| chain(&error))
 }
 
 /// Which database a command names.

@@ -8,8 +8,13 @@ use super::key::{Choice, Key, Kind, names};
 use super::reader::{Reader, quoted};
 
 pub(super) const KEYS: &[Key] = &[
-    Key::hydra("enabled", Kind::Boolean, "Whether browsers of other origins may call this listener.")
-        .with_default("false"),
+    Key::hydra(
+        "enabled",
+        Kind::Boolean,
+        "Whether browsers of other origins may call this listener. The `allowed_cors_origins` of clients have no effect without \
+         `serve.public.cors.enabled`.",
+    )
+    .with_default("false"),
     Key::hydra(
         "allowed_origins",
         Kind::Texts,
@@ -38,7 +43,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "allow_credentials",
         Kind::Boolean,
-        "Whether other origins may send cookies and authentication.",
+        "Whether other origins may send cookies and authentication: those that are named. To one that only `*` lets in it does \
+         not apply.",
     )
     .with_default("true"),
     Key::hydra(

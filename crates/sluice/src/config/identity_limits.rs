@@ -57,7 +57,8 @@ pub(super) const KEYS: &[Key] = &[
         "exempt",
         Kind::Networks,
         "Networks and single addresses that are not limited: those of this machine, because behind a proxy that nobody \
-         named in `serve.trusted_proxies` everybody seems to come from there.",
+         named in `serve.trusted_proxies` everybody seems to come from there. `oauth2.long_requests.per_network` does not \
+         count them either; they have one share of what is kept.",
     )
     .with_default("127.0.0.0/8,::/64"),
 ];

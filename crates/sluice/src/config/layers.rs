@@ -60,6 +60,9 @@ impl Layers<'_> {
     /// One YAML file (JSON is YAML too).
     fn file(&mut self, path: &Path) {
         let name = path.display().to_string();
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml")) {
+            return self.unread(&name, "TOML is not read; YAML and JSON are".to_owned());
+        }
         match std::fs::read_to_string(path).map(Zeroizing::new) {
             Ok(text) => self.document(&name, &text),
             Err(error) => self.unread(&name, format!("cannot be read: {error}")),

@@ -81,7 +81,9 @@ pub(crate) use reference::reference_markdown;
 pub(crate) use secret_string::SecretString;
 pub(crate) use secrets::SecretsSettings;
 pub(crate) use serve::ServeSettings;
-pub(crate) use strategies::{AccessTokenFormat, JwtType, ScopeClaim, ScopeStrategy, StrategySettings};
+pub(crate) use strategies::{
+    AccessTokenFormat, JwtType, LogoutTokenType, ScopeClaim, ScopeStrategy, StrategySettings,
+};
 pub(crate) use tls::{PemSource, TlsSettings};
 pub(crate) use ttl::TtlSettings;
 pub(crate) use urls::UrlsSettings;
@@ -95,7 +97,7 @@ pub(crate) use self::{
     registration::{KeySetSource, RegistrationSettings, SoftwareStatements},
     rotation::KeyRotationSettings,
 };
-pub(crate) use oidc::{IdTokenAlgorithm, SubjectType};
+pub(crate) use oidc::{SubjectType, TokenAlgorithm};
 
 #[cfg(test)]
 pub(crate) use self::{
@@ -241,8 +243,12 @@ fn gather(table: &Table, sources: &Sources, files: impl FnOnce(&mut Layers<'_>))
     layers.environment(&sources.environment);
     layers.overrides(&sources.overrides);
     layers.warn_about_ignored();
-    let Layers { mut values, findings, .. } = layers;
+    let Layers { mut values, mut findings, .. } = layers;
     let mode = derived::fill(&mut values, sources);
+    let is_hydras = |(name, value): &(OsString, OsString)| name == "DEV" && value == "true";
+    if !mode.is_development() && sources.environment.iter().any(is_hydras) {
+        findings.warn("DEV", "is not read from the environment; `--dev` is for development");
+    }
     (values, findings, mode)
 }
 

@@ -26,7 +26,7 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Boolean,
         "clients are never told the cause of an error; it is in the log, under the request id of the answer",
     ),
-    Key::hydra("exclude_not_before_claim", Kind::Boolean, "Whether access tokens come without `nbf`.")
+    Key::hydra("exclude_not_before_claim", Kind::Boolean, "Whether JWT access tokens come without `nbf`.")
         .with_default("false"),
     Key::hydra(
         "allowed_top_level_claims",

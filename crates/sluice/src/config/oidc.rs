@@ -15,7 +15,7 @@ const SHORTEST_SALT: usize = 8;
 pub(super) const KEYS: &[Key] = &[
     Key::own(
         "default_id_token_signing_alg",
-        Kind::Choice(names::<IdTokenAlgorithm>),
+        Kind::Choice(names::<TokenAlgorithm>),
         "What signs the id tokens of clients that registered no algorithm; RS256 those of clients that a document \
          describes.",
     )
@@ -39,7 +39,7 @@ pub(super) const KEYS: &[Key] = &[
 #[derive(Debug, Clone)]
 pub(crate) struct OidcSettings {
     /// Default: RS256.
-    pub(crate) default_id_token_algorithm: IdTokenAlgorithm,
+    pub(crate) default_id_token_algorithm: TokenAlgorithm,
     pub(crate) subjects: SubjectSettings,
     /// Of clients that name none, whoever registers them. Default: none; it is the domain's then.
     pub(crate) default_client_scope: Vec<String>,
@@ -68,9 +68,9 @@ pub(crate) enum SubjectType {
     Pairwise,
 }
 
-/// What an id token may be signed with by default.
+/// What a token may be signed with by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum IdTokenAlgorithm {
+pub(crate) enum TokenAlgorithm {
     #[default]
     Rs256,
     Es256,
@@ -83,7 +83,7 @@ impl Choice for SubjectType {
         &[("public", Self::Public), ("pairwise", Self::Pairwise)];
 }
 
-impl Choice for IdTokenAlgorithm {
+impl Choice for TokenAlgorithm {
     const CHOICES: &'static [(&'static str, Self)] =
         &[("RS256", Self::Rs256), ("ES256", Self::Es256), ("PS256", Self::Ps256), ("EdDSA", Self::EdDsa)];
 }

@@ -95,6 +95,11 @@ impl<'a> Reader<'a> {
         self.values.get(key).is_some()
     }
 
+    /// Whether somebody set the key.
+    pub(super) fn is_given(&self, key: &str) -> bool {
+        self.values.is_given(key)
+    }
+
     /// Whether the key has the value of another, for it was given none.
     pub(super) fn is_inherited(&self, key: &str) -> bool {
         self.values.is_inherited(key)

@@ -43,6 +43,16 @@ pub(super) const KEYS: &[Key] = &[
          §6.2).",
     )
     .with_default("false"),
+    Key::own(
+        "long_requests.per_network",
+        Kind::Integer { min: 0, max: 1_000_000_000 },
+        "Authorization requests that are too long for a URL, and are kept in the store for that, of one network (an IPv4 \
+         address, or a /64 of IPv6) in 10 minutes; each node counts for itself, and 0 does not limit them. Requests with \
+         a `state` of more than about 600 characters are. Those in `identity.limits.exempt` are not counted so. Whatever \
+         this says, no more than 6,250 of a network are kept at once, 37,500 of all in `identity.limits.exempt`, and \
+         100,000 of everybody.",
+    )
+    .with_default("2000"),
 ];
 
 /// How an authorization request may come.
@@ -52,6 +62,8 @@ pub(crate) struct RequestSettings {
     pub(crate) objects: RequestObjectSettings,
     /// Whether request objects are fetched from where clients registered them. Default: no.
     pub(crate) fetch_request_uris: bool,
+    /// How many requests too long for a URL a network may have kept in 10 minutes; `None`: any number. Default: 2,000.
+    pub(crate) long_per_network: Option<u32>,
 }
 
 /// Pushed authorization requests (RFC 9126).
@@ -90,5 +102,6 @@ pub(super) fn read(reader: &mut Reader<'_>) -> RequestSettings {
         },
         objects,
         fetch_request_uris: reader.boolean("oauth2.request_uris.enabled"),
+        long_per_network: reader.integer::<u32>("oauth2.long_requests.per_network").filter(|most| *most > 0),
     }
 }

@@ -14,6 +14,7 @@ use super::secret_string::SecretString;
 use super::tls;
 use super::urls::UrlsSettings;
 
+const CREDENTIALS: &str = "serve.public.cors.allow_credentials";
 const BEARER_TOKEN: &str = "serve.admin.bearer_token";
 /// The shortest bearer token that is accepted, in characters: who guesses it is an administrator.
 const SHORTEST_TOKEN: usize = 16;
@@ -108,12 +109,24 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode, urls: Option<&UrlsSettin
     if collide(&public.address, &admin.listener.address) {
         reader.refuse("serve.admin.port", "is taken by the public listener");
     }
+    warn_of_public(reader, &public);
     warn_of_admin(reader, &admin);
     ServeSettings {
         public,
         admin,
         cookies: cookies::read(reader, mode, urls),
         trusted_proxies: reader.networks("serve.trusted_proxies"),
+    }
+}
+
+/// What an operator had better know of the public port.
+fn warn_of_public(reader: &mut Reader<'_>, public: &ListenerSettings) {
+    let names_nobody = |cors: &CorsSettings| !cors.allowed_origins.iter().any(|origin| is_name(origin));
+    let is_for_nobody = |cors: &CorsSettings| cors.allow_credentials && names_nobody(cors);
+    if reader.is_given(CREDENTIALS) && public.cors.as_ref().is_some_and(is_for_nobody) {
+        let message = "has no effect for pages that only `*` lets in: name their origins in \
+                       serve.public.cors.allowed_origins, or those of a client in its allowed_cors_origins";
+        reader.warn(CREDENTIALS, message);
     }
 }
 

@@ -1,6 +1,7 @@
 //! `strategies`: what tokens look like and how scopes are compared.
 
 use super::key::{Choice, Key, Kind, names};
+use super::oidc::TokenAlgorithm;
 use super::reader::Reader;
 
 pub(super) const KEYS: &[Key] = &[
@@ -25,6 +26,21 @@ pub(super) const KEYS: &[Key] = &[
          servers that take no other; not before all nodes and gateways take both, as those of this version do.",
     )
     .with_default("at+jwt"),
+    Key::own(
+        "jwt.access_token_signing_alg",
+        Kind::Choice(names::<TokenAlgorithm>),
+        "What signs the JWT access tokens of clients that registered no algorithm; those of FAPI clients are signed like \
+         their id tokens.",
+    )
+    .with_default("RS256"),
+    Key::own(
+        "logout_token.typ",
+        Kind::Choice(names::<LogoutTokenType>),
+        "What a logout token calls itself in its header: `logout+jwt` (OpenID Connect Back-Channel Logout), or `JWT` as \
+         Hydra's do, for applications that take no other, such as those with Spring Security before 6.4; not before all \
+         nodes know this key.",
+    )
+    .with_default("logout+jwt"),
 ];
 
 /// What tokens look like and how scopes are compared.
@@ -38,6 +54,10 @@ pub(crate) struct StrategySettings {
     pub(crate) jwt_scope_claim: ScopeClaim,
     /// Default: `at+jwt`.
     pub(crate) jwt_type: JwtType,
+    /// Default: RS256.
+    pub(crate) access_token_algorithm: TokenAlgorithm,
+    /// Default: `logout+jwt`.
+    pub(crate) logout_token_type: LogoutTokenType,
 }
 
 /// How a requested scope is held against those of the client.
@@ -80,6 +100,16 @@ pub(crate) enum JwtType {
     Plain,
 }
 
+/// What a logout token calls itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum LogoutTokenType {
+    /// OpenID Connect Back-Channel Logout §2.4.
+    #[default]
+    Logout,
+    /// As an id token does.
+    Plain,
+}
+
 impl Choice for ScopeStrategy {
     const CHOICES: &'static [(&'static str, Self)] = &[("exact", Self::Exact), ("wildcard", Self::Wildcard)];
 }
@@ -97,11 +127,17 @@ impl Choice for JwtType {
     const CHOICES: &'static [(&'static str, Self)] = &[("at+jwt", Self::AccessToken), ("JWT", Self::Plain)];
 }
 
+impl Choice for LogoutTokenType {
+    const CHOICES: &'static [(&'static str, Self)] = &[("logout+jwt", Self::Logout), ("JWT", Self::Plain)];
+}
+
 pub(super) fn read(reader: &mut Reader<'_>) -> StrategySettings {
     StrategySettings {
         scope: reader.choice("strategies.scope"),
         access_token: reader.choice("strategies.access_token"),
         jwt_scope_claim: reader.choice("strategies.jwt.scope_claim"),
         jwt_type: reader.choice("strategies.jwt.typ"),
+        access_token_algorithm: reader.choice("strategies.jwt.access_token_signing_alg"),
+        logout_token_type: reader.choice("strategies.logout_token.typ"),
     }
 }

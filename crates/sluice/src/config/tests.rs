@@ -166,6 +166,7 @@ fn the_environment_alone_can_configure_everything() {
     let Dsn::Postgres { url } = settings.database.dsn else { panic!("is not PostgreSQL") };
     assert_eq!(url.expose(), "postgres://u:p@db/sluice?sslmode=require");
     assert_eq!(settings.database.max_connections, Some(7));
+    assert_eq!(settings.database.wait, Duration::from_mins(1));
     assert_eq!(settings.urls.login.unwrap().as_str(), "https://id.example.com/ui/login");
     assert_eq!(settings.ttl.access_token, Duration::from_mins(90));
     assert_eq!(settings.serve.public.cors.unwrap().allowed_origins, ["*"]);
@@ -250,7 +251,12 @@ fn dev_needs_nothing_and_allows_plain_http() {
 
 #[test]
 fn the_environment_does_not_switch_to_development() {
-    assert_eq!(given(MINIMAL).variable("DEV", "true").settings().mode, Mode::Production);
+    let hydras = || given(MINIMAL).variable("DEV", "true");
+    assert_eq!(hydras().settings().mode, Mode::Production);
+    let expected = "DEV: is not read from the environment; `--dev` is for development";
+    assert_eq!(hydras().warnings(), expected);
+    assert_eq!(hydras().development().warnings(), "");
+    assert_eq!(given(MINIMAL).variable("DEV", "false").warnings(), "");
 }
 
 #[test]

@@ -91,7 +91,9 @@ pub(super) fn read(reader: &mut Reader<'_>, prefix: &str) -> TlsSettings {
     let private_key = read_pem(reader, &format!("{prefix}.key"));
     if enabled && !reader.has(&format!("{prefix}.cert.path")) && !reader.has(&format!("{prefix}.cert.base64"))
     {
-        reader.refuse(&format!("{prefix}.cert"), "is required when TLS is enabled: set path or base64");
+        let missing = "is required when TLS is enabled: set path or base64; for development leave `enabled` out and start with \
+                       `--dev --tls-self-signed`, which makes one";
+        reader.refuse(&format!("{prefix}.cert"), missing);
     }
     if enabled && !reader.has(&format!("{prefix}.key.path")) && !reader.has(&format!("{prefix}.key.base64")) {
         reader.refuse(&format!("{prefix}.key"), "is required when TLS is enabled: set path or base64");

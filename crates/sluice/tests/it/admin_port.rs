@@ -26,6 +26,7 @@ async fn a_list_of_consents_goes_on_where_its_link_leads(backend: Backend) {
     loop {
         let answer = sluice.ask(Method::GET, &path, None).await;
         assert_eq!(answer.status().as_u16(), 200);
+        assert_eq!(answer.headers()["x-total-count"], "3");
         let links = answer.headers()["link"].to_str().unwrap().to_owned();
         let page: Vec<serde_json::Value> = answer.json().await.unwrap();
         seen.extend(page.into_iter().map(|consent| consent["consent_request_id"].to_string()));

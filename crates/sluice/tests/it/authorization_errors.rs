@@ -130,6 +130,11 @@ async fn a_refused_request_goes_to_the_client_and_writes_nothing(backend: Backen
     let long = "x".repeat(1025);
     goes_to_client(&sluice, &client, ("invalid_request", &[With("nonce", &long)])).await;
     goes_to_client(&sluice, &client, ("invalid_request", &[With("login_hint", &long)])).await;
+    for name in ["nonce", "login_hint", "acr_values", "ui_locales", "display"] {
+        let page = sluice.browser().visit(&asked(&client, &[With(name, &long)])).await;
+        let said = page.expect("error_description");
+        assert!(said.contains(&format!("`{name}` is longer than 1024 bytes")), "{said}");
+    }
     sluice.node.stop().await;
 }
 
@@ -230,10 +235,16 @@ const REFUSED: &[(&str, &[Change<'static>])] = &[
 async fn a_state_that_is_too_long_is_not_sent_back() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
     let client = sluice.client(&json!({})).await;
-    let page = sluice.browser().visit(&asked(&client, &[With("state", &"s".repeat(2049))])).await;
-    assert_eq!((page.expect("error"), page.parameter("state")), ("invalid_request".to_owned(), None));
-    let page = sluice.browser().visit(&asked(&client, &[With("state", &"s".repeat(2048))])).await;
-    page.expect("login_challenge");
+    // As it stands in a URL: a quotation mark is three bytes there, also where a browser has sent one.
+    for too_long in ["s".repeat(8193), "\"".repeat(2731)] {
+        let page = sluice.browser().visit(&asked(&client, &[With("state", &too_long)])).await;
+        assert_eq!((page.expect("error"), page.parameter("state")), ("invalid_request".to_owned(), None));
+    }
+    let longest = "s".repeat(8192);
+    let with = Authorize { state: &longest, ..Authorize::default() };
+    let alice = json!({"subject": "alice"});
+    let page = sluice.browser().log_in_with(&sluice, &client, &with, &alice).await;
+    assert_eq!((page.expect("state"), page.expect("code").is_empty()), (longest, false));
     // State is opaque: what it holds comes back as it was, and breaks out of nothing.
     let state = "\"><script>&code=evil#%0d%0a\u{fc}";
     let page = sluice.browser().visit(&asked(&client, &[With("state", state), With("prompt", "none")])).await;

@@ -1,10 +1,16 @@
 //! The command line: the program itself, run against a node within this process.
 
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Stdio};
+use std::sync::Arc;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use sluice_testkit::{Authorize, Backend, TestSluice};
+use sluice_testkit::{Authorize, Backend, PrivateCluster, Stop, TestSluice};
 use tokio::process::Command;
+use tokio::task::spawn_blocking;
+
+use crate::program::start;
 
 /// What a run of the program left.
 struct Run {
@@ -207,8 +213,17 @@ async fn a_database_is_migrated_and_tidied() {
     let directory = tempfile::tempdir().unwrap();
     let dsn = format!("sqlite:{}", directory.path().join("sluice.db").display());
     let applied = run_with(&[("DSN", &dsn)], &["migrate", "sql", "up", "-e", "--yes"]).await.ok();
-    assert!(applied.lines().count() > 0 && !applied.contains("pending"), "{applied}");
+    assert!(applied.starts_with("VERSION  NAME") && !applied.contains("Pending"), "{applied}");
     assert_eq!(run_with(&[], &["migrate", "sql", "status", &dsn]).await.ok(), applied);
+    let ids = run_with(&[], &["migrate", "sql", "status", "-q", &dsn]).await.ok();
+    assert_eq!(ids.lines().count(), applied.lines().count() - 1);
+    let listed = run_with(&[], &["migrate", "sql", "status", "--format", "json", &dsn]).await.json();
+    let first = &listed[0];
+    assert_eq!(
+        (&first["state"], &first["version"], &first["name"]),
+        (&json!("Applied"), &json!("1"), &json!("initial"))
+    );
+    assert!(first["applied_at"].is_string(), "{first}");
     let tidied = run_with(&[], &["janitor", &dsn]).await.ok();
     assert_eq!(tidied, "Deleted 0 expired rows.\n");
     let unnamed = run_with(&[], &["janitor"]).await.failed();
@@ -229,9 +244,13 @@ async fn who_looks_for_a_database_makes_none() {
         ("SERVE_PUBLIC_PORT", "0"),
         ("SERVE_ADMIN_PORT", "0"),
     ];
+    let status = run_with(&variables, &["migrate", "sql", "status", "-e"]).await;
+    assert!(status.err.contains("there is no file") && status.err.contains("mistyped"), "{}", status.err);
+    let pending = status.ok();
+    assert!(pending.contains("initial") && pending.contains("Pending"), "{pending}");
+    assert!(!pending.contains("Applied") && !folder.exists(), "{pending}");
     for command in [
-        &["migrate", "sql", "status", "-e"][..],
-        &["backup", "a-copy-that-is-not-made.db", "-e"],
+        &["backup", "a-copy-that-is-not-made.db", "-e"][..],
         &["janitor", "-e"],
         &["export", "identities", "-"],
         &["worker"],
@@ -243,6 +262,102 @@ async fn who_looks_for_a_database_makes_none() {
     }
     run_with(&variables, &["migrate", "sql", "up", "-e", "--yes"]).await.ok();
     assert!(folder.join("sluice.db").exists());
+}
+
+/// The program, until it ends by itself or this is dropped.
+struct Running(Child);
+
+impl Running {
+    /// What it says on standard error, up to a line with `text`.
+    #[track_caller]
+    fn wait_until_it_says(&mut self, text: &str) -> String {
+        let mut said = String::new();
+        let mut lines = BufReader::new(self.0.stderr.as_mut().unwrap());
+        while !said.contains(text) {
+            assert!(lines.read_line(&mut said).unwrap() > 0, "it never says `{text}`: {said}");
+        }
+        said
+    }
+
+    /// What it ends with, and what it printed.
+    async fn ended(mut self) -> (Option<i32>, String) {
+        let wait = move || {
+            let mut printed = String::new();
+            self.0.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+            (self.0.wait().unwrap().code(), printed)
+        };
+        spawn_blocking(wait).await.unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_comes_later_is_waited_for() {
+    let cluster = Arc::new(spawn_blocking(|| PrivateCluster::start().unwrap()).await.unwrap());
+    let dsn = cluster.database().await;
+    let away = Arc::clone(&cluster);
+    spawn_blocking(move || away.stop(Stop::Immediate).unwrap()).await.unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let file = format!("sqlite:{}", directory.path().join("sluice.db").display());
+    let mut waiting = Vec::new();
+    let block = &["status", "--block"][..];
+    for (dsn, action) in [(&dsn, &["up"][..]), (&dsn, block), (&file, block)] {
+        let mut running = Running(start(&[&["migrate", "sql", "-e"][..], action].concat(), &[("DSN", dsn)]));
+        let said = running.wait_until_it_says("it is waited for");
+        assert!(said.contains("cannot be reached") || said.contains("there is no file"), "{said}");
+        waiting.push(running);
+    }
+    let back = Arc::clone(&cluster);
+    spawn_blocking(move || back.start_again().unwrap()).await.unwrap();
+    run_with(&[("DSN", &file)], &["migrate", "sql", "up", "-e"]).await.ok();
+    for running in waiting {
+        let (code, printed) = running.ended().await;
+        assert_eq!(code, Some(0), "{printed}");
+        assert!(printed.contains("Applied") && !printed.contains("Pending"), "{printed}");
+    }
+    // That does not come by itself.
+    let none = cluster.dsn("there_is_none");
+    for action in [&["up"][..], block] {
+        let command = [&["migrate", "sql", "-e"][..], action].concat();
+        let said = run_with(&[("DSN", &none)], &command).await.failed();
+        assert!(said.contains("(3D000)") && !said.contains("waited for"), "{action:?}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_database_can_be_told_to_stop_or_not_to_wait() {
+    let variables = [
+        ("DSN", "postgres://nobody@127.0.0.1:1/none"),
+        ("SECRETS_SYSTEM", "a-system-secret-for-this-test"),
+        ("URLS_SELF_ISSUER", "https://id.example.com/"),
+        ("SERVE_PUBLIC_HOST", "127.0.0.1"),
+        ("SERVE_PUBLIC_PORT", "0"),
+        ("SERVE_ADMIN_PORT", "0"),
+    ];
+    let commands = [
+        (&["migrate", "sql", "up", "-e"][..], 130),
+        (&["migrate", "sql", "status", "--block", "-e"][..], 130),
+        (&["serve", "all"][..], 0),
+        (&["worker"][..], 0),
+    ];
+    let started = commands.map(|(command, code)| (Running(start(command, &variables)), command, code));
+    for (mut running, command, code) in started {
+        running.wait_until_it_says("waited for");
+        let pid = Pid::from_raw(i32::try_from(running.0.id()).unwrap()).unwrap();
+        kill_process(pid, Signal::TERM).unwrap();
+        assert_eq!(running.ended().await.0, Some(code), "{command:?}");
+    }
+    for command in [&["migrate", "sql", "up", "-e"][..], &["serve", "all"]] {
+        let at_once = [command, &["--set", "database.wait=0s"]].concat();
+        let said = run_with(&variables, &at_once).await.failed();
+        assert!(said.contains("cannot be reached") && !said.contains("waited for"), "{command:?}: {said}");
+    }
 }
 
 /// Each of it once, as a server logs it.

@@ -228,7 +228,7 @@ async fn an_overlong_value_is_refused_and_costs_nothing(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let client = sluice.client(&json!({})).await;
     let mut browser = sluice.browser();
-    let (state, garbage) = ("s".repeat(2049), "A".repeat(60_000));
+    let (state, garbage) = ("s".repeat(8193), "A".repeat(60_000));
     let before = sluice.written();
     let with = Authorize { state: &state, ..Authorize::default() };
     assert_eq!(browser.visit(&client.authorize_url(&with)).await.expect("error"), "invalid_request");

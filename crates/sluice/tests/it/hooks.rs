@@ -1,5 +1,10 @@
 //! Hydra's token hook and refresh token hook: who is asked before tokens are issued.
+//!
+//! [`redemption`]: what one says in the answer to a code.
 
+mod redemption;
+
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +22,7 @@ use tokio::net::{TcpListener, TcpSocket};
 
 use crate::both_stores::on_both_stores;
 use crate::fapi2::fapi_client;
-use crate::jwt::claims;
+use crate::jwt::{claims, header};
 use crate::keyed::userinfo;
 use crate::legs::{consent_challenge, token, tokens_of};
 use crate::rfc7523::Idp;
@@ -31,6 +36,9 @@ on_both_stores! {
 }
 
 const BUSY: StatusCode = StatusCode::INTERNAL_SERVER_ERROR;
+
+/// Hydra's word for a time that is not there.
+const NO_TIME: &str = "0001-01-01T00:00:00Z";
 
 /// What a hook answers.
 #[derive(Clone)]
@@ -107,6 +115,32 @@ fn replacing(access_token: &Value, id_token: &Value) -> Says {
     Says::Json(json!({"session": {"access_token": access_token, "id_token": id_token}}))
 }
 
+/// A code of a login of Alice's of whom the consent page said this.
+async fn code_with(sluice: &TestSluice, client: &TestClient, session: &Value) -> String {
+    let mut browser = sluice.browser();
+    let challenge = consent_challenge(sluice, client, &mut browser, "alice").await;
+    let verifier = accept_consent(sluice, &challenge, &json!({"session": session})).await;
+    browser.visit(&verifier).await.expect("code")
+}
+
+#[track_caller]
+fn has_members(object: &Value, names: &str) {
+    let told: BTreeSet<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(told, names.split(' ').collect::<BTreeSet<&str>>());
+}
+
+/// Its members are those that Hydra 2.3 sends.
+#[track_caller]
+fn is_a_session_of_hydras(session: &Value) {
+    let configured = "exclude_not_before_claim allowed_top_level_claims mirror_top_level_claims";
+    has_members(session, &format!("id_token extra kid client_id consent_challenge {configured}"));
+    let id_token = &session["id_token"];
+    has_members(id_token, "id_token_claims headers expires_at username subject");
+    let claims = "jti iss sub aud nonce exp iat rat auth_time at_hash acr amr c_hash ext";
+    has_members(&id_token["id_token_claims"], claims);
+    has_members(&id_token["headers"], "extra");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_is_told_what_hydra_tells_it() {
     let (sluice, service) = with_token_hook(Backend::Sqlite).await;
@@ -123,9 +157,12 @@ async fn a_hook_is_told_what_hydra_tells_it() {
                "grant_types": ["authorization_code"], "payload": {"grant_type": ["authorization_code"]}})
     );
     let session = &body["session"];
+    is_a_session_of_hydras(session);
     assert_eq!((&session["client_id"], &session["extra"]), (&json!(client.id), &json!({})));
+    assert_eq!(session["kid"], "", "the access token is not signed");
     let id_token = &session["id_token"];
     assert_eq!(id_token["subject"], "alice");
+    has_members(&id_token["expires_at"], "access_token authorize_code refresh_token");
     let said = &id_token["id_token_claims"];
     assert_eq!(
         [&said["iss"], &said["sub"], &said["aud"], &said["nonce"], &said["ext"]],
@@ -137,6 +174,42 @@ async fn a_hook_is_told_what_hydra_tells_it() {
             &json!({"sid": sid})
         ]
     );
+    for made_later in ["jti", "at_hash", "c_hash"] {
+        assert_eq!(said[made_later], "", "{made_later}");
+    }
+    assert_eq!(said["exp"], NO_TIME);
+    for told in ["iat", "rat", "auth_time"] {
+        assert!(said[told].as_str().unwrap() > NO_TIME, "{told}: {said}");
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_is_told_which_keys_sign_and_nothing_of_a_login_that_there_was_not() {
+    let (sluice, service) = with_token_hook(Backend::Sqlite).await;
+    let client = sluice.client(&json!({"access_token_strategy": "jwt"})).await;
+    let tokens = tokens_of(&sluice, &client, "alice").await;
+    client.refresh(token(&tokens, "refresh_token")).await.ok();
+    client.token(&[("grant_type", "client_credentials")]).await.ok();
+    let asked = service.asked();
+    assert_eq!(asked.len(), 3);
+    for (_, _, body) in &asked {
+        is_a_session_of_hydras(&body["session"]);
+        assert_eq!(body["session"]["kid"], header(token(&tokens, "access_token"))["kid"]);
+    }
+    for (_, _, body) in &asked[..2] {
+        let id_token = &body["session"]["id_token"];
+        assert_eq!(id_token["headers"]["extra"]["kid"], header(token(&tokens, "id_token"))["kid"]);
+        assert!(id_token["id_token_claims"]["rat"].as_str().unwrap() > NO_TIME);
+    }
+    let own = &asked[2].2["session"]["id_token"];
+    has_members(&own["expires_at"], "access_token");
+    let said = &own["id_token_claims"];
+    assert_eq!(
+        [&said["sub"], &said["aud"], &said["rat"], &said["auth_time"]],
+        [&json!(""), &Value::Null, &json!(NO_TIME), &json!(NO_TIME)]
+    );
+    assert_eq!(own["subject"], client.id, "as in Hydra");
     sluice.node.stop().await;
 }
 
@@ -319,14 +392,11 @@ async fn consents_are_listed_with_what_their_page_said_whatever_a_hook_says() {
     let (sluice, service) = with_token_hook(Backend::Sqlite).await;
     let client = sluice.client(&json!({})).await;
     service.say(replacing(&json!({"plan": "gold"}), &json!({"vip": true})));
-    let mut browser = sluice.browser();
-    let challenge = consent_challenge(&sluice, &client, &mut browser, "alice").await;
-    let session = json!({"access_token": {"plan": "none"}, "id_token": {"name": "Alice"}});
-    let verifier = accept_consent(&sluice, &challenge, &json!({"session": session})).await;
-    let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
-    assert_eq!(ext(&sluice, &tokens).await, json!({"plan": "gold"}));
+    let session = json!({"access_token": {"seats": 2}, "id_token": {"name": "Alice"}});
+    let tokens = client.redeem(&code_with(&sluice, &client, &session).await).await.ok();
+    assert_eq!(ext(&sluice, &tokens).await, json!({"plan": "gold", "seats": 2}));
     let (_, userinfo) = client.userinfo(token(&tokens, "access_token")).await;
-    assert_eq!((&userinfo["vip"], &userinfo["name"]), (&json!(true), &Value::Null));
+    assert_eq!((&userinfo["vip"], &userinfo["name"]), (&json!(true), &json!("Alice")));
     let consents = "/admin/oauth2/auth/sessions/consent?subject=alice";
     assert_eq!(sluice.ask_json(Method::GET, consents, None, 200).await[0]["session"], session);
     sluice.node.stop().await;
@@ -387,7 +457,7 @@ async fn what_no_jwt_could_hold_is_refused_before_anything_is_used_up() {
     let client = sluice.client(&json!({"access_token_strategy": "jwt"})).await;
     let saying = |length: usize| replacing(&json!({"long": "x".repeat(length)}), &json!({}));
     let code = code(&sluice, &client).await;
-    service.say(saying(6_000));
+    service.say(saying(9_000));
     client.redeem(&code).await.refused_with("server_error");
     service.say(saying(4_000));
     let tokens = client.redeem(&code).await.ok();

@@ -2,9 +2,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use reqwest::Method;
 use serde_json::{Value, json};
 use sluice_crypto::digest::sha256;
-use sluice_crypto::jwk::JwkSet;
+use sluice_crypto::jwk::{Jwk, JwkSet, RsaSize};
 use sluice_crypto::jws::{VerifyingKey, verify};
 use sluice_primitives::{Clock, Lifetime};
 use sluice_testkit::{Authorize, Backend, ISSUER, TestSluice, accept_consent, accept_login};
@@ -190,4 +191,30 @@ async fn an_access_token_of_the_type_of_an_id_token_is_told_from_one(backend: Ba
     assert!(other.is_active(access_token).await);
     other.node.stop().await;
     sluice.node.stop().await;
+}
+
+/// As who comes from a Hydra that signs with another algorithm has it: its keys go on to sign.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_registered_no_algorithm_gets_access_tokens_signed_with_the_configured_one() {
+    for algorithm in ["ES256", "EdDSA"] {
+        let settings =
+            [("strategies.access_token", "jwt"), ("strategies.jwt.access_token_signing_alg", algorithm)];
+        let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+        let client = sluice.client(&json!({})).await;
+        let tokens = tokens_of(&sluice, &client, "alice").await;
+        let access_token = token(&tokens, "access_token");
+        verified(&sluice, access_token, algorithm).await;
+        assert!(sluice.is_active(access_token).await);
+        verified(&sluice, token(&tokens, "id_token"), "RS256").await;
+        let key = Jwk::generate(algorithm.parse().unwrap(), "hydras".to_owned(), RsaSize::Bits2048).unwrap();
+        let set = json!({"keys": [key]});
+        sluice.ask_json(Method::PUT, "/admin/keys/hydra.jwt.access-token", Some(&set), 200).await;
+        let later = tokens_of(&sluice, &client, "alice").await;
+        assert_eq!(header(token(&later, "access_token"))["kid"], "hydras");
+        // What a client registered goes before.
+        let own = sluice.client(&json!({"access_token_signed_response_alg": "PS256"})).await;
+        let tokens = tokens_of(&sluice, &own, "alice").await;
+        verified(&sluice, token(&tokens, "access_token"), "PS256").await;
+        sluice.node.stop().await;
+    }
 }

@@ -93,6 +93,7 @@ mod settings;
 mod shutdown;
 mod ssrf;
 mod statements;
+mod takeover;
 mod tls;
 mod token_errors;
 mod transfer;

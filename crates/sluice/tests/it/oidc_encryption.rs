@@ -110,7 +110,7 @@ async fn userinfo_is_signed_or_encrypted_or_both_as_registered(backend: Backend)
     both["userinfo_signed_response_alg"] = json!("ES256");
     let client = sluice.client(&both).await;
     let said = verified(&sluice, &key.nested(&userinfo_token(&sluice, &client).await), "ES256").await;
-    assert_eq!((&said["sub"], &said["aud"]), (&json!("alice"), &json!(client.id)));
+    assert_eq!((&said["sub"], &said["aud"]), (&json!("alice"), &json!([client.id])));
     sluice.node.stop().await;
 }
 

@@ -7,7 +7,7 @@ use sluice_testkit::{Authorize, Backend, ISSUER, TestSluice, accept_consent, acc
 
 use crate::answer::{Answer, http};
 use crate::both_stores::on_both_stores;
-use crate::jwt::{header, verified};
+use crate::jwt::{claims, header, verified};
 use crate::legs::{delete, token, tokens_of};
 use crate::userinfo::about_user;
 
@@ -41,9 +41,12 @@ async fn userinfo_is_signed_with_each_algorithm_that_is_announced(backend: Backe
             answer.body
         );
         assert_eq!(header(&answer.body)["alg"], *algorithm);
-        let said = verified(&sluice, &answer.body, algorithm.as_str().unwrap()).await;
-        let now = sluice.clock.now().as_secs();
-        let expected = json!({"sub": "alice", "iss": ISSUER, "aud": client.id, "iat": now, "auth_time": now});
+        let mut said = verified(&sluice, &answer.body, algorithm.as_str().unwrap()).await;
+        let id = said.as_object_mut().unwrap().remove("jti").expect("jti");
+        let again = userinfo(&sluice, token(&tokens, "access_token")).await.body;
+        assert_ne!(claims(&again)["jti"], id, "one answer is not the other");
+        let (now, audience) = (sluice.clock.now().as_secs(), [client.id.as_str()]);
+        let expected = json!({"sub": "alice", "iss": ISSUER, "aud": audience, "iat": now, "auth_time": now});
         assert_eq!(said, expected, "§5.3.2");
         let shown = sluice.ask_json(Method::GET, &format!("/admin/clients/{}", client.id), None, 200).await;
         assert_eq!(shown["userinfo_signed_response_alg"], *algorithm);
@@ -59,7 +62,8 @@ async fn what_the_consent_page_knows_is_told_there_and_in_the_id_token(backend: 
     let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
     let challenge = browser.visit(&verifier).await.expect("consent_challenge");
     let session = json!({"id_token": {"name": "Alice", "address": {"country": "NZ"}, "sub": "mallory",
-                                      "iss": "https://elsewhere.test", "aud": ["other"], "exp": 1}});
+                                      "iss": "https://elsewhere.test", "aud": ["other"], "exp": 1,
+                                      "azp": client.id}});
     let verifier = accept_consent(&sluice, &challenge, &json!({"session": session})).await;
     let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
     let told = userinfo(&sluice, token(&tokens, "access_token")).await.ok();
@@ -67,8 +71,8 @@ async fn what_the_consent_page_knows_is_told_there_and_in_the_id_token(backend: 
     assert_eq!(about_user(told), json!({"sub": "alice", "name": "Alice", "address": {"country": "NZ"}}));
     let said = verified(&sluice, token(&tokens, "id_token"), "RS256").await;
     assert_eq!(
-        (&said["name"], &said["sub"], &said["iss"]),
-        (&json!("Alice"), &json!("alice"), &json!(ISSUER))
+        (&said["name"], &said["sub"], &said["iss"], &said["azp"]),
+        (&json!("Alice"), &json!("alice"), &json!(ISSUER), &json!(client.id))
     );
     sluice.node.stop().await;
 }

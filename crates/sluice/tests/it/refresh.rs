@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use sluice_primitives::{Clock, Lifetime};
-use sluice_testkit::{Authorize, Backend, TestClient, TestSluice};
+use sluice_testkit::{Authorize, Backend, TestClient, TestSluice, accept_consent, accept_login};
 
 use crate::both_stores::on_both_stores;
 use crate::legs::{change_client, delete, token, tokens_of};
@@ -15,6 +15,7 @@ on_both_stores! {
     the_slow_sibling_of_a_refresh_is_refused_and_revokes_nothing,
     a_retry_that_asks_for_another_scope_is_refused_and_revokes_nothing,
     a_refresh_may_ask_for_less_but_not_for_more,
+    a_refresh_may_name_again_what_was_asked_for_in_vain,
     nobody_refreshes_what_was_revoked,
     a_refresh_token_belongs_to_its_client,
     a_refresh_token_expires_unless_it_is_used,
@@ -160,6 +161,32 @@ async fn a_refresh_may_ask_for_less_but_not_for_more(backend: Backend) {
     assert_eq!(sluice.introspect(token(&less, "access_token")).await["scope"], "openid");
     let all = client.refresh(token(&less, "refresh_token")).await.ok();
     assert_eq!(all["scope"], Authorize::default().scope, "RFC 6749 §6: what was granted stays granted");
+    sluice.node.stop().await;
+}
+
+/// Clients repeat all that they asked for, whatever of it was granted.
+async fn a_refresh_may_name_again_what_was_asked_for_in_vain(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let with = Authorize { scope: "openid offline_access email", ..Authorize::default() };
+    let mut browser = sluice.browser();
+    let challenge = browser.begin(&client, &with).await;
+    let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    let granted = json!({"grant_scope": ["openid", "offline_access"]});
+    let verifier = accept_consent(&sluice, &challenge, &granted).await;
+    let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+    let before = sluice.written();
+    for asked in ["openid profile", "openid email profile", "email"] {
+        let refused = client.token(&asking(token(&tokens, "refresh_token"), asked)).await;
+        refused.refused_with("invalid_scope");
+    }
+    assert_eq!(sluice.written(), before, "a refused request uses nothing up");
+    let all = client.token(&asking(token(&tokens, "refresh_token"), with.scope)).await.ok();
+    assert_eq!((&all["scope"], all["id_token"].is_string()), (&json!("openid offline_access"), true));
+    assert_eq!(sluice.introspect(token(&all, "access_token")).await["scope"], "openid offline_access");
+    let less = client.token(&asking(token(&all, "refresh_token"), "email offline_access")).await.ok();
+    assert_eq!((&less["scope"], less.get("id_token")), (&json!("offline_access"), None));
     sluice.node.stop().await;
 }
 

@@ -12,6 +12,7 @@ on_both_stores! {
     a_client_that_does_not_exist_has_nothing_to_revoke,
     what_is_revoked_on_one_node_is_revoked_on_the_other,
     revoking_a_token_revokes_its_grant_and_no_other,
+    an_access_token_that_a_refresh_replaced_is_revoked_alone,
     wide_revocations_do_not_touch_later_logins,
     refreshing_launders_no_revocation,
     a_token_of_a_client_for_itself_can_be_revoked,
@@ -56,7 +57,7 @@ async fn revoking_a_token_revokes_its_grant_and_no_other(backend: Backend) {
     let (tokens, bystander) =
         (tokens_of(&sluice, &client, "alice").await, tokens_of(&sluice, &client, "alice").await);
     let refreshed = client.refresh(token(&tokens, "refresh_token")).await.ok();
-    client.revoke(token(&tokens, "access_token")).await;
+    client.revoke(token(&refreshed, "access_token")).await;
     assert_eq!(is_active(&sluice, &tokens).await, [false, false]);
     assert_eq!(is_active(&sluice, &refreshed).await, [false, false]);
     assert_eq!(is_active(&sluice, &bystander).await, [true, true]);
@@ -64,6 +65,48 @@ async fn revoking_a_token_revokes_its_grant_and_no_other(backend: Backend) {
         assert_eq!(client.revoke(again).await.status, 200, "RFC 7009 §2.2");
     }
     assert_eq!(client.post("/oauth2/revoke", &[]).await.status, 400);
+    sluice.node.stop().await;
+}
+
+async fn an_access_token_that_a_refresh_replaced_is_revoked_alone(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let other = sluice.second_node().await;
+    let exchange = "urn:ietf:params:oauth:grant-type:token-exchange";
+    let grant_types = ["authorization_code", "refresh_token", exchange];
+    let client = sluice.client(&json!({"grant_types": grant_types})).await;
+    let first = tokens_of(&sluice, &client, "alice").await;
+    let form = [
+        ("grant_type", exchange),
+        ("subject_token", token(&first, "access_token")),
+        ("subject_token_type", "urn:ietf:params:oauth:token-type:access_token"),
+    ];
+    let exchanged = client.token(&form).await.ok();
+    let beside = client.refresh(token(&first, "refresh_token")).await.ok();
+    sluice.advance(Lifetime::secs(2));
+    // Replaced within the second in which it was issued.
+    let second = client.refresh(token(&beside, "refresh_token")).await.ok();
+    let last = client.refresh(token(&second, "refresh_token")).await.ok();
+    assert!(other.is_active(token(&exchanged, "access_token")).await);
+    // The first goes first, and what was exchanged for it.
+    for old in [&first, &second] {
+        let access_token = token(old, "access_token");
+        client.revoke(access_token).await.ok();
+        let written = sluice.written();
+        client.revoke(access_token).await.ok();
+        assert_eq!(sluice.written(), written, "once is enough");
+        other.node.catch_up().await.unwrap();
+        for node in [&sluice, &other] {
+            assert!(!node.is_active(access_token).await);
+            assert!(!node.is_active(token(&exchanged, "access_token")).await, "it was exchanged for it");
+            assert_eq!(is_active(node, &last).await, [true, true]);
+        }
+    }
+    assert!(sluice.is_active(token(&beside, "access_token")).await, "nobody revoked it");
+    client.revoke(token(&first, "refresh_token")).await.ok();
+    for tokens in [&beside, &last] {
+        assert_eq!(is_active(&sluice, tokens).await, [false, false], "an old refresh token is of the grant");
+    }
+    other.node.stop().await;
     sluice.node.stop().await;
 }
 

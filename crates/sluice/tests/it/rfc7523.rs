@@ -14,6 +14,7 @@ on_both_stores! {
     an_issuer_is_trusted_until_that_is_taken_back,
     an_assertion_is_a_grant_once,
     a_trust_ends_at_its_time,
+    a_trust_ends_with_its_key,
 }
 
 pub(crate) const ISSUERS: &str = "/admin/trust/grants/jwt-bearer/issuers";
@@ -98,9 +99,11 @@ async fn an_issuer_is_trusted_until_that_is_taken_back(backend: Backend) {
     assert_eq!(sluice.ask_json(Method::GET, &one, None, 200).await, made);
     let all = sluice.ask_json(Method::GET, ISSUERS, None, 200).await;
     assert_eq!(all, json!([made, other, elsewhere]));
+    assert_eq!(sluice.ask(Method::GET, ISSUERS, None).await.headers()["x-total-count"], "3");
     let of_issuer = format!("{ISSUERS}?issuer={TRUSTED}&page_size=1");
     let page = sluice.ask(Method::GET, &of_issuer, None).await;
     let links = page.headers()["link"].to_str().unwrap().to_owned();
+    assert_eq!(page.headers()["x-total-count"], "3", "of whichever issuer");
     assert_eq!(page.json::<Value>().await.unwrap(), json!([made]));
     let next = links.split('<').nth(2).and_then(|link| link.split('>').next()).unwrap();
     assert_eq!(sluice.ask_json(Method::GET, next, None, 200).await, json!([other]));
@@ -187,6 +190,33 @@ async fn a_trust_ends_at_its_time(backend: Backend) {
     // One that has ended makes room for another.
     idp.trusted(&sluice, &json!({})).await;
     exchange(&client, &idp.assertion(&sluice, &json!({})), &[]).await.ok();
+    sluice.node.stop().await;
+}
+
+/// As in Hydra, where the keys of an issuer are a set of its name.
+async fn a_trust_ends_with_its_key(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let node = sluice.second_node().await;
+    let (one, two) = (Idp::new("one"), Idp::new("two"));
+    let client = exchanger(&sluice, &json!({})).await;
+    for idp in [&one, &two] {
+        idp.trusted(&sluice, &json!({})).await;
+    }
+    let set = "/admin/keys/https:%2F%2Fidp.example.com";
+    let shown = sluice.ask_json(Method::GET, set, None, 200).await;
+    let shown: Vec<_> =
+        shown["keys"].as_array().unwrap().iter().map(|key| (&key["kid"], &key["d"])).collect();
+    assert_eq!(shown, [(&json!("one"), &Value::Null), (&json!("two"), &Value::Null)]);
+    exchange(&client, &one.assertion(&sluice, &json!({})), &[]).await.ok();
+    delete(&sluice, &format!("{set}/one")).await;
+    let refused = exchange(&client.at(&node), &one.assertion(&sluice, &json!({})), &[]).await;
+    refused.refused_with("invalid_grant");
+    exchange(&client, &two.assertion(&sluice, &json!({})), &[]).await.ok();
+    delete(&sluice, set).await;
+    let refused = exchange(&client.at(&node), &two.assertion(&sluice, &json!({})), &[]).await;
+    refused.refused_with("invalid_grant");
+    assert_eq!(sluice.ask_json(Method::GET, ISSUERS, None, 200).await, json!([]));
+    node.node.stop().await;
     sluice.node.stop().await;
 }
 

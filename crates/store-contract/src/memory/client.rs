@@ -91,4 +91,8 @@ impl ClientRepository for MemoryStore {
                 .collect()
         }))
     }
+
+    async fn count(&self) -> Result<u64, StoreError> {
+        Ok(self.read(|data| data.clients.len() as u64))
+    }
 }

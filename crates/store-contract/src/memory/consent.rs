@@ -31,6 +31,19 @@ impl Data {
         }
     }
 
+    /// Remembers a decision that was made elsewhere, unless it or a later one is there, or it was forgotten since, or its subject was signed
+    /// out. Whether it was written.
+    fn import(&mut self, decision: RememberedConsent) -> bool {
+        let key = (decision.subject.clone(), decision.client.clone());
+        let before = self.consents.get(&key).map(|stored| stored.decided_at);
+        let decided_at = decision.decided_at;
+        if before.is_some_and(|before| before >= decided_at) {
+            return false;
+        }
+        self.remember(decision, decided_at);
+        self.consents.get(&key).is_some_and(|stored| stored.decided_at == decided_at)
+    }
+
     /// Whether the client was deleted that a decision is about, and perhaps another registered under its id.
     fn is_about_a_deleted_client(&self, decision: &RememberedConsent) -> bool {
         match self.clients.get(&decision.client) {
@@ -98,6 +111,19 @@ impl ConsentRepository for MemoryStore {
         }))
     }
 
+    async fn count_decisions(
+        &self,
+        subject: &Subject,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Ok(self.read(|data| {
+            let own = data.consents.iter().filter(|((of, _), _)| of == subject);
+            own.filter(|(_, decision)| data.holds(decision, now)).take(limit).count() as u64
+        }))
+    }
+
     async fn made_in(&self, flow: GrantId) -> Result<Option<DecisionName>, StoreError> {
         let of_flow = |made_in: MadeIn| made_in.grant() == flow && made_in.session().is_some();
         Ok(self.read(|data| {
@@ -114,6 +140,17 @@ impl ConsentRepository for MemoryStore {
                 *subject != forget.subject || !about || decision.decided_at > forget.now
             });
             data.mark(self.node, forget.marker());
+        })
+        .await
+    }
+
+    async fn import(&self, decisions: Vec<RememberedConsent>) -> Result<u64, StoreError> {
+        self.write(|data| {
+            let mut written = 0;
+            for decision in decisions {
+                written += u64::from(data.import(decision));
+            }
+            written
         })
         .await
     }

@@ -9,6 +9,7 @@ use sluice_oauth::grant::{
     RefreshRequest, RotateRefresh, Rotation, SecondTime, Standing,
 };
 use sluice_primitives::{GrantId, NodeId, SessionId, Timestamp};
+use sluice_protocol::Subject;
 use sluice_token::{Marker, Target};
 
 use super::{Data, MemoryStore, check, count, purge};
@@ -20,6 +21,20 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// The row of a new grant.
+    pub(super) const fn of(grant: Grant) -> Self {
+        Self { grant, request: [0; 16] }
+    }
+
+    /// Takes what a later token of Hydra says of the grant, unless it was refreshed, or revoked, or a token that ends later has spoken.
+    pub(super) fn say(&mut self, later: Grant) {
+        let has_begun = self.grant.generation != Generation(0) || self.grant.revoked_at.is_some();
+        if !has_begun && self.grant.expires_at <= later.expires_at {
+            let Grant { scope, audience, claims, rotated_at, expires_at, .. } = later;
+            self.grant = Grant { scope, audience, claims, rotated_at, expires_at, ..self.grant.clone() };
+        }
+    }
+
     /// Takes the claims that a redemption or rotation brings.
     fn take(&mut self, claims: Option<&GrantClaims>) {
         if let Some(claims) = claims {
@@ -29,7 +44,7 @@ impl Row {
 }
 
 /// Refuses claims that cannot be stored.
-fn check_claims(claims: &GrantClaims) -> Result<(), StoreError> {
+pub(super) fn check_claims(claims: &GrantClaims) -> Result<(), StoreError> {
     check([serde_json::to_string(claims).unwrap_or_default().as_str()])
 }
 
@@ -169,7 +184,7 @@ impl GrantRepository for MemoryStore {
                 let shown = grant.claims.shown_subject.clone();
                 data.session_clients.entry((session, grant.client.clone())).or_insert(shown);
             }
-            data.grants.insert(grant.id, Row { grant, request: [0; 16] });
+            data.grants.insert(grant.id, Row::of(grant));
             Ok(Insertion::Inserted)
         })
         .await?
@@ -229,6 +244,18 @@ impl GrantRepository for MemoryStore {
                 .cloned()
                 .collect()
         }))
+    }
+
+    async fn count_listed(
+        &self,
+        subject: &Subject,
+        listed: Listed,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        let (subject, session) = (subject.clone(), None);
+        let all = GrantPage { subject, session, listed, before: None, limit, now };
+        Ok(GrantRepository::list(self, all).await?.len() as u64)
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {

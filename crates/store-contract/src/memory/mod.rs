@@ -10,6 +10,8 @@ mod factor;
 mod feed;
 mod grant;
 mod hardening;
+mod hydra_mark;
+mod hydra_token;
 mod identity;
 mod identity_change;
 mod identity_session;
@@ -36,6 +38,7 @@ use sluice_oauth::device::UserCodeHash;
 use sluice_oauth::flow::{ParkedFlow, ParkedHandle};
 use sluice_oauth::keys::StoredKey;
 use sluice_oauth::login_session::LoginSession;
+use sluice_oauth::takeover::{Mark, MarkSet};
 use sluice_oauth::trust::TrustedIssuer;
 use sluice_primitives::{GrantId, IdentityId, NodeId, OsRng, SessionId, Timestamp, TrustId};
 use sluice_protocol::{ClientId, Subject};
@@ -98,6 +101,8 @@ struct Data {
     markers: BTreeMap<(NodeId, i64), Marker>,
     changes: BTreeMap<(NodeId, i64), Change>,
     trusted: BTreeMap<TrustId, TrustedIssuer>,
+    hydra_tokens: BTreeMap<[u8; 32], hydra_token::Token>,
+    hydra_marks: BTreeMap<(MarkSet, String), Mark>,
     poisoned: HashSet<GrantId>,
 }
 

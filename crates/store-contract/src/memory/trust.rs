@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
+use sluice_crypto::jwk::Jwk;
 use sluice_oauth::trust::{TrustedIssuer, TrustedIssuerRepository};
 use sluice_primitives::{Timestamp, TrustId};
 
@@ -9,6 +10,10 @@ use super::{MemoryStore, check, count, purge};
 
 fn is_same(one: &TrustedIssuer, other: &TrustedIssuer) -> bool {
     one.issuer == other.issuer && one.subject == other.subject && one.key_id == other.key_id
+}
+
+fn is_of(trusted: &TrustedIssuer, issuer: &str, key_id: Option<&str>) -> bool {
+    trusted.issuer == issuer && key_id.is_none_or(|key_id| key_id == trusted.key_id)
 }
 
 #[async_trait]
@@ -74,8 +79,35 @@ impl TrustedIssuerRepository for MemoryStore {
         }))
     }
 
+    async fn count_trusted(&self) -> Result<u64, StoreError> {
+        Ok(self.read(|data| data.trusted.len() as u64))
+    }
+
+    async fn keys_of(&self, issuer: &str, key_id: Option<&str>) -> Result<Vec<Jwk>, StoreError> {
+        Ok(self.read(|data| {
+            let of_issuer = data.trusted.values().filter(|trusted| is_of(trusted, issuer, key_id));
+            let mut keys: Vec<Jwk> = Vec::new();
+            for key in of_issuer.map(|trusted| &trusted.jwk) {
+                if !keys.contains(key) {
+                    keys.push(key.clone());
+                }
+            }
+            keys.sort_by(|one, other| one.kid.cmp(&other.kid));
+            keys
+        }))
+    }
+
     async fn delete(&self, id: TrustId) -> Result<bool, StoreError> {
         self.write(|data| data.trusted.remove(&id).is_some()).await
+    }
+
+    async fn delete_keys_of(&self, issuer: &str, key_id: Option<&str>) -> Result<bool, StoreError> {
+        self.write(|data| {
+            let before = data.trusted.len();
+            data.trusted.retain(|_, trusted| !is_of(trusted, issuer, key_id));
+            data.trusted.len() < before
+        })
+        .await
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {

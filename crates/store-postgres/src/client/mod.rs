@@ -28,6 +28,7 @@ const APPEND_CHANGE_IF_KNOWN: &str = include_str!("append_change_if_known.sql");
 const DELETE: &str = include_str!("delete.sql");
 const FIND: &str = include_str!("find.sql");
 const LIST: &str = include_str!("list.sql");
+const COUNT: &str = include_str!("count.sql");
 
 #[async_trait]
 impl ClientRepository for PostgresStore {
@@ -114,6 +115,12 @@ impl ClientRepository for PostgresStore {
         let limit = i64::from(filter.limit);
         let rows = self.read(LIST, &[&after, &filter.name, &filter.owner, &limit]).await?;
         Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
+    }
+
+    async fn count(&self) -> Result<u64, StoreError> {
+        let rows = self.read(COUNT, &[]).await?;
+        let counted: Option<i64> = rows.first().map(|row| column(row, 0)).transpose()?;
+        Ok(counted.unwrap_or_default().unsigned_abs())
     }
 }
 

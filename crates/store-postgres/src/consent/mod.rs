@@ -1,6 +1,8 @@
-//! Remembered decisions. They are stored with the grant they led to: see `grant/insert_with_more.sql`. [`find`]: the hot read.
+//! Remembered decisions. They are stored with the grant they led to: see `grant/insert_with_more.sql`; `import`: those that were made
+//! elsewhere. [`find`]: the hot read.
 
 pub(crate) mod find;
+mod import;
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
@@ -15,6 +17,7 @@ use crate::serial::Transaction;
 use find::Wanted;
 
 const LIST: &str = include_str!("list.sql");
+const COUNT_DECISIONS: &str = include_str!("count_decisions.sql");
 const MADE_IN: &str = include_str!("made_in.sql");
 const FORGET_ONE: &str = include_str!("forget_one.sql");
 const FORGET_ALL: &str = include_str!("forget_all.sql");
@@ -45,6 +48,18 @@ impl ConsentRepository for PostgresStore {
         Ok(decisions)
     }
 
+    async fn count_decisions(
+        &self,
+        subject: &Subject,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        let (now, limit) = (now.as_millis(), i64::from(limit));
+        let rows = self.read(COUNT_DECISIONS, &[&subject.as_str(), &now, &limit]).await?;
+        let counted: Option<i64> = rows.first().map(|row| column(row, 0)).transpose()?;
+        Ok(counted.unwrap_or_default().unsigned_abs())
+    }
+
     async fn made_in(&self, flow: GrantId) -> Result<Option<DecisionName>, StoreError> {
         let rows = self.read(MADE_IN, &[&flow.as_uuid()]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
@@ -66,6 +81,10 @@ impl ConsentRepository for PostgresStore {
             None => transaction.then(FORGET_ALL, vec![&subject, &now]),
         };
         self.serial.commit(&transaction).await.map(drop)
+    }
+
+    async fn import(&self, decisions: Vec<RememberedConsent>) -> Result<u64, StoreError> {
+        import::import(self, &decisions).await
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {

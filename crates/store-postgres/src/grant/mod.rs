@@ -21,10 +21,12 @@ use sluice_oauth::grant::{
     Standing,
 };
 use sluice_primitives::{GrantId, Timestamp};
+use sluice_protocol::Subject;
 use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::connection::Link;
+use crate::error::column;
 use crate::feed::append::Counted;
 use crate::rounds::Slice;
 use crate::serial::Transaction;
@@ -37,6 +39,7 @@ use swap::Swapped;
 
 const FIND: &str = include_str!("find.sql");
 const LIST: &str = include_str!("list.sql");
+const COUNT_LISTED: &str = include_str!("count_listed.sql");
 const PUNISH: &str = include_str!("punish.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
@@ -121,6 +124,19 @@ impl GrantRepository for PostgresStore {
         // As they are found, in truth: an SQL planner does not owe it.
         grants.sort_unstable_by_key(|grant| std::cmp::Reverse(grant.id));
         Ok(grants)
+    }
+
+    async fn count_listed(
+        &self,
+        subject: &Subject,
+        listed: Listed,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        let (now, all, limit) = (now.as_millis(), listed == Listed::All, i64::from(limit));
+        let rows = self.read_in_turn(COUNT_LISTED, &[&subject.as_str(), &now, &all, &limit]).await?;
+        let counted: Option<i64> = rows.first().map(|row| column(row, 0)).transpose()?;
+        Ok(counted.unwrap_or_default().unsigned_abs())
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {

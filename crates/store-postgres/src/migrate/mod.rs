@@ -30,6 +30,8 @@ const MIGRATIONS: &[Migration] = &[
     required(8, "recovery_code_keys", include_str!("../migrations/0008_recovery_code_keys.sql")),
     optional(9, "markers_by_time", include_str!("../migrations/0009_markers_by_time.sql")),
     optional(10, "former_markers", include_str!("../migrations/0010_former_markers.sql")),
+    // What reads it comes to it after an import alone, which asks for it; the janitor looks whether it is there.
+    optional(11, "hydra_tokens", include_str!("../migrations/0011_hydra_tokens.sql")),
 ];
 /// Behind one who waits for a lock on a table, whoever wants to read it waits as well: so a migration gives up soon, and lets them go first
 /// before it asks again. A backup may hold such a lock for hours.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_oauth::trust::{TrustedIssuer, TrustedIssuerRepository};
+use sluice_oauth::trust::{Jwk, TrustedIssuer, TrustedIssuerRepository};
 use sluice_primitives::{Timestamp, TrustId};
 use tokio_postgres::Row;
 
@@ -15,7 +15,10 @@ const INSERT: &str = include_str!("insert.sql");
 const FIND: &str = include_str!("find.sql");
 const FIND_FOR: &str = include_str!("find_for.sql");
 const LIST: &str = include_str!("list.sql");
+const COUNT_TRUSTED: &str = include_str!("count_trusted.sql");
+const KEYS_OF: &str = include_str!("keys_of.sql");
 const DELETE: &str = include_str!("delete.sql");
+const DELETE_KEYS_OF: &str = include_str!("delete_keys_of.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
 #[async_trait]
@@ -73,9 +76,32 @@ impl TrustedIssuerRepository for PostgresStore {
         Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
     }
 
+    async fn count_trusted(&self) -> Result<u64, StoreError> {
+        let rows = self.read(COUNT_TRUSTED, &[]).await?;
+        let counted: Option<i64> = rows.first().map(|row| column(row, 0)).transpose()?;
+        Ok(counted.unwrap_or_default().unsigned_abs())
+    }
+
+    async fn keys_of(&self, issuer: &str, key_id: Option<&str>) -> Result<Vec<Jwk>, StoreError> {
+        if !storable::may_be_found(&[Some(issuer), key_id]) {
+            return Ok(Vec::new());
+        }
+        let rows = self.read(KEYS_OF, &[&issuer, &key_id]).await?;
+        Ok(rows.iter().map(|row| read_key(row, 1)).collect::<Result<_, _>>()?)
+    }
+
     async fn delete(&self, id: TrustId) -> Result<bool, StoreError> {
         let id = id.as_uuid();
         let committed = self.serial.commit(&Transaction::new().then(DELETE, vec![&id])).await?;
+        Ok(committed.row().is_some() || committed.repeated)
+    }
+
+    async fn delete_keys_of(&self, issuer: &str, key_id: Option<&str>) -> Result<bool, StoreError> {
+        if !storable::may_be_found(&[Some(issuer), key_id]) {
+            return Ok(false);
+        }
+        let deletion = Transaction::new().then(DELETE_KEYS_OF, vec![&issuer, &key_id]);
+        let committed = self.serial.commit(&deletion).await?;
         Ok(committed.row().is_some() || committed.repeated)
     }
 
@@ -93,8 +119,12 @@ fn read(row: &Row) -> Result<TrustedIssuer, Unreadable> {
         subject: Some(column::<String>(row, 2)?).filter(|subject| !subject.is_empty()),
         scope: column::<&str>(row, 3)?.parse().map_err(|cause| unreadable(&cause))?,
         key_id: column(row, 4)?,
-        jwk: serde_json::from_str(column(row, 5)?).map_err(|cause| unreadable(&cause))?,
+        jwk: read_key(row, 5)?,
         created_at: Timestamp::from_millis(column(row, 6)?),
         expires_at: Timestamp::from_millis(column(row, 7)?),
     })
+}
+
+fn read_key(row: &Row, place: usize) -> Result<Jwk, Unreadable> {
+    serde_json::from_str(column(row, place)?).map_err(|cause| Unreadable::new("trusted issuer", &cause))
 }

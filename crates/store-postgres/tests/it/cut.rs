@@ -203,7 +203,11 @@ async fn a_trusted_issuer_whose_writes_were_not_answered_is_written_once() {
     cut.proxy.cut_after("DELETE FROM trusted_issuer");
     assert!(TrustedIssuerRepository::delete(&*cut.store, trusted.id).await.unwrap());
     assert!(!TrustedIssuerRepository::delete(&*cut.store, trusted.id).await.unwrap());
-    assert_eq!(cut.proxy.cuts(), 2);
+    assert!(TrustedIssuerRepository::insert(&*cut.store, &trusted).await.unwrap());
+    cut.proxy.cut_after("DELETE FROM trusted_issuer");
+    assert!(cut.store.delete_keys_of(&trusted.issuer, None).await.unwrap());
+    assert!(!cut.store.delete_keys_of(&trusted.issuer, None).await.unwrap());
+    assert_eq!(cut.proxy.cuts(), 3);
 }
 
 /// Those that share a statement with them are redeemed by then.

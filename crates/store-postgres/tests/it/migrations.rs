@@ -113,17 +113,18 @@ async fn indexes_of_grants(client: &Client) -> Vec<(String, u32)> {
     rows.iter().map(|row| (row.get(0), row.get(1))).collect()
 }
 
-/// All statements of the repositories: file and text.
+/// All statements of the repositories: file and text. Those of `hydra` are for the database of another program.
 fn statements() -> Vec<(String, String)> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let folders = fs::read_dir(&source).unwrap().map(|entry| entry.unwrap().path());
-    let folders = folders.filter(|path| path.is_dir() && !path.ends_with("migrations"));
+    let others = |path: &Path| path.ends_with("migrations") || path.ends_with("hydra");
+    let folders = folders.filter(|path| path.is_dir() && !others(path));
     let files = folders.flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
     let statements = files.filter(|file| file.extension().is_some_and(|extension| extension == "sql"));
     statements.map(|file| (file.display().to_string(), fs::read_to_string(&file).unwrap())).collect()
 }
 
-/// The others are for speed: a node starts without them.
+/// The others are for speed, or for what only an import writes and a node then reads: it starts without them.
 #[tokio::test]
 async fn no_statement_needs_a_migration_that_is_not_required() {
     let database = database().await;
@@ -138,7 +139,7 @@ async fn no_statement_needs_a_migration_that_is_not_required() {
     }
     let statements = statements();
     assert!(statements.len() > 100, "{}", statements.len());
-    for (file, sql) in statements {
+    for (file, sql) in statements.into_iter().filter(|(file, _)| !file.contains("/hydra_")) {
         let prepared = client.prepare(&sql).await;
         assert!(prepared.is_ok(), "{file}: {:?}", prepared.err());
     }

@@ -114,6 +114,7 @@ async fn what_has_expired_is_found_by_time_and_deleted_by_its_key() {
         ("device_code", include_str!("../../src/device/purge_expired.sql"), "device_code_pkey"),
         ("parked_flow", include_str!("../../src/parked_flow/purge_expired.sql"), "parked_flow_pkey"),
         ("trusted_issuer", include_str!("../../src/trust/purge_expired.sql"), "trusted_issuer_id"),
+        ("hydra_token", include_str!("../../src/hydra_token/purge_expired.sql"), "hydra_token_pkey"),
     ];
     for (table, sql, key) in statements {
         let plan = plan(&client, sql, "0,10").await;

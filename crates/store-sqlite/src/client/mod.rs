@@ -19,6 +19,7 @@ const REPLACE: &str = include_str!("replace.sql");
 const EXISTS: &str = include_str!("exists.sql");
 const DELETE: &str = include_str!("delete.sql");
 const LIST: &str = include_str!("list.sql");
+const COUNT: &str = include_str!("count.sql");
 
 /// A client as the store keeps it.
 struct ClientRow {
@@ -153,5 +154,10 @@ impl ClientRepository for SqliteStore {
             read.rows(LIST, params![after, filter.name, filter.owner, filter.limit], client)
         })
         .await
+    }
+
+    async fn count(&self) -> Result<u64, StoreError> {
+        let counted = self.read(|read| read.row(COUNT, [], |row| Ok(row.get::<_, i64>(0)?))).await?;
+        Ok(counted.unwrap_or_default().unsigned_abs())
     }
 }

@@ -1,4 +1,4 @@
-//! Remembered decisions on SQLite. They are inserted by the transaction of their grant.
+//! Remembered decisions on SQLite. They are inserted by the transaction of their grant, but for those that were made elsewhere.
 
 use async_trait::async_trait;
 use rusqlite::{Row, params};
@@ -14,8 +14,10 @@ use crate::store::SqliteStore;
 use crate::writer::Write;
 
 const REMEMBER: &str = include_str!("remember.sql");
+const IMPORT: &str = include_str!("import.sql");
 const FIND: &str = include_str!("find.sql");
 const LIST: &str = include_str!("list.sql");
+const COUNT_DECISIONS: &str = include_str!("count_decisions.sql");
 const MADE_IN: &str = include_str!("made_in.sql");
 const FORGET_ONE: &str = include_str!("forget_one.sql");
 const FORGET_ALL: &str = include_str!("forget_all.sql");
@@ -64,6 +66,24 @@ impl Decision {
         write.insert("consent", REMEMBER, values)?;
         Ok(())
     }
+
+    /// Remembers a decision that was made elsewhere, unless it or a later one is there, or it was forgotten after it was made, or its
+    /// subject was signed out since. How many rows were written.
+    fn import(&self, write: &mut Write<'_>) -> Result<usize, SqliteError> {
+        let Self { consent: decision, audience, claims } = self;
+        let forgotten = Target::SubjectClient(decision.subject.clone(), decision.client.clone());
+        let values = params![
+            decision.subject.as_str(),
+            decision.client.as_str(),
+            decision.scope.as_str(),
+            audience,
+            claims,
+            decision.decided_at.as_millis(),
+            decision.expires_at.as_millis(),
+            forgotten.key(),
+        ];
+        write.insert("consent", IMPORT, values)
+    }
 }
 
 fn decision(row: &Row<'_>) -> Result<RememberedConsent, SqliteError> {
@@ -101,6 +121,22 @@ impl ConsentRepository for SqliteStore {
         .await
     }
 
+    async fn count_decisions(
+        &self,
+        subject: &Subject,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        let subject = subject.clone();
+        let counted = self
+            .read(move |read| {
+                let values = (subject.as_str(), now.as_millis(), limit);
+                read.row(COUNT_DECISIONS, values, |row| row::count_of(row, 0))
+            })
+            .await?;
+        Ok(counted.unwrap_or_default())
+    }
+
     async fn made_in(&self, flow: GrantId) -> Result<Option<DecisionName>, StoreError> {
         self.read(move |read| {
             read.row(MADE_IN, [flow.to_string()], |row| {
@@ -122,6 +158,18 @@ impl ConsentRepository for SqliteStore {
                 None => write.delete("consent", FORGET_ALL, (subject, now))?,
             };
             write.mark(&forget.marker())
+        })
+        .await
+    }
+
+    async fn import(&self, decisions: Vec<RememberedConsent>) -> Result<u64, StoreError> {
+        let decisions = decisions.into_iter().map(Decision::new).collect::<Result<Vec<_>, _>>()?;
+        self.write(move |write| {
+            let mut written = 0;
+            for decision in &decisions {
+                written += decision.import(write)?;
+            }
+            Ok(row::count(written))
         })
         .await
     }

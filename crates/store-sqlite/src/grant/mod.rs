@@ -21,6 +21,7 @@ use sluice_oauth::grant::{
     Standing,
 };
 use sluice_primitives::{GrantId, Timestamp};
+use sluice_protocol::Subject;
 
 pub(crate) use passes::Passes;
 
@@ -29,10 +30,12 @@ use self::redeem::Redeeming;
 use self::revoke::Revocation;
 use self::rotate::Rotating;
 use self::stored::Examined;
+use crate::row;
 use crate::store::SqliteStore;
 
 const FIND: &str = include_str!("find.sql");
 const LIST: &str = include_str!("list.sql");
+const COUNT_LISTED: &str = include_str!("count_listed.sql");
 
 /// The key of a grant in a group-commit queue: the random end of its id.
 fn key_of(grant: GrantId) -> u64 {
@@ -92,6 +95,23 @@ impl GrantRepository for SqliteStore {
             read.rows(LIST, values, stored::grant)
         })
         .await
+    }
+
+    async fn count_listed(
+        &self,
+        subject: &Subject,
+        listed: Listed,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        let (subject, all) = (subject.clone(), listed == Listed::All);
+        let counted = self
+            .read(move |read| {
+                let values = (subject.as_str(), now.as_millis(), all, limit);
+                read.row(COUNT_LISTED, values, |row| row::count_of(row, 0))
+            })
+            .await?;
+        Ok(counted.unwrap_or_default())
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {

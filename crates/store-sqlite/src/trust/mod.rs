@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 use sluice_commit::StoreError;
-use sluice_oauth::trust::{TrustedIssuer, TrustedIssuerRepository};
+use sluice_oauth::trust::{Jwk, TrustedIssuer, TrustedIssuerRepository};
 use sluice_primitives::{Timestamp, TrustId};
 
 use crate::error::SqliteError;
@@ -14,7 +14,10 @@ const INSERT: &str = include_str!("insert.sql");
 const FIND: &str = include_str!("find.sql");
 const FIND_FOR: &str = include_str!("find_for.sql");
 const LIST: &str = include_str!("list.sql");
+const COUNT_TRUSTED: &str = include_str!("count_trusted.sql");
+const KEYS_OF: &str = include_str!("keys_of.sql");
 const DELETE: &str = include_str!("delete.sql");
+const DELETE_KEYS_OF: &str = include_str!("delete_keys_of.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
 fn trusted(row: &Row<'_>) -> Result<TrustedIssuer, SqliteError> {
@@ -86,8 +89,24 @@ impl TrustedIssuerRepository for SqliteStore {
         self.read(move |read| read.rows(LIST, (issuer, after, limit), trusted)).await
     }
 
+    async fn count_trusted(&self) -> Result<u64, StoreError> {
+        let counted = self.read(|read| read.row(COUNT_TRUSTED, [], |row| row::count_of(row, 0))).await?;
+        Ok(counted.unwrap_or_default())
+    }
+
+    async fn keys_of(&self, issuer: &str, key_id: Option<&str>) -> Result<Vec<Jwk>, StoreError> {
+        let values = (issuer.to_owned(), key_id.map(str::to_owned));
+        self.read(move |read| read.rows(KEYS_OF, values, |row| row::json(row, 1))).await
+    }
+
     async fn delete(&self, id: TrustId) -> Result<bool, StoreError> {
         self.write(move |write| Ok(write.delete("trusted_issuer", DELETE, [id.as_bytes()])? == 1)).await
+    }
+
+    async fn delete_keys_of(&self, issuer: &str, key_id: Option<&str>) -> Result<bool, StoreError> {
+        let (issuer, key_id) = (issuer.to_owned(), key_id.map(str::to_owned));
+        self.write(move |write| Ok(write.delete("trusted_issuer", DELETE_KEYS_OF, (&issuer, &key_id))? > 0))
+            .await
     }
 
     async fn purge_expired(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {

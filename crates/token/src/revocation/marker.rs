@@ -7,7 +7,7 @@ use thiserror::Error;
 /// What a marker covers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// One grant and all its tokens.
+    /// One grant and all its tokens, or one token alone ([`TokenId::as_grant`](crate::TokenId::as_grant)).
     Grant(GrantId),
     /// Every grant of a login session whose authentication is not later than the marker.
     Session(SessionId),

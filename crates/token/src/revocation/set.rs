@@ -11,7 +11,7 @@ use sluice_protocol::{ClientId, Subject};
 use super::fingerprint::Fingerprints;
 use super::marker::{Marker, Target};
 use super::markers::{Markers, Needed, PARTS};
-use crate::claims::{AccessTokenClaims, TokenId};
+use crate::claims::AccessTokenClaims;
 
 /// So many parts of each table are searched for what has expired at a time; fewer entries than [`FEW`] are no work at all.
 const PARTS_AT_A_TIME: usize = 8;
@@ -99,7 +99,7 @@ impl RevocationSet {
         }
     }
 
-    /// Whether the token was revoked.
+    /// Whether the token was revoked, alone or with others.
     pub fn holds(&self, claims: &AccessTokenClaims) -> bool {
         if self.is_empty() {
             return false;
@@ -112,7 +112,9 @@ impl RevocationSet {
             authenticated_at: claims.authenticated_at,
             consented_at: claims.consented_at,
         };
-        self.covers_grant(&facts) || self.origin_is_covered(claims, &facts)
+        self.covers_grant(&facts)
+            || claims.may_end_alone() && self.holds_grant(claims.id.as_grant())
+            || self.origin_is_covered(claims, &facts)
     }
 
     /// Whether the grant with these facts was revoked.
@@ -195,15 +197,12 @@ impl RevocationSet {
         revoked.is_some_and(|at| authenticated_at <= at)
     }
 
-    /// An exchanged token ends by itself, and with each of those that it was exchanged for (RFC 8693).
+    /// An exchanged token ends with each of those that it was exchanged for (RFC 8693).
     fn origin_is_covered(&self, claims: &AccessTokenClaims, facts: &Facts<'_>) -> bool {
-        let origins = &claims.rare.origins;
-        let alone = |token: TokenId| self.holds_grant(token.as_grant());
-        !origins.is_empty() && alone(claims.id)
-            || origins.iter().any(|origin| {
-                let of_origin = Facts { client: &origin.client, consented_at: origin.consented_at, ..*facts };
-                alone(origin.token) || self.covers_grant(&of_origin)
-            })
+        claims.rare.origins.iter().any(|origin| {
+            let of_origin = Facts { client: &origin.client, consented_at: origin.consented_at, ..*facts };
+            self.holds_grant(origin.token.as_grant()) || self.covers_grant(&of_origin)
+        })
     }
 
     /// How long this process has run.

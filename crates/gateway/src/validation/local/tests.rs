@@ -6,7 +6,7 @@ use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::{Purpose, Sealer, SystemSecret};
 use sluice_primitives::{GrantId, Lifetime, OsRng, SessionId, Timestamp};
 use sluice_token::jwt::HeaderType;
-use sluice_token::{Marker, Target};
+use sluice_token::{AccessTokenClaims, Marker, Target, TokenId};
 
 use crate::authn::Caller;
 use crate::route::StalePolicy;
@@ -146,6 +146,19 @@ async fn what_was_revoked_does_not_hold_though_it_was_remembered() {
     assert!(world.validate(&[], &person).await.is_ok());
     world.revocations.apply(&revoked(Target::Session(SessionId::from_bytes([6; 16]))));
     assert_eq!(world.validate(&[], &person).await, Err(TokenFault::Revoked));
+}
+
+#[tokio::test]
+async fn a_token_that_was_revoked_alone_does_not_hold_and_others_of_its_grant_do() {
+    let world = World::new(&[]);
+    let other = AccessTokenClaims { id: TokenId::from_bytes([9; 16]), ..claims() };
+    world.revocations.apply(&revoked(Target::Grant(claims().id.as_grant())));
+    for (alone, beside) in
+        [(world.sealed(&claims()), world.sealed(&other)), (world.jwt(&claims()), world.jwt(&other))]
+    {
+        assert_eq!(world.validate(&[], &alone).await, Err(TokenFault::Revoked));
+        assert!(world.validate(&[], &beside).await.is_ok());
+    }
 }
 
 #[tokio::test]

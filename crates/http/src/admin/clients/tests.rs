@@ -61,6 +61,13 @@ fn admin_of(service: Arc<ClientService>) -> Router {
 }
 
 fn service_on(repo: Arc<dyn ClientRepository>) -> (Arc<ClientService>, Arc<ClientDirectory>) {
+    service_by(RegistrationRules::default(), repo)
+}
+
+fn service_by(
+    rules: RegistrationRules,
+    repo: Arc<dyn ClientRepository>,
+) -> (Arc<ClientService>, Arc<ClientDirectory>) {
     let sealer = Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())]);
     let sealer = Arc::new(sealer);
     let directory = Arc::new(ClientDirectory::new(Arc::clone(&repo), 100));
@@ -78,7 +85,7 @@ fn service_on(repo: Arc<dyn ClientRepository>) -> (Arc<ClientService>, Arc<Clien
         sectors: Arc::new(Alone),
         clock: Arc::new(ManualClock::at(Timestamp::from_millis(1_763_720_125_497))),
         rng,
-        rules: RegistrationRules::default(),
+        rules,
         marker_lifetime: Lifetime::hours(1),
     }));
     (service, directory)
@@ -177,6 +184,30 @@ async fn a_patch_that_cannot_be_applied_changes_nothing() {
         assert_eq!(ask(&admin, "PATCH", "/admin/clients/app", patch).await.status, 400, "{patch}");
     }
     assert_eq!(ask(&admin, "GET", "/admin/clients/app", "").await.json["client_name"], "old");
+}
+
+#[tokio::test]
+async fn a_client_that_proves_itself_by_a_key_is_told_a_secret_once() {
+    let admin = admin();
+    let keyed = json!({"client_id": "keyed", "token_endpoint_auth_method": "private_key_jwt",
+                       "jwks_uri": "https://A.example", "backchannel_logout_session_required": true});
+    let keyed = keyed.to_string();
+    let made = ask(&admin, "POST", PATH, &keyed).await;
+    assert_eq!((made.status, made.json["client_secret"].as_str().unwrap().len()), (201, 43));
+    let put = ask(&admin, "PUT", "/admin/clients/keyed", &keyed).await;
+    assert_eq!((put.status, put.json.get("client_secret")), (200, None));
+    for told in [&made.json, &put.json] {
+        assert_eq!(told["jwks_uri"], "https://A.example");
+        assert_eq!(told["backchannel_logout_session_required"], true);
+    }
+    let public = r#"{"token_endpoint_auth_method":"none","client_secret":"s3cret"}"#;
+    let public = ask(&admin, "POST", PATH, public).await;
+    assert_eq!((public.status, public.json.get("client_secret")), (201, None));
+    let patch =
+        r#"[{"op":"replace","path":"/jwks_uri"},{"op":"replace","path":"/token_endpoint_auth_method"}]"#;
+    let patched = ask(&admin, "PATCH", "/admin/clients/keyed", patch).await;
+    assert_eq!((patched.status, patched.json.get("jwks_uri")), (200, None));
+    assert_eq!(patched.json["token_endpoint_auth_method"], "client_secret_basic");
 }
 
 #[tokio::test]

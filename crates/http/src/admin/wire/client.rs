@@ -3,10 +3,9 @@
 use serde::Serialize;
 use serde_json::Value;
 use sluice_crypto::jwk::JwkSet;
-use sluice_oauth::client::{AccessTokenStrategy, Client, Registered};
+use sluice_oauth::client::{AccessTokenStrategy, Client, GivenUrl, Registered};
 use sluice_primitives::Timestamp;
 use sluice_protocol::RedirectUri;
-use url::Url;
 
 use super::client_extensions::ExtensionsBody;
 use super::lifespans::LifespansBody;
@@ -21,8 +20,8 @@ pub(crate) struct ClientBody<'a> {
     #[serde(flatten)]
     management: ManagementBody<'a>,
     redirect_uris: Vec<&'a str>,
-    grant_types: &'a [String],
-    response_types: &'a [String],
+    grant_types: Vec<&'a str>,
+    response_types: Vec<&'a str>,
     scope: &'a str,
     audience: &'a [String],
     owner: &'a str,
@@ -113,12 +112,21 @@ impl<'a> ClientBody<'a> {
         Self { client_secret, management, ..Self::from(&*registered.client) }
     }
 
-    /// As [`Self::with_secret`], for the client itself (RFC 7591 §3.2.1): what an administrator notes about it is not shown.
+    /// As [`Self::with_secret`], for the client itself (RFC 7591 §3.2.1): it is told the types that it has by default, and not
+    /// what an administrator notes about it.
     pub(crate) fn for_itself(registered: &'a Registered, software_statement: Option<&'a str>) -> Self {
         let whole = Self::with_secret(registered);
-        let client_id_issued_at = Some(registered.client.created_at.as_secs());
+        let client = &*registered.client;
+        let client_id_issued_at = Some(client.created_at.as_secs());
         let management = ManagementBody { client_id_issued_at, software_statement, ..whole.management };
-        Self { management, owner: "", metadata: None, ..whole }
+        Self {
+            management,
+            grant_types: client.grant_types_or_default().collect(),
+            response_types: client.response_types_or_default().collect(),
+            owner: "",
+            metadata: None,
+            ..whole
+        }
     }
 }
 
@@ -130,8 +138,8 @@ impl<'a> From<&'a Client> for ClientBody<'a> {
             client_secret: None,
             management: ManagementBody::default(),
             redirect_uris: client.redirect_uris.iter().map(RedirectUri::as_str).collect(),
-            grant_types: &client.grant_types,
-            response_types: &client.response_types,
+            grant_types: client.grant_types.iter().map(String::as_str).collect(),
+            response_types: client.response_types.iter().map(String::as_str).collect(),
             scope: client.scope.as_str(),
             audience: client.audience.as_slice(),
             owner: &client.owner,
@@ -144,7 +152,7 @@ impl<'a> From<&'a Client> for ClientBody<'a> {
             client_secret_expires_at: 0,
             subject_type: &client.subject_type,
             sector_identifier_uri: client.sector_identifier_uri.as_deref(),
-            jwks_uri: client.jwks_uri.as_ref().map(Url::as_str),
+            jwks_uri: client.jwks_uri.as_ref().map(GivenUrl::as_str),
             jwks: JwksBody { set: client.jwks.as_ref() },
             token_endpoint_auth_method: client.auth_method.as_str(),
             token_endpoint_auth_signing_alg: client.auth_signing_alg.as_deref(),
@@ -167,17 +175,16 @@ impl<'a> From<&'a Client> for ClientBody<'a> {
 
 impl<'a> From<&'a Client> for LogoutBody<'a> {
     fn from(client: &'a Client) -> Self {
-        let (front, back) = (client.frontchannel_logout.as_ref(), client.backchannel_logout.as_ref());
         Self {
-            frontchannel_logout_uri: front.map(|logout| logout.uri.as_str()),
-            frontchannel_logout_session_required: front.is_some_and(|logout| logout.session_required),
+            frontchannel_logout_uri: client.frontchannel_logout.as_ref().map(GivenUrl::as_str),
+            frontchannel_logout_session_required: client.logout_sessions.frontchannel,
             post_logout_redirect_uris: client
                 .post_logout_redirect_uris
                 .iter()
                 .map(RedirectUri::as_str)
                 .collect(),
-            backchannel_logout_uri: back.map(|logout| logout.uri.as_str()),
-            backchannel_logout_session_required: back.is_some_and(|logout| logout.session_required),
+            backchannel_logout_uri: client.backchannel_logout.as_ref().map(GivenUrl::as_str),
+            backchannel_logout_session_required: client.logout_sessions.backchannel,
         }
     }
 }

@@ -60,6 +60,26 @@ struct JwksForm {
     keys: Option<Vec<Jwk>>,
 }
 
+/// A JSON patch (RFC 6902) as it is sent. Like in Hydra, `add` and `replace` without a `value` put `null` there: SDKs leave out
+/// what is nil.
+#[derive(Deserialize)]
+pub(crate) struct ClientPatch(Vec<Operation>);
+
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
+struct Operation(PatchOperation);
+
+impl TryFrom<Map<String, Value>> for Operation {
+    type Error = serde_json::Error;
+
+    fn try_from(mut members: Map<String, Value>) -> Result<Self, serde_json::Error> {
+        if matches!(members.get("op").and_then(Value::as_str), Some("add" | "replace")) {
+            members.entry("value").or_insert(Value::Null);
+        }
+        serde_json::from_value(Value::Object(members)).map(Self)
+    }
+}
+
 /// Reads what a client asks to be; the refusal is a sentence that names the member.
 ///
 /// # Errors
@@ -73,9 +93,9 @@ pub fn read_client(json: &[u8]) -> Result<ClientMetadata, String> {
     Ok(metadata)
 }
 
-/// Applies a JSON patch (RFC 6902) to a client as it is sent. Like in Hydra, `replace` may name a member that is not
+/// Applies a JSON patch to a client as it is sent. Like in Hydra, `replace` may name a member that is not
 /// there, and what `add` puts something into is made if it is missing. The secret can be set, but not read: its place is empty.
-pub(crate) fn patch_client(client: &Client, patch: &json_patch::Patch) -> Result<ClientMetadata, String> {
+pub(crate) fn patch_client(client: &Client, patch: &ClientPatch) -> Result<ClientMetadata, String> {
     let mut json = serde_json::to_value(ClientBody::from(client)).map_err(|error| error.to_string())?;
     if let Some(members) = json.as_object_mut() {
         fill_in(members);
@@ -98,8 +118,9 @@ fn fill_in(members: &mut Map<String, Value>) {
 }
 
 /// One operation after the other, as each makes place for the next; what one that fails leaves is not used.
-fn apply(json: &mut Value, patch: &json_patch::Patch) -> Result<(), PatchError> {
-    for (number, operation) in patch.0.iter().cloned().map(tolerant).enumerate() {
+fn apply(json: &mut Value, patch: &ClientPatch) -> Result<(), PatchError> {
+    for (number, Operation(operation)) in patch.0.iter().cloned().enumerate() {
+        let operation = tolerant(operation);
         if let PatchOperation::Add(add) = &operation {
             make_parents(json, &add.path);
         }

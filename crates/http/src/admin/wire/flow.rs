@@ -146,7 +146,7 @@ pub(crate) struct AcceptLoginBody {
     remember_for: Option<i64>,
     extend_session_lifespan: Option<bool>,
     acr: Option<String>,
-    amr: Option<Vec<String>>,
+    amr: Option<Vec<Option<String>>>,
     context: Option<Value>,
     force_subject_identifier: Option<String>,
     identity_provider_session_id: Option<String>,
@@ -156,11 +156,11 @@ impl From<AcceptLoginBody> for AcceptLogin {
     fn from(body: AcceptLoginBody) -> Self {
         Self {
             subject: body.subject.unwrap_or_default(),
-            remember: body.remember.unwrap_or_default(),
+            remember: body.remember,
             remember_for: body.remember_for.unwrap_or_default(),
             extend_session_lifespan: body.extend_session_lifespan.unwrap_or_default(),
             acr: body.acr,
-            amr: body.amr.unwrap_or_default(),
+            amr: named(body.amr),
             context: body.context,
             force_subject_identifier: body.force_subject_identifier,
             identity_provider_session_id: body.identity_provider_session_id,
@@ -173,8 +173,8 @@ impl From<AcceptLoginBody> for AcceptLogin {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct AcceptConsentBody {
-    grant_scope: Option<Vec<String>>,
-    grant_access_token_audience: Option<Vec<String>>,
+    grant_scope: Option<Vec<Option<String>>>,
+    grant_access_token_audience: Option<Vec<Option<String>>>,
     remember: Option<bool>,
     remember_for: Option<i64>,
     session: Option<SessionBody>,
@@ -195,8 +195,8 @@ impl From<AcceptConsentBody> for AcceptConsent {
     fn from(body: AcceptConsentBody) -> Self {
         let session = body.session.unwrap_or_default();
         Self {
-            grant_scope: body.grant_scope.unwrap_or_default(),
-            grant_audience: body.grant_access_token_audience.unwrap_or_default(),
+            grant_scope: named(body.grant_scope),
+            grant_audience: named(body.grant_access_token_audience),
             remember: body.remember.unwrap_or_default(),
             remember_for: body.remember_for.unwrap_or_default(),
             id_token: session.id_token.unwrap_or_default(),
@@ -205,6 +205,11 @@ impl From<AcceptConsentBody> for AcceptConsent {
             authorization_details: body.authorization_details,
         }
     }
+}
+
+/// The values of a list. A page whose user ticked nothing may send `[null]` or `[""]`, which name nothing.
+fn named(values: Option<Vec<Option<String>>>) -> Vec<String> {
+    values.into_iter().flatten().flatten().filter(|value| !value.is_empty()).collect()
 }
 
 /// `rejectOAuth2Request`. The hint follows the description; the debug text is for nobody outside.
@@ -284,6 +289,25 @@ mod tests {
             br#"{"error": null, "error_description": null, "error_hint": null, "status_code": null}"#;
         let rejection = RejectFlow::from(read_json::<RejectBody>(rejection).unwrap());
         assert_eq!((rejection.error.as_str(), rejection.description.as_str()), ("", ""));
+    }
+
+    #[test]
+    fn null_and_the_empty_text_name_nothing_in_a_list() {
+        let lists: [(&str, &[&str]); 4] = [
+            ("[null]", &[]),
+            (r#"[""]"#, &[]),
+            (r#"["openid", ""]"#, &["openid"]),
+            (r#"[null, "a", null, "b"]"#, &["a", "b"]),
+        ];
+        for (list, expected) in lists {
+            let consent = format!(r#"{{"grant_scope": {list}, "grant_access_token_audience": {list}}}"#);
+            let consent = AcceptConsent::from(read_json::<AcceptConsentBody>(consent.as_bytes()).unwrap());
+            assert_eq!(consent.grant_scope, expected);
+            assert_eq!(consent.grant_audience, expected);
+            let login = format!(r#"{{"subject": "a", "amr": {list}}}"#);
+            let login = AcceptLogin::from(read_json::<AcceptLoginBody>(login.as_bytes()).unwrap());
+            assert_eq!(login.amr, expected);
+        }
     }
 
     #[test]

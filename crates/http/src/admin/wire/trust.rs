@@ -1,6 +1,8 @@
 //! Trusted issuers as Hydra's admin API spells them (`trustOAuth2JwtGrantIssuer`, `trustedOAuth2JwtGrantIssuer`).
 
-use serde::{Deserialize, Serialize};
+use jiff::fmt::temporal::Pieces;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use sluice_crypto::jwk::Jwk;
 use sluice_oauth::trust::{NewTrust, TrustedIssuer};
 use sluice_primitives::Timestamp;
@@ -15,7 +17,21 @@ pub(crate) struct NewTrustBody {
     allow_any_subject: Option<bool>,
     scope: Option<Vec<String>>,
     jwk: Option<Jwk>,
+    #[serde(default, deserialize_with = "until")]
     expires_at: Option<jiff::Timestamp>,
+}
+
+/// A time (RFC 3339). `9999-12-31T23:59:59Z`, which is how forever is written, is beyond what can be told by less than a day: it stands
+/// for the last moment that can.
+fn until<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<jiff::Timestamp>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let is_last_year = |pieces: Pieces<'_>| {
+        pieces.date().year() == 9999 && pieces.time().is_some() && pieces.offset().is_some()
+    };
+    match text.parse() {
+        Err(_) if Pieces::parse(&text).is_ok_and(is_last_year) => Ok(Some(jiff::Timestamp::MAX)),
+        time => time.map(Some).map_err(D::Error::custom),
+    }
 }
 
 impl From<NewTrustBody> for NewTrust {

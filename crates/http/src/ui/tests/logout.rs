@@ -11,7 +11,7 @@ use serde_json::json;
 use sluice_commit::StoreError;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_oauth::authorization::{Browser, SessionCookie};
-use sluice_oauth::client::{Client, ClientRepository, LogoutUri};
+use sluice_oauth::client::{Client, ClientRepository};
 use sluice_oauth::flow::BindingKeys;
 use sluice_oauth::grant::{Grant, GrantRepository};
 use sluice_oauth::login_session::{
@@ -263,9 +263,8 @@ async fn a_sign_out_that_failed_can_be_tried_again_and_ends_no_later_session() {
 
 /// A session whose end a client wants to hear of in a frame.
 async fn listened_to(world: &World) -> LoginSession {
-    let uri = "https://listener.example/out".parse().unwrap();
     let listener = Client {
-        frontchannel_logout: Some(LogoutUri { uri, session_required: false }),
+        frontchannel_logout: Some("https://listener.example/out".parse().unwrap()),
         ..given::client("listener", "owner")
     };
     ClientRepository::insert(&*world.store, &listener).await.unwrap();
@@ -280,9 +279,8 @@ async fn listened_to(world: &World) -> LoginSession {
 #[tokio::test]
 async fn of_many_sessions_that_end_everywhere_every_client_is_told_once() {
     let world = World::new().await;
-    let uri = "https://listener.example/out".parse().unwrap();
     let listener = Client {
-        backchannel_logout: Some(LogoutUri { uri, session_required: false }),
+        backchannel_logout: Some("https://listener.example/out".parse().unwrap()),
         ..given::client("listener", "owner")
     };
     ClientRepository::insert(&*world.store, &listener).await.unwrap();
@@ -332,8 +330,10 @@ async fn a_sign_out_that_failed_shows_what_clients_want_to_be_loaded_when_it_is_
     assert_eq!(frame.host_str(), Some("listener.example"));
     let sid = session.id.to_string();
     assert!(frame.query_pairs().any(|(name, value)| name == "sid" && value == sid), "{frame}");
-    for spent in [first, again] {
-        assert!(matches!(logout.finish(&spent, &browser).await, Err(LogoutError::Verifier)));
+    for (spent, shown) in [(first, None), (again, Some(frame))] {
+        let once_more = logout.finish(&spent, &browser).await.unwrap();
+        let LogoutStep::Done { frames, ends_cookie: true, .. } = once_more else { panic!("{once_more:?}") };
+        assert_eq!(frames.first(), shown, "as far as it has them along");
     }
 }
 
@@ -357,8 +357,10 @@ async fn a_sign_out_that_failed_at_a_later_session_goes_on_with_that() {
     assert_eq!(frame.host_str(), Some("listener.example"));
     let (alice, before): (Subject, _) = ("alice".parse().unwrap(), world.now() - Lifetime::secs(1));
     assert!([session, later].iter().all(|over| logout.revocations.covers_login(*over, &alice, before)));
-    for spent in [first, again] {
-        assert!(matches!(logout.finish(&spent, &browser).await, Err(LogoutError::Verifier)));
+    for (spent, shown) in [(first, None), (again, Some(frame))] {
+        let once_more = logout.finish(&spent, &browser).await.unwrap();
+        let LogoutStep::Done { frames, ends_cookie: true, .. } = once_more else { panic!("{once_more:?}") };
+        assert_eq!(frames.first(), shown, "as far as it has them along");
     }
 }
 
@@ -366,9 +368,16 @@ async fn a_sign_out_that_failed_at_a_later_session_goes_on_with_that() {
 async fn asked_by_a_trusted_client(world: &World, session: SessionId) -> String {
     let trusted = Client { skip_logout_consent: true, ..given::client("trusted", "owner") };
     ClientRepository::insert(&*world.store, &trusted).await.unwrap();
+    asked_by(world, "trusted", ("alice", session))
+}
+
+/// The query of a client, with an id token of a session of whom it knows by this name.
+fn asked_by(world: &World, client: &str, (subject, session): (&str, SessionId)) -> String {
     let logout = &world.ui.logout;
     let (issuer, now) = (logout.config.issuer.as_str(), world.now().as_secs());
-    let claims = json!({"iss": issuer, "aud": "trusted", "sub": "alice", "sid": session.to_string(), "iat": now, "exp": now + 3600});
+    let sid = session.to_string();
+    let claims =
+        json!({"iss": issuer, "aud": client, "sub": subject, "sid": sid, "iat": now, "exp": now + 3600});
     let signer = logout.keys.id_token_signer(SigningAlgorithm::ES256).unwrap();
     format!("id_token_hint={}", signer.sign(Some("JWT"), claims.to_string().as_bytes()).unwrap())
 }
@@ -429,4 +438,25 @@ async fn a_sign_out_that_was_confirmed_and_failed_at_a_former_session_goes_on() 
     let LogoutStep::Done { frames, ends_cookie: true, .. } = done else { panic!("{done:?}") };
     assert_eq!(frames.len(), 1, "{frames:?}");
     assert!(are_over(&world, &[present, former]));
+}
+
+/// A client that was told another name for her, or is not there any more, cannot say that somebody else is signed in here.
+#[tokio::test]
+async fn who_may_be_signed_in_again_is_asked_although_the_session_that_is_named_is_over() {
+    let world = World::new().await;
+    let (logout, [over, present]) = (&world.ui.logout, [1, 2].map(|byte| SessionId::from_bytes([byte; 16])));
+    let before = signed_in(&world, over);
+    logout.finish(&confirmed(logout, &before).await, &before).await.unwrap();
+    let browser = signed_in(&world, present);
+    let pairwise = Client { subject_type: "pairwise".to_owned(), ..given::client("pairwise", "owner") };
+    for client in [given::client("plain", "owner"), pairwise] {
+        ClientRepository::insert(&*world.store, &client).await.unwrap();
+    }
+    for (client, is_asked) in [("plain", false), ("pairwise", true), ("gone", true)] {
+        let query = asked_by(&world, client, ("another name", over));
+        let step = logout.begin(query.as_bytes(), &browser).await.unwrap();
+        assert_eq!(matches!(step, LogoutStep::Confirm { .. }), is_asked, "{client}: {step:?}");
+        let elsewhere = logout.begin(query.as_bytes(), &Browser::default()).await.unwrap();
+        assert!(matches!(elsewhere, LogoutStep::Done { ends_cookie: false, .. }), "{elsewhere:?}");
+    }
 }

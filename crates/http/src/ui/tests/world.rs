@@ -406,6 +406,7 @@ impl World {
             skipped: false,
             kept: false,
             remember: None,
+            forget: false,
             until_closed: false,
             extend: false,
             acr: None,

@@ -2,22 +2,36 @@
 
 use sluice_protocol::ErrorCode;
 use sluice_protocol::authorization_request::MAX_STATE;
+use url::form_urlencoded::byte_serialize;
 
 use super::{Checked, Refusal};
 
-/// The longest `state`, in bytes.
-pub(super) const STATE: usize = MAX_STATE;
 /// The longest of the other values, in bytes.
 const OTHER: usize = 1024;
+/// The others, and what is said of one that is too long.
+const OTHERS: [(&str, &str); 5] = [
+    ("nonce", "The parameter `nonce` is longer than 1024 bytes."),
+    ("login_hint", "The parameter `login_hint` is longer than 1024 bytes."),
+    ("acr_values", "The parameter `acr_values` is longer than 1024 bytes."),
+    ("ui_locales", "The parameter `ui_locales` is longer than 1024 bytes."),
+    ("display", "The parameter `display` is longer than 1024 bytes."),
+];
 
 pub(super) fn check(checked: &Checked<'_>) -> Result<(), Refusal> {
     let too_long = |name: &str, max: usize| checked.raw.get(name).is_some_and(|value| value.len() > max);
-    if too_long("state", STATE) {
-        return Err((ErrorCode::InvalidRequest, "The parameter `state` is longer than 2048 bytes."));
+    if checked.raw.get("state").is_some_and(|state| !is_state(state)) {
+        let sentence = "The parameter `state` is longer than 8192 bytes, as it stands in a URL.";
+        return Err((ErrorCode::InvalidRequest, sentence));
     }
-    if ["nonce", "login_hint", "acr_values", "ui_locales", "display"].iter().any(|name| too_long(name, OTHER))
-    {
-        return Err((ErrorCode::InvalidRequest, "A parameter is longer than 1024 bytes."));
+    match OTHERS.iter().find(|(name, _)| too_long(name, OTHER)) {
+        Some((_, sentence)) => Err((ErrorCode::InvalidRequest, *sentence)),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Whether a `state` is no longer than may be where it stands in a URL: in the answer, and in the request from which the browser begins
+/// anew, which has other parameters beside it.
+pub(super) fn is_state(state: &str) -> bool {
+    let encoded = || byte_serialize(state.as_bytes()).map(str::len).sum::<usize>();
+    state.len() <= MAX_STATE && encoded() <= MAX_STATE
 }

@@ -68,7 +68,7 @@ pub fn target(
         client: client.id.clone(),
         redirect_uri: redirect.uri.clone(),
         mode: response_mode::of_errors(raw, client),
-        state: raw.get("state").filter(|state| state.len() <= lengths::STATE).map(str::to_owned),
+        state: raw.get("state").filter(|state| lengths::is_state(state)).map(str::to_owned),
     }
 }
 
@@ -139,7 +139,7 @@ pub fn still_allowed(request: &crate::flow::Request, client: &Client, config: &C
 /// Whether the client may still ask in this way.
 fn may_ask_so(request: &crate::flow::Request, client: &Client, config: &Config) -> bool {
     if request.details.device {
-        return client.grant_types.iter().any(|own| own == GrantType::DeviceCode.as_str());
+        return client.may_use(GrantType::DeviceCode);
     }
     response_type::is_allowed(request.response_type, client)
         && (request.code_challenge.is_some()

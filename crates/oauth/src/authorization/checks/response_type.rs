@@ -1,6 +1,6 @@
 //! `response_type` (RFC 6749 §3.1.1, OAuth 2.0 Multiple Response Type Encoding Practices §3).
 
-use sluice_protocol::{ErrorCode, ResponseType, Scope};
+use sluice_protocol::{ErrorCode, GrantType, ResponseType, Scope};
 
 use super::{Checked, Refusal};
 use crate::client::Client;
@@ -40,10 +40,8 @@ pub(super) fn check_tokens(
 /// Whether the client registered exactly this response type, and the grant types that go with it (OpenID Connect
 /// Registration §2). An access token that the browser sees is bound to no key, so clients that have theirs bound get none.
 pub(super) fn is_allowed(response_type: ResponseType, client: &Client) -> bool {
-    let registered = client.response_types.iter().any(|own| own.parse() == Ok(response_type));
-    let may = |grant_type: &str| client.grant_types.iter().any(|own| own == grant_type);
-    registered
-        && (!response_type.code || may("authorization_code"))
-        && (!response_type.has_front_channel_tokens() || may("implicit"))
+    client.may_ask_for(response_type)
+        && (!response_type.code || client.may_use(GrantType::AuthorizationCode))
+        && (!response_type.has_front_channel_tokens() || client.may_use(GrantType::Implicit))
         && !(response_type.token && client.security.binds_tokens())
 }

@@ -100,3 +100,16 @@ async fn those_who_ask_at_once_share_one_read() {
     }
     assert_eq!(repo.reads(), 1);
 }
+
+#[tokio::test]
+async fn clients_are_counted_once_in_a_generation() {
+    let (repo, directory, id) = directory();
+    assert_eq!(directory.count().await.unwrap(), 1);
+    repo.put(Client { id: "other".parse().unwrap(), ..client("other") });
+    assert_eq!(directory.count().await.unwrap(), 1, "not heard of yet");
+    directory.forget(&id);
+    assert_eq!(directory.count().await.unwrap(), 2);
+    repo.put(Client { id: "third".parse().unwrap(), ..client("third") });
+    directory.forget_all();
+    assert_eq!(directory.count().await.unwrap(), 3);
+}

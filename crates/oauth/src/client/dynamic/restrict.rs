@@ -8,6 +8,7 @@ use sluice_crypto::jws::VerifyingKey;
 use sluice_protocol::{GrantType, Scope};
 
 use super::strangers;
+use crate::client::given_url::GivenUrl;
 use crate::client::model::{AccessTokenStrategy, Client, Lifespans};
 use crate::client::profile::{ClientSecurity, TokenExchangePolicy};
 use crate::client::registration::{
@@ -129,7 +130,7 @@ impl Bounds<'_> {
 
     /// Keys that come over a connection that anybody on the way can change prove nothing.
     fn check_keys(&self, asked: &str) -> Result<(), RegistrationError> {
-        let own = self.stored.and_then(|own| own.jwks_uri.as_ref()).map(url::Url::as_str);
+        let own = self.stored.and_then(|own| own.jwks_uri.as_ref()).map(GivenUrl::as_str);
         let is_tls = asked.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"));
         if asked.is_empty() || is_tls || self.plain_http_keys || own == Some(asked) {
             return Ok(());

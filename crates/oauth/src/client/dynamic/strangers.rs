@@ -133,7 +133,8 @@ fn check_backchannel_logout(
     // What is no address at all is refused with the others.
     let Ok(told) = Url::parse(&asked.backchannel_logout_uri) else { return Ok(()) };
     let stored = stored.filter(|own| own.subject_type == PAIRWISE);
-    let is_given = stored.and_then(|own| own.backchannel_logout.as_ref()).is_some_and(|own| own.uri == told);
+    let is_given =
+        stored.and_then(|own| own.backchannel_logout.as_ref()).is_some_and(|own| *own.url() == told);
     let mut redirects = asked.redirect_uris.iter().filter_map(|raw| Url::parse(raw).ok());
     if is_given || redirects.any(|own| own.host().is_some() && own.host() == told.host()) {
         return Ok(());

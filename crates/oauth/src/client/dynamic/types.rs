@@ -24,7 +24,7 @@ impl Bounds<'_> {
     }
 
     fn check_response_type(&self, name: &str, asked: &ClientMetadata) -> Result<(), RegistrationError> {
-        let own = self.stored.filter(|own| own.response_types.iter().any(|own| own == name));
+        let own = self.stored.filter(|own| own.response_types_or_default().any(|own| own == name));
         let Ok(response_type) = name.parse::<ResponseType>() else {
             let unknown = || refused(format!("The response type \"{name}\" is not supported."));
             return own.map(|_| ()).ok_or_else(unknown);
@@ -142,5 +142,9 @@ mod tests {
             bounds.check_types(&asked(&["refresh_token", "authorization_code"], &["id_token"])),
             Ok(())
         );
+        stored.grant_types = vec!["implicit".to_owned()];
+        stored.response_types.clear();
+        let bounds = Bounds { stored: Some(&stored), ..OPEN };
+        assert_eq!(bounds.check_types(&asked(&["implicit"], &["code"])), Ok(()), "it was told so");
     }
 }

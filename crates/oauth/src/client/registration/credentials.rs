@@ -1,9 +1,10 @@
 //! How a client is to authenticate (RFC 7591 §2, OpenID Connect Core §9, RFC 8705 §2).
 
 use sluice_crypto::jwk::{JwkSet, MacAlgorithm, SigningAlgorithm};
-use url::Url;
 
+use super::uris::given_web_url;
 use super::{ClientMetadata, RegistrationError, filled};
+use crate::client::given_url::GivenUrl;
 use crate::client::model::AuthMethod;
 
 /// A chosen secret has at least so many characters.
@@ -16,7 +17,7 @@ pub(super) struct Credentials {
     pub(super) method: AuthMethod,
     pub(super) signing_alg: Option<String>,
     pub(super) jwks: Option<JwkSet>,
-    pub(super) jwks_uri: Option<Url>,
+    pub(super) jwks_uri: Option<GivenUrl>,
 }
 
 impl Credentials {
@@ -85,12 +86,12 @@ fn jwks(metadata: &ClientMetadata) -> Result<Option<JwkSet>, RegistrationError> 
     Ok(Some(public))
 }
 
-fn jwks_uri(asked: &str) -> Result<Option<Url>, RegistrationError> {
+fn jwks_uri(asked: &str) -> Result<Option<GivenUrl>, RegistrationError> {
     if asked.is_empty() {
         return Ok(None);
     }
-    let uri = Url::parse(asked).ok().filter(|uri| matches!(uri.scheme(), "https" | "http"));
-    uri.map(Some)
+    given_web_url(asked)
+        .map(Some)
         .ok_or_else(|| RegistrationError::metadata("Field jwks_uri must be an https:// or http:// URL."))
 }
 

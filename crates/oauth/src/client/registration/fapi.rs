@@ -38,7 +38,7 @@ fn check_method(method: AuthMethod) -> Result<(), RegistrationError> {
 
 /// Keys that came over a connection that anybody on the way could change prove nothing (Security Profile §5.2.1).
 fn check_keys(client: &Client) -> Result<(), RegistrationError> {
-    if client.jwks_uri.as_ref().is_none_or(|uri| uri.scheme() == "https") {
+    if client.jwks_uri.as_ref().is_none_or(|uri| uri.url().scheme() == "https") {
         return Ok(());
     }
     Err(refused("jwks_uri to be an https:// URL"))

@@ -4,7 +4,7 @@ use serde_json::Value;
 use sluice_crypto::jwk::JwkSet;
 use sluice_primitives::Secret;
 
-use crate::client::model::Lifespans;
+use crate::client::model::{Lifespans, LogoutSessions};
 use crate::client::profile::{
     ClientSecurity, RequestDefaults, ResponseFormats, Software, TokenExchangePolicy,
 };
@@ -64,28 +64,11 @@ pub struct ClientMetadata {
 /// Reads client metadata from JSON, as it is sent; the refusal is a sentence that names the member.
 pub type ReadMetadata = fn(&[u8]) -> Result<ClientMetadata, String>;
 
-/// A logout URI as it was sent, under the name it was sent by.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct AskedLogoutUri<'a> {
-    pub(super) field: &'static str,
-    pub(super) uri: &'a str,
-    pub(super) session_required: bool,
-}
-
 impl ClientMetadata {
-    pub(super) fn frontchannel_logout(&self) -> AskedLogoutUri<'_> {
-        AskedLogoutUri {
-            field: "frontchannel_logout_uri",
-            uri: &self.frontchannel_logout_uri,
-            session_required: self.frontchannel_logout_session_required,
-        }
-    }
-
-    pub(super) fn backchannel_logout(&self) -> AskedLogoutUri<'_> {
-        AskedLogoutUri {
-            field: "backchannel_logout_uri",
-            uri: &self.backchannel_logout_uri,
-            session_required: self.backchannel_logout_session_required,
+    pub(super) const fn logout_sessions(&self) -> LogoutSessions {
+        LogoutSessions {
+            frontchannel: self.frontchannel_logout_session_required,
+            backchannel: self.backchannel_logout_session_required,
         }
     }
 }

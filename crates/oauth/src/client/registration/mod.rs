@@ -42,6 +42,8 @@ pub struct RegistrationRules {
     pub subject_types: Vec<String>,
     /// Where clients register and manage themselves (RFC 7592), if they may. Default: they may not.
     pub registration_endpoint: Option<Url>,
+    /// Whether pages of other origins may call at all, so that `allowed_cors_origins` have an effect. Default: they may.
+    pub origins_count: bool,
 }
 
 impl RegistrationRules {
@@ -59,6 +61,7 @@ impl Default for RegistrationRules {
             self_registered_scope: STANDARD.to_owned(),
             subject_types: vec!["public".to_owned()],
             registration_endpoint: None,
+            origins_count: true,
         }
     }
 }
@@ -74,8 +77,7 @@ pub fn register(
     now: Timestamp,
 ) -> Result<Client, RegistrationError> {
     let credentials = Credentials::of(&metadata)?;
-    let redirect_uris = uris::redirect_uris(&metadata.redirect_uris)?;
-    uris::check_application_type(&metadata, &redirect_uris)?;
+    let redirect_uris = uris::redirect_uris(&metadata)?;
     let post_logout_redirect_uris = uris::post_logout_redirect_uris(&metadata, &redirect_uris)?;
     uris::check_links(&metadata)?;
     check_lifespans(&metadata.lifespans)?;
@@ -91,8 +93,9 @@ pub fn register(
         redirect_uris,
         post_logout_redirect_uris,
         allowed_cors_origins: uris::cors_origins(&metadata.allowed_cors_origins)?,
-        frontchannel_logout: uris::logout_uri(metadata.frontchannel_logout())?,
-        backchannel_logout: uris::logout_uri(metadata.backchannel_logout())?,
+        frontchannel_logout: uris::frontchannel_logout(&metadata)?,
+        backchannel_logout: uris::backchannel_logout(&metadata)?,
+        logout_sessions: metadata.logout_sessions(),
         sector_identifier_uri: uris::sector_identifier_uri(&metadata)?,
         scope: scope(&metadata, rules)?,
         subject_type: subject_type(&metadata, rules)?,
@@ -106,12 +109,12 @@ pub fn register(
         software: extensions::software(&metadata)?,
         authorization_details_types: extensions::authorization_details_types(&metadata)?,
         token_exchange: metadata.token_exchange.clone(),
-        metadata: free_metadata(metadata.metadata)?,
+        metadata: free_metadata(metadata.metadata),
         lifespans: metadata.lifespans,
         name: metadata.client_name,
         owner: metadata.owner,
-        grant_types: or_default(metadata.grant_types, "authorization_code"),
-        response_types: or_default(metadata.response_types, "code"),
+        grant_types: named(metadata.grant_types),
+        response_types: named(metadata.response_types),
         audience: Audience::from_values(metadata.audience),
         client_uri: metadata.client_uri,
         logo_uri: metadata.logo_uri,
@@ -160,8 +163,7 @@ fn check_sector(client: &Client) -> Result<(), RegistrationError> {
         return Err(RegistrationError::metadata(hint));
     }
     // A device gets its tokens wherever it is: that it names a host says nothing.
-    let by_device = client.grant_types.iter().any(|own| own == GrantType::DeviceCode.as_str());
-    if by_device && !on_own_machine {
+    if client.may_use(GrantType::DeviceCode) && !on_own_machine {
         let hint = "When subject_type is 'pairwise' and the client has redirect URIs and the device code grant, sector_identifier_uri must be set.";
         return Err(RegistrationError::metadata(hint));
     }
@@ -173,9 +175,9 @@ fn filled(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-fn or_default(values: Vec<String>, default: &str) -> Vec<String> {
-    let kept: Vec<String> = values.into_iter().filter(|value| !value.is_empty()).collect();
-    if kept.is_empty() { vec![default.to_owned()] } else { kept }
+/// The values that are not empty. If none is left, the client has the default where it is asked what it may do.
+fn named(values: Vec<String>) -> Vec<String> {
+    values.into_iter().filter(|value| !value.is_empty()).collect()
 }
 
 /// The revision of a new client: never that of an earlier client with the same id, so that nothing made for one, in a cache
@@ -184,9 +186,12 @@ fn first_revision(now: Timestamp) -> i64 {
     (now.as_millis() - 1_700_000_000_000) / 64
 }
 
+/// Whatever white space separates the values, as with Hydra: a block of YAML ends with a line feed. What a client says of itself
+/// was held against the grammar before.
 fn scope(metadata: &ClientMetadata, rules: &RegistrationRules) -> Result<Scope, RegistrationError> {
     let asked = if metadata.scope.trim().is_empty() { &rules.default_scope } else { &metadata.scope };
-    asked.parse().map_err(|why| RegistrationError::metadata(format!("Field scope is refused: {why}.")))
+    Scope::from_values(asked.split_ascii_whitespace())
+        .map_err(|why| RegistrationError::metadata(format!("Field scope is refused: {why}.")))
 }
 
 fn subject_type(metadata: &ClientMetadata, rules: &RegistrationRules) -> Result<String, RegistrationError> {
@@ -246,12 +251,8 @@ fn signing_alg(field: &str, asked: &str, one_of: &str) -> Result<Option<String>,
     Err(RegistrationError::metadata(format!("Field {field} can be {one_of}{known}.")))
 }
 
-fn free_metadata(metadata: Option<Value>) -> Result<Value, RegistrationError> {
-    match metadata {
-        None | Some(Value::Null) => Ok(Value::Object(Map::new())),
-        Some(object @ Value::Object(_)) => Ok(object),
-        Some(_) => Err(RegistrationError::metadata("Field metadata must be a JSON object.")),
-    }
+fn free_metadata(metadata: Option<Value>) -> Value {
+    metadata.filter(|metadata| !metadata.is_null()).unwrap_or_else(|| Value::Object(Map::new()))
 }
 
 /// A refresh token may live without end, an access or id token may not: nobody could take it back.

@@ -26,13 +26,92 @@ const PUBLIC: &str = r#"{"kty":"EC","crv":"P-256","kid":"k","x":"f83OJ3D2xF1Bg8v
 #[test]
 fn who_asks_for_nothing_gets_the_defaults_of_hydra() {
     let client = registered(asking()).unwrap();
-    assert_eq!(client.grant_types, ["authorization_code"]);
-    assert_eq!(client.response_types, ["code"]);
+    assert!(client.grant_types.is_empty() && client.response_types.is_empty());
     assert_eq!(client.scope.as_str(), "offline_access offline openid");
     assert_eq!(client.auth_method, AuthMethod::ClientSecretBasic);
     assert_eq!(client.subject_type, "public");
     assert_eq!(client.metadata, json!({}));
     assert!(client.secret_hashes.is_empty() && client.userinfo_signed_response_alg.is_none());
+}
+
+#[test]
+fn who_names_no_types_may_ask_for_a_code_and_nothing_else() {
+    let nothing = registered(asking()).unwrap();
+    let empty = vec![String::new()];
+    let empty = ClientMetadata { grant_types: empty.clone(), response_types: empty, ..asking() };
+    for client in [nothing, registered(empty).unwrap()] {
+        for grant_type in GrantType::ALL {
+            assert_eq!(client.may_use(grant_type), grant_type == GrantType::AuthorizationCode);
+        }
+        for (response_type, may) in [("code", true), ("token", false), ("code id_token", false)] {
+            assert_eq!(client.may_ask_for(response_type.parse().unwrap()), may, "{response_type}");
+        }
+    }
+    let machine = ClientMetadata {
+        grant_types: vec!["client_credentials".to_owned()],
+        response_types: vec!["id_token code".to_owned()],
+        ..asking()
+    };
+    let machine = registered(machine).unwrap();
+    assert!(machine.may_use(GrantType::ClientCredentials) && !machine.may_use(GrantType::AuthorizationCode));
+    assert!(machine.may_ask_for("code id_token".parse().unwrap()));
+    assert!(!machine.may_ask_for("code".parse().unwrap()));
+}
+
+#[test]
+fn any_white_space_separates_scopes() {
+    let scope = |scope: &str| registered(ClientMetadata { scope: scope.to_owned(), ..asking() });
+    for written in ["a b", " a  b ", "a b\n", "a\n  b\r\n", "a\tb", "a b a"] {
+        assert_eq!(scope(written).unwrap().scope.as_str(), "a b", "{written:?}");
+    }
+    for refused in ["a\u{a0}b", "a\u{0}b", "a\\b"] {
+        assert!(scope(refused).is_err(), "{refused:?}");
+    }
+}
+
+#[test]
+fn notes_of_the_administrator_are_of_any_kind() {
+    let noted =
+        |metadata: Option<Value>| registered(ClientMetadata { metadata, ..asking() }).unwrap().metadata;
+    for kept in [json!({"a": 1}), json!(["a", 1]), json!("a"), json!(1), json!(false), json!({})] {
+        assert_eq!(noted(Some(kept.clone())), kept);
+    }
+    assert_eq!((noted(Some(Value::Null)), noted(None)), (json!({}), json!({})));
+}
+
+#[test]
+fn urls_are_kept_as_they_were_written() {
+    let understood_only = "https://app.example/b";
+    for (written, told, understood) in [
+        ("https://App.example", "https://App.example", "https://app.example/"),
+        ("HTTP://a.example:80/a/../b?%20", "HTTP://a.example:80/a/../b?%20", "http://a.example/b?%20"),
+        // What is in no URL.
+        ("https://app.example/b?x y", "https://app.example/b?x%20y", "https://app.example/b?x%20y"),
+        (" https://app.example/b\n", understood_only, understood_only),
+        ("https:\\\\app.example\\b", understood_only, understood_only),
+        ("https://app.example/\u{e9}", "https://app.example/%C3%A9", "https://app.example/%C3%A9"),
+    ] {
+        let client = registered(ClientMetadata {
+            jwks_uri: written.to_owned(),
+            frontchannel_logout_uri: written.to_owned(),
+            backchannel_logout_uri: written.to_owned(),
+            ..asking()
+        });
+        let client = client.unwrap();
+        for kept in [client.jwks_uri, client.frontchannel_logout, client.backchannel_logout] {
+            let kept = kept.unwrap();
+            assert_eq!((kept.as_str(), kept.url().as_str()), (told, understood));
+        }
+    }
+    assert!(registered(ClientMetadata { jwks_uri: "ftp://app.example".to_owned(), ..asking() }).is_err());
+}
+
+#[test]
+fn what_a_client_must_be_told_of_sessions_is_kept_without_an_address() {
+    let client =
+        registered(ClientMetadata { backchannel_logout_session_required: true, ..asking() }).unwrap();
+    assert!(client.logout_sessions.backchannel && !client.logout_sessions.frontchannel);
+    assert!(!client.hears_logout());
 }
 
 #[test]
@@ -347,7 +426,6 @@ fn what_is_not_offered_cannot_be_chosen() {
         };
         assert_eq!(registered(metadata).unwrap().userinfo_signed_response_alg, Some(alg));
     }
-    assert!(registered(ClientMetadata { metadata: Some(json!([1])), ..asking() }).is_err());
     assert!(registered(ClientMetadata { scope: "a\"b".to_owned(), ..asking() }).is_err());
     assert!(
         registered(ClientMetadata { sector_identifier_uri: "http://a.example".to_owned(), ..asking() })

@@ -3,27 +3,30 @@
 use sluice_protocol::RedirectUri;
 use url::{Host, Url};
 
-use super::metadata::AskedLogoutUri;
 use super::{ClientMetadata, RegistrationError};
-use crate::client::model::{Client, LogoutUri};
+use crate::client::given_url::GivenUrl;
+use crate::client::model::Client;
 
 /// The one link that is shown as an image, and may be one.
 const LOGO: &str = "logo_uri";
 
-pub(super) fn redirect_uris(asked: &[String]) -> Result<Vec<RedirectUri>, RegistrationError> {
-    let parsed = asked.iter().map(|raw| {
+/// Where users may be sent, which must fit what the client is.
+pub(super) fn redirect_uris(metadata: &ClientMetadata) -> Result<Vec<RedirectUri>, RegistrationError> {
+    let parsed = metadata.redirect_uris.iter().map(|raw| {
         raw.parse().map_err(|why| {
             let hint = format!("Unable to parse redirect URL: {raw} ({why}).");
             RegistrationError::RedirectUri(hint)
         })
     });
-    parsed.collect()
+    let parsed = parsed.collect::<Result<Vec<RedirectUri>, _>>()?;
+    check_application_type(metadata, &parsed)?;
+    Ok(parsed)
 }
 
 /// Where users may be sent depends on what the client is (OpenID Connect Registration §2): with tokens in the address, a web
 /// application only by TLS and never to the user's own machine, a native one to its own scheme, to the user's machine, or to
 /// an address that it has claimed (RFC 8252 §7). Who says nothing may be either.
-pub(super) fn check_application_type(
+fn check_application_type(
     metadata: &ClientMetadata,
     redirect_uris: &[RedirectUri],
 ) -> Result<(), RegistrationError> {
@@ -120,17 +123,24 @@ fn cors_origin(asked: &str) -> Result<String, RegistrationError> {
     Ok(bare.to_owned())
 }
 
-pub(super) fn logout_uri(asked: AskedLogoutUri<'_>) -> Result<Option<LogoutUri>, RegistrationError> {
-    if asked.uri.is_empty() {
+pub(super) fn frontchannel_logout(metadata: &ClientMetadata) -> Result<Option<GivenUrl>, RegistrationError> {
+    logout_uri("frontchannel_logout_uri", &metadata.frontchannel_logout_uri)
+}
+
+pub(super) fn backchannel_logout(metadata: &ClientMetadata) -> Result<Option<GivenUrl>, RegistrationError> {
+    logout_uri("backchannel_logout_uri", &metadata.backchannel_logout_uri)
+}
+
+fn logout_uri(field: &str, asked: &str) -> Result<Option<GivenUrl>, RegistrationError> {
+    if asked.is_empty() {
         return Ok(None);
     }
-    let uri = web_url(asked.uri).filter(|uri| uri.fragment().is_none()).ok_or_else(|| {
-        let field = asked.field;
+    let uri = given_web_url(asked).filter(|uri| uri.url().fragment().is_none());
+    uri.map(Some).ok_or_else(|| {
         RegistrationError::metadata(format!(
             "Field {field} must be an https:// or http:// URL without a fragment."
         ))
-    })?;
-    Ok(Some(LogoutUri { uri, session_required: asked.session_required }))
+    })
 }
 
 /// A client that describes itself is told of logouts where its users come back to (OpenID Connect Front-Channel Logout 1.0 §2), or
@@ -142,7 +152,7 @@ pub(in crate::client) fn check_own_frontchannel_logout(
     // What is no address at all is refused with the others.
     let Some(asked) = web_url(&metadata.frontchannel_logout_uri) else { return Ok(()) };
     let is_given =
-        stored.and_then(|own| own.frontchannel_logout.as_ref()).is_some_and(|given| given.uri == asked);
+        stored.and_then(|own| own.frontchannel_logout.as_ref()).is_some_and(|given| *given.url() == asked);
     let mut own = metadata.redirect_uris.iter().filter_map(|raw| Url::parse(raw).ok());
     if is_given || own.any(|own| same_origin(&own, &asked)) {
         return Ok(());
@@ -217,4 +227,13 @@ fn is_harmful(field: &str, link: &str) -> bool {
 
 pub(super) fn web_url(raw: &str) -> Option<Url> {
     Url::parse(raw).ok().filter(|uri| matches!(uri.scheme(), "https" | "http"))
+}
+
+/// The same, with the text that it was given as, unless that has characters which are in no URL (RFC 3986 §2) and which programs
+/// read differently: then as it is understood.
+pub(super) fn given_web_url(raw: &str) -> Option<GivenUrl> {
+    let understood = web_url(raw)?;
+    let is_plain = raw.chars().all(|character| character.is_ascii_graphic() && character != '\\');
+    let text = if is_plain { raw } else { understood.as_str() };
+    text.parse().ok()
 }

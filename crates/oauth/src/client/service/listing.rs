@@ -1,11 +1,14 @@
 //! Clients, page by page. The place in the listing is sealed: a page token tells nothing and cannot be made up.
 
+use sluice_commit::chain;
 use sluice_crypto::Purpose;
 use sluice_protocol::ClientId;
+use tracing::warn;
 
 use super::{ClientService, ClientServiceError};
 use crate::client::model::Client;
 use crate::client::repository::ClientFilter;
+use crate::page_token;
 
 /// The number of clients on a page, if none is asked for.
 const DEFAULT_PAGE: u32 = 250;
@@ -43,7 +46,8 @@ impl ClientService {
     /// [`ClientServiceError::PageToken`] for a token that was not made here.
     pub fn page_asked(&self, asked: ListClients) -> Result<ClientFilter, ClientServiceError> {
         let limit = asked.page_size.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
-        let after = asked.page_token.as_deref().map(|token| self.open_page_token(token)).transpose()?;
+        let token = page_token::past_the_first(asked.page_token.as_deref());
+        let after = token.map(|token| self.open_page_token(token)).transpose()?;
         Ok(ClientFilter { name: asked.name, owner: asked.owner, after, limit })
     }
 
@@ -60,6 +64,17 @@ impl ClientService {
         clients.truncate(full);
         let next = clients.last().filter(|_| more).map(|last| self.seal_page_token(&last.id));
         Ok(ClientPage { clients, page_size: asked.limit, next })
+    }
+
+    /// How many clients are registered, whatever was asked for. They are counted if the page that answers it does not have all;
+    /// nothing is said if they cannot be counted now: a page is of use without.
+    pub async fn total(&self, asked: &ClientFilter, page: &ClientPage) -> Option<u64> {
+        let from_the_first = matches!(asked, ClientFilter { name: None, owner: None, after: None, .. });
+        if from_the_first && page.next.is_none() {
+            return Some(page.clients.len() as u64);
+        }
+        let counted = self.0.directory.count().await;
+        counted.inspect_err(|error| warn!(error = %chain(error), "the clients are not counted")).ok()
     }
 
     /// As [`ClientDirectory::generation`](crate::client::ClientDirectory::generation): a page that was read since still stands

@@ -4,7 +4,7 @@ use sluice_primitives::Secret;
 use sluice_protocol::ClientId;
 use tracing::info;
 
-use super::{ClientService, ClientServiceError, Registered};
+use super::{By, ClientService, ClientServiceError, Registered};
 use crate::client::model::Client;
 use crate::client::registration::ClientMetadata;
 
@@ -26,17 +26,18 @@ impl ClientService {
         self.stored(id).await
     }
 
-    /// As [`Self::create`], by the client itself.
+    /// As [`Self::create`], by the client itself: it is given a secret if that is what it authenticates by.
     ///
     /// # Errors
     /// Those of [`Self::create`].
     pub async fn create_by_itself(&self, metadata: ClientMetadata) -> Result<Registered, ClientServiceError> {
-        let made = self.register(metadata).await?;
+        let made = self.register(metadata, By::Itself).await?;
         info!(target: "sluice_audit", { client.id = %made.client.id }, "client registered itself");
         Ok(made)
     }
 
-    /// As [`Self::patch`], by the client itself: it is given a new registration access token.
+    /// As [`Self::patch`], by the client itself: it is given a new registration access token. Its secrets go with a method that
+    /// uses one, and it is told a new one when it comes back to such a method.
     ///
     /// # Errors
     /// Those of [`Self::patch`].
@@ -45,7 +46,7 @@ impl ClientService {
         id: &ClientId,
         edit: impl Fn(&Client) -> Result<ClientMetadata, ClientServiceError> + Send,
     ) -> Result<Registered, ClientServiceError> {
-        let changed = self.change(id, edit, true).await?;
+        let changed = self.change(id, edit, By::Itself).await?;
         let new_secret = changed.secret.is_some();
         info!(target: "sluice_audit", { client.id = %id, new_secret }, "client changed itself");
         Ok(changed)

@@ -1,6 +1,6 @@
 //! What an administrator may do with clients: Hydra's admin API without HTTP.
 //!
-//! `error`: refusals. `formats`: what a registration needs besides the client. `listing`: pages and their sealed tokens. `management`: by what a client manages itself. `secrets`: which secrets a changed client has. `tokens`: what it was granted.
+//! `error`: refusals. `formats`: what a registration needs besides the client. `listing`: pages and their sealed tokens. `management`: by what a client manages itself. `origins`: a word about those that have no effect. `secrets`: which secrets a changed client has. `tokens`: what it was granted.
 //!
 //! A change reads the client, edits it and replaces it if its revision is still the same, else starts again.
 
@@ -8,6 +8,7 @@ mod error;
 mod formats;
 mod listing;
 mod management;
+mod origins;
 mod secrets;
 mod tokens;
 
@@ -34,7 +35,8 @@ use super::secret::ClientSecrets;
 use crate::grant::Insertion;
 use crate::keys::SigningKeys;
 use crate::sector::SectorSource;
-use secrets::{NewSecrets, Settled};
+use origins::UnusedOrigins;
+use secrets::{Former, NewSecrets, Settled};
 
 /// How often a change starts again because another one was quicker.
 const ATTEMPTS: u32 = 8;
@@ -63,7 +65,7 @@ pub struct ClientServiceParts {
 }
 
 /// Registers, changes and deletes clients.
-pub struct ClientService(ClientServiceParts);
+pub struct ClientService(ClientServiceParts, UnusedOrigins);
 
 /// A client, and its secret in plain text if this call made or set one: the only time it can be told.
 #[derive(Debug, Clone)]
@@ -76,33 +78,43 @@ pub struct Registered {
     pub management: Option<Management>,
 }
 
+/// Who registers or changes a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Administrator,
+    Itself,
+}
+
 impl ClientService {
     /// The service of these parts.
     pub const fn new(parts: ClientServiceParts) -> Self {
-        Self(parts)
+        Self(parts, UnusedOrigins::new())
     }
 
-    /// Registers a client. One that authenticates by a secret and chose none is given one.
+    /// Registers a client. One that authenticates and has no secret chosen for it is given one, by whatever method, as with
+    /// Hydra; it counts while the method uses it.
     ///
     /// # Errors
     /// [`ClientServiceError::Invalid`] for refused metadata, [`ClientServiceError::Taken`] if its id is in use.
     pub async fn create(&self, metadata: ClientMetadata) -> Result<Registered, ClientServiceError> {
-        let made = self.register(metadata).await?;
+        let made = self.register(metadata, By::Administrator).await?;
         info!(target: "sluice_audit", { client.id = %made.client.id }, "client registered by an administrator");
         Ok(made)
     }
 
-    async fn register(&self, metadata: ClientMetadata) -> Result<Registered, ClientServiceError> {
+    async fn register(&self, metadata: ClientMetadata, by: By) -> Result<Registered, ClientServiceError> {
         let id = self.new_id(&metadata.client_id)?;
         let chosen = metadata.client_secret.clone();
         let mut client = registration::register(id, metadata, &self.0.rules, self.now())?;
         self.check_sector(&client, None).await?;
-        let secret = Settled::default().settle(&self.0, &mut client, None, chosen).await?;
+        let former = Former { client: None, by };
+        let secret = Settled::default().settle(&self.0, &mut client, former, chosen).await?;
         self.make_keys_for(&client).await?;
         let management = self.manage(&mut client);
         match self.0.repo.insert(&client).await? {
             Insertion::Inserted => {
                 self.0.directory.forget(&client.id);
+                self.1.tell_of(&client, &self.0.rules);
                 Ok(Registered { client: Arc::new(client), secret, management })
             }
             Insertion::Taken => Err(ClientServiceError::Taken),
@@ -117,8 +129,8 @@ impl ClientService {
         self.0.directory.registered(id).await?.ok_or(ClientServiceError::NotFound)
     }
 
-    /// Replaces what is registered. Secrets stay, unless `metadata` names a new one: then the old and all rotated ones
-    /// are gone.
+    /// Replaces what is registered. The secret stays, whatever becomes of the method, and rotated ones as long as that uses one; unless
+    /// `metadata` names a new one: then the old and all rotated ones are gone.
     ///
     /// # Errors
     /// Those of [`Self::create`], and [`ClientServiceError::NotFound`].
@@ -139,7 +151,7 @@ impl ClientService {
         id: &ClientId,
         edit: impl Fn(&Client) -> Result<ClientMetadata, RefusedPatch> + Send,
     ) -> Result<Registered, ClientServiceError> {
-        let changed = self.change(id, move |client| Ok(edit(client)?), false).await?;
+        let changed = self.change(id, move |client| Ok(edit(client)?), By::Administrator).await?;
         let new_secret = changed.secret.is_some();
         info!(target: "sluice_audit", { client.id = %id, new_secret }, "client changed by an administrator");
         Ok(changed)
@@ -150,7 +162,7 @@ impl ClientService {
         &self,
         id: &ClientId,
         edit: impl Fn(&Client) -> Result<ClientMetadata, ClientServiceError> + Send,
-        by_itself: bool,
+        by: By,
     ) -> Result<Registered, ClientServiceError> {
         let mut settled = Settled::default();
         for _ in 0..ATTEMPTS {
@@ -159,13 +171,15 @@ impl ClientService {
             let chosen = metadata.client_secret.clone();
             let mut next = registration::register(id.clone(), metadata, &self.0.rules, self.now())?;
             self.check_sector(&next, Some(&stored)).await?;
-            let secret = settled.settle(&self.0, &mut next, Some(&stored), chosen).await?;
+            let former = Former { client: Some(&stored), by };
+            let secret = settled.settle(&self.0, &mut next, former, chosen).await?;
             self.make_keys_for(&next).await?;
             next.registration_token_hash.clone_from(&stored.registration_token_hash);
-            let management = if by_itself { self.manage(&mut next) } else { None };
+            let management = if by == By::Itself { self.manage(&mut next) } else { None };
             next.created_at = stored.created_at;
             next.revision = stored.revision;
             if let Some(client) = self.swapped(next).await? {
+                self.1.tell_of(&client, &self.0.rules);
                 return Ok(Registered { client, secret, management });
             }
         }
@@ -192,10 +206,11 @@ impl ClientService {
         Ok(client)
     }
 
-    /// Gives a client a new secret. The old one is accepted as well until [`Self::forget_rotated_secrets`].
+    /// Gives a client a new secret. The old one is accepted as well until [`Self::forget_rotated_secrets`]. Neither is while the
+    /// method uses none.
     ///
     /// # Errors
-    /// [`ClientServiceError::Invalid`] for a client that does not authenticate by a secret.
+    /// [`ClientServiceError::Invalid`] for a client that has no secret and does not authenticate by one.
     pub async fn rotate_secret(&self, id: &ClientId) -> Result<Registered, ClientServiceError> {
         let new = NewSecrets::made_by(&self.0.secrets);
         let rotated = |client: &mut Client| secrets::rotate(&self.0, client, &new);

@@ -3,39 +3,89 @@
 use sluice_crypto::Purpose;
 use sluice_primitives::Secret;
 
-use super::{ClientServiceError, ClientServiceParts};
-use crate::client::model::{AuthMethod, Client};
+use super::{By, ClientServiceError, ClientServiceParts};
+use crate::client::model::{AuthMethod, Client, SecretsEnd};
 use crate::client::registration::{RegistrationError, shortest_to_sign};
 use crate::client::secret::ClientSecrets;
 
 /// How many rotated secrets are accepted beside the current one.
 const MAX_ROTATED: usize = 5;
 
+/// What a client was before a change, and who makes that.
+#[derive(Clone, Copy)]
+pub(super) struct Former<'a> {
+    /// Nothing if it is new.
+    pub(super) client: Option<&'a Client>,
+    pub(super) by: By,
+}
+
+impl Former<'_> {
+    /// The secrets that the client goes on with. When an administrator changes it, the current one waits while the method uses none,
+    /// without the rotated ones: they are of a transition that is over. A client that changes itself between methods with and
+    /// without a secret begins anew: it may know none of those.
+    fn kept(self, parts: &ClientServiceParts, next: &Client) -> Kept {
+        let Some(own) = self.client else { return Kept::default() };
+        match (uses_secret(own), uses_secret(next)) {
+            (used, uses) if used == uses => Kept { hashes: own.secret_hashes.clone(), end: own.secrets_end },
+            _ if self.by == By::Itself => Kept::default(),
+            (true, _) => {
+                let current = own.secret_hashes.iter().take(1).cloned();
+                Kept { hashes: current.collect(), end: own.secrets_end }
+            }
+            (false, _) => Kept::of_waiting(parts, own),
+        }
+    }
+
+    /// Whether a client that is in no need of a secret, as its method uses none, is given one all the same: when an administrator
+    /// registers one that is not public.
+    fn is_given_one(self, next: &Client) -> bool {
+        self.client.is_none() && self.by == By::Administrator && !next.is_public()
+    }
+}
+
+/// What a client keeps of its secrets.
+#[derive(Default)]
+struct Kept {
+    hashes: Vec<String>,
+    end: Option<SecretsEnd>,
+}
+
+impl Kept {
+    /// Of secrets that waited those that hold and can be checked. Nobody has looked after them: their key may be gone.
+    fn of_waiting(parts: &ClientServiceParts, own: &Client) -> Self {
+        let now = parts.clock.now();
+        let can_check = |hash: &&String| parts.secrets.can_check(hash);
+        let hashes = own.secret_hashes_at(now).iter().filter(can_check).cloned().collect();
+        let end = own.secrets_end.filter(|end| end.at > now);
+        let newer = |end: SecretsEnd| own.secret_hashes.iter().take(end.newer).filter(can_check).count();
+        Self { hashes, end: end.map(|end| SecretsEnd { newer: newer(end), ..end }) }
+    }
+}
+
 /// The secret that one change came to, kept while the change has to be tried again: hashing is slow.
 #[derive(Default)]
 pub(super) struct Settled(Option<(Secret<String>, String)>);
 
 impl Settled {
-    /// Gives `client` its secret hashes; the plain secret, if it is new. A chosen secret takes the place of all others,
-    /// otherwise those of `stored` stay. A client that needs one and has none is given one, and so is one that signs by
-    /// another algorithm from now on, for which its secret is too short; one that authenticates otherwise has none. One that
-    /// signs with its secret has it kept sealed, too: it cannot be got from a hash.
+    /// Gives `client` its secret hashes; the plain secret, if it is new and to be told: not to a public client that is new, as with
+    /// Hydra. A chosen secret takes the place of all others, otherwise those of `former` stay. A client that needs one and has none
+    /// is given one, and so is one that signs by another algorithm from now on, for which its secret is too short. One that signs
+    /// with its secret has it kept sealed, too, for as long as it does: it cannot be got from a hash.
     pub(super) async fn settle(
         &mut self,
         parts: &ClientServiceParts,
         client: &mut Client,
-        stored: Option<&Client>,
+        former: Former<'_>,
         chosen: Option<Secret<String>>,
     ) -> Result<Option<Secret<String>>, ClientServiceError> {
-        let kept = stored.map(|stored| stored.secret_hashes.as_slice()).unwrap_or_default();
-        if !uses_secret(client) {
-            return Ok(None);
-        }
-        let stays = !signs(client) || stored.is_some_and(|stored| goes_on_signing(parts, client, stored));
-        if chosen.is_none() && !kept.is_empty() && stays {
-            client.secret_hashes = kept.to_vec();
-            client.secrets_end = stored.and_then(|stored| stored.secrets_end);
-            let sealed = stored.and_then(|stored| stored.security.sealed_secret.as_ref());
+        let kept = former.kept(parts, client);
+        let signs_on = !signs(client) || former.client.is_some_and(|own| goes_on_signing(parts, client, own));
+        let has_one = !kept.hashes.is_empty();
+        let has_enough = if uses_secret(client) { has_one && signs_on } else { !former.is_given_one(client) };
+        if chosen.is_none() && has_enough {
+            client.secret_hashes = kept.hashes;
+            client.secrets_end = kept.end.filter(|_| has_one);
+            let sealed = former.client.and_then(|own| own.security.sealed_secret.as_ref());
             client.security.sealed_secret = sealed.filter(|_| signs(client)).cloned();
             return Ok(None);
         }
@@ -54,7 +104,7 @@ impl Settled {
         client.secret_hashes = vec![hash.clone()];
         keep_sealed(parts, client, &secret);
         self.0 = Some((secret.clone(), hash));
-        Ok(Some(secret))
+        Ok(Some(secret).filter(|_| former.client.is_some() || !client.is_public()))
     }
 }
 
@@ -79,13 +129,13 @@ impl NewSecrets {
     }
 }
 
-/// Puts a new secret before those that are accepted.
+/// Puts a new secret before those that are accepted, or that wait: one that leaked can be taken away, whatever the method.
 pub(super) fn rotate(
     parts: &ClientServiceParts,
     client: &mut Client,
     new: &NewSecrets,
 ) -> Result<(), RegistrationError> {
-    if !uses_secret(client) {
+    if !uses_secret(client) && client.secret_hashes.is_empty() {
         let hint = "The client does not authenticate by a secret, so there is none to rotate.";
         return Err(RegistrationError::Metadata(hint.to_owned()));
     }

@@ -4,16 +4,18 @@ use url::Url;
 
 use super::*;
 use crate::client::fake::FakeClients;
-use crate::client::model::{AuthMethod, SecretsEnd};
+use crate::client::model::SecretsEnd;
 use crate::client::profile::{ClientSecurity, SecurityProfile};
+use crate::client::repository::ClientFilter;
 use crate::keys::{ACCESS_TOKEN_SET, ID_TOKEN_SET, KeyError};
 use crate::sector::SectorNotFetched;
-use sluice_crypto::Purpose;
 use sluice_crypto::digest::MacKey;
 use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::secret_hash::FastHashKeys;
 use sluice_primitives::{ManualClock, NetworkId, SeededRng};
+
+mod kept_secrets;
 
 struct Given {
     repo: Arc<FakeClients>,
@@ -109,20 +111,71 @@ async fn a_chosen_secret_is_hashed_slowly_and_told_once() {
     assert!(made.client.secret_hashes[0].starts_with("$argon2id$"));
 }
 
-#[tokio::test]
-async fn a_client_that_authenticates_otherwise_has_no_secret() {
-    let given = given();
-    let public = ClientMetadata {
-        token_endpoint_auth_method: "none".to_owned(),
-        client_secret: Some(chosen("s3cret")),
+/// With a key, so that it may have any method.
+fn by(method: &str) -> ClientMetadata {
+    ClientMetadata {
+        token_endpoint_auth_method: method.to_owned(),
+        jwks_uri: "https://app.example/jwks".to_owned(),
         ..asking("app")
-    };
-    let made = given.service.create(public).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_public_client_is_given_no_secret() {
+    let given = given();
+    let made = given.service.create(by("none")).await.unwrap();
     assert!(made.secret.is_none() && made.client.secret_hashes.is_empty());
     let refused = given.service.rotate_secret(&made.client.id).await.unwrap_err();
     assert!(matches!(refused, ClientServiceError::Invalid(_)));
+    for method in ["none", "private_key_jwt"] {
+        let changed = given.service.replace(&made.client.id, by(method)).await.unwrap();
+        assert!(changed.secret.is_none() && changed.client.secret_hashes.is_empty(), "{method}");
+    }
     let confidential = given.service.replace(&made.client.id, asking("app")).await.unwrap();
     assert!(confidential.secret.is_some(), "one that needs a secret from now on is given one");
+}
+
+#[tokio::test]
+async fn a_client_with_a_key_is_given_a_secret_by_an_administrator_only() {
+    let given = given();
+    let made = given.service.create(by("private_key_jwt")).await.unwrap();
+    assert_eq!(made.secret.as_ref().unwrap().expose().len(), 43);
+    assert_eq!(made.client.secret_hashes.len(), 1);
+    assert!(made.client.security.sealed_secret.is_none());
+    // If it leaks before anybody uses it, it is taken away like any other.
+    let rotated = given.service.rotate_secret(&made.client.id).await.unwrap();
+    let forgotten = given.service.forget_rotated_secrets(&made.client.id).await.unwrap();
+    assert_eq!((rotated.client.secret_hashes.len(), forgotten.secret_hashes.len()), (2, 1));
+    let itself = ClientMetadata { client_id: "itself".to_owned(), ..by("private_key_jwt") };
+    let itself = given.service.create_by_itself(itself).await.unwrap();
+    assert!(itself.secret.is_none() && itself.client.secret_hashes.is_empty());
+    // The day it needs one, it has the one that was told last.
+    let basic = given.service.replace(&made.client.id, asking("app")).await.unwrap();
+    assert!(basic.secret.is_none());
+    for (secret, has) in [(rotated.secret, true), (made.secret, false)] {
+        assert_eq!(given.service.has_secret(&basic.client, &secret.unwrap()).await.unwrap(), has);
+    }
+}
+
+#[tokio::test]
+async fn a_chosen_secret_is_kept_whatever_the_method() {
+    let given = given();
+    for (method, told) in [("none", false), ("private_key_jwt", true)] {
+        let with = |secret: &str| ClientMetadata {
+            client_id: method.to_owned(),
+            client_secret: Some(chosen(secret)),
+            ..by(method)
+        };
+        let made = given.service.create(with("s3cret")).await.unwrap();
+        assert_eq!(made.secret.is_some(), told, "{method}");
+        assert!(given.service.has_secret(&made.client, &chosen("s3cret")).await.unwrap(), "{method}");
+        let changed = given.service.replace(&made.client.id, with("another")).await.unwrap();
+        assert_eq!(changed.secret.unwrap().expose(), "another");
+        assert_eq!(changed.client.secret_hashes.len(), 1);
+        let basic = given.service.replace(&made.client.id, asking(method)).await.unwrap();
+        assert!(basic.secret.is_none(), "{method}");
+        assert!(given.service.has_secret(&basic.client, &chosen("another")).await.unwrap(), "{method}");
+    }
 }
 
 #[tokio::test]
@@ -294,6 +347,21 @@ async fn pages_follow_each_other_by_sealed_tokens() {
     assert_eq!(seen, ["app-0", "app-1", "app-2", "app-3", "app-4"]);
     let even = ListClients { owner: Some("even".to_owned()), ..ListClients::default() };
     assert_eq!(list(&given, even).await.unwrap().clients.len(), 3);
+    for first in ["0", "1"] {
+        let asked = ListClients { page_token: Some(first.to_owned()), ..ListClients::default() };
+        assert_eq!(given.service.page_asked(asked).unwrap().after, None, "{first}");
+    }
+    let all = given.service.page_asked(ListClients::default()).unwrap();
+    let others = [
+        ClientFilter { limit: 2, ..all.clone() },
+        ClientFilter { owner: Some("even".to_owned()), ..all.clone() },
+        ClientFilter { name: Some("nobody".to_owned()), ..all.clone() },
+        ClientFilter { after: Some("app-3".parse().unwrap()), ..all.clone() },
+    ];
+    for asked in others.iter().chain([&all]) {
+        let page = given.service.page(asked).await.unwrap();
+        assert_eq!(given.service.total(asked, &page).await, Some(5), "{asked:?}");
+    }
     let made_up = ListClients { page_token: Some("app-1".to_owned()), ..ListClients::default() };
     assert!(matches!(list(&given, made_up).await, Err(ClientServiceError::PageToken)));
 }
@@ -347,96 +415,6 @@ async fn the_generation_grows_with_every_change_and_with_nothing_else() {
     grew("heard of from elsewhere", true);
     given.directory.forget_all();
     grew("changes missed", true);
-}
-
-#[tokio::test]
-async fn a_method_that_changes_takes_the_secrets_with_it() {
-    let given = given();
-    let made = given.service.create(asking("app")).await.unwrap().client;
-    let public = ClientMetadata { token_endpoint_auth_method: "none".to_owned(), ..asking("app") };
-    let changed = given.service.replace(&made.id, public).await.unwrap().client;
-    assert_eq!(changed.auth_method, AuthMethod::None);
-    assert!(changed.secret_hashes.is_empty());
-}
-
-fn signing_with_its_secret(id: &str) -> ClientMetadata {
-    ClientMetadata { token_endpoint_auth_method: "client_secret_jwt".to_owned(), ..asking(id) }
-}
-
-/// The secret that is kept sealed.
-fn kept_secret(client: &Client) -> Option<String> {
-    let sealed = client.security.sealed_secret.as_deref()?;
-    String::from_utf8(sealer().open(Purpose::ClientSecret, sealed).unwrap()).ok()
-}
-
-#[tokio::test]
-async fn a_secret_that_signs_is_kept_sealed_and_no_other() {
-    let given = given();
-    let made = given.service.create(signing_with_its_secret("app")).await.unwrap();
-    assert_eq!(kept_secret(&made.client).unwrap(), *made.secret.unwrap().expose());
-    let rotated = given.service.rotate_secret(&made.client.id).await.unwrap();
-    let newest = rotated.secret.unwrap();
-    assert_eq!(kept_secret(&rotated.client).as_deref(), Some(newest.expose().as_str()));
-    let renamed = ClientMetadata { client_name: "new".to_owned(), ..signing_with_its_secret("app") };
-    let renamed = given.service.replace(&made.client.id, renamed).await.unwrap();
-    assert!(renamed.secret.is_none());
-    assert_eq!(kept_secret(&renamed.client).as_deref(), Some(newest.expose().as_str()));
-    let basic = given.service.replace(&made.client.id, asking("app")).await.unwrap().client;
-    assert!(basic.security.sealed_secret.is_none() && !basic.secret_hashes.is_empty());
-    let signing_again = given.service.replace(&made.client.id, signing_with_its_secret("app")).await.unwrap();
-    assert_eq!(kept_secret(&signing_again.client).unwrap(), *signing_again.secret.unwrap().expose());
-}
-
-/// As an HMAC algorithm wants it (RFC 7518 §3.2).
-#[tokio::test]
-async fn a_secret_that_signs_is_as_long_as_any_algorithm_wants() {
-    let given = given();
-    let by = |id: &str, alg: &str| ClientMetadata {
-        token_endpoint_auth_signing_alg: alg.to_owned(),
-        ..signing_with_its_secret(id)
-    };
-    for (id, alg) in [("any", ""), ("short", "HS256"), ("long", "HS384"), ("longest", "HS512")] {
-        let made = given.service.create(by(id, alg)).await.unwrap();
-        assert_eq!(made.secret.unwrap().expose().len(), 86, "{alg}");
-        let rotated = given.service.rotate_secret(&made.client.id).await.unwrap();
-        let secret = rotated.secret.unwrap();
-        assert_eq!(secret.expose().len(), 86, "{alg}");
-        assert!(given.service.has_secret(&rotated.client, &secret).await.unwrap(), "{alg}");
-    }
-    let basic = given.service.create(asking("basic")).await.unwrap().client;
-    let rotated = given.service.rotate_secret(&basic.id).await.unwrap();
-    assert_eq!(rotated.secret.unwrap().expose().len(), 43, "what is only sent is as long as before");
-}
-
-#[tokio::test]
-async fn a_secret_that_is_too_short_for_another_algorithm_is_replaced() {
-    let given = given();
-    let by = |alg: &str| ClientMetadata {
-        token_endpoint_auth_signing_alg: alg.to_owned(),
-        ..signing_with_its_secret("app")
-    };
-    let secret = "x".repeat(48);
-    let made = ClientMetadata { client_secret: Some(chosen(&secret)), ..by("HS256") };
-    let id = given.service.create(made).await.unwrap().client.id.clone();
-    for alg in ["HS384", "HS384", ""] {
-        let kept = given.service.replace(&id, by(alg)).await.unwrap();
-        assert!(kept.secret.is_none(), "{alg}");
-        assert_eq!(kept_secret(&kept.client).as_deref(), Some(secret.as_str()), "{alg}");
-    }
-    let changed = given.service.replace(&id, by("HS512")).await.unwrap();
-    assert_eq!(changed.secret.as_ref().unwrap().expose().len(), 86);
-    assert_eq!(kept_secret(&changed.client).unwrap(), *changed.secret.unwrap().expose());
-    assert_eq!(changed.client.secret_hashes.len(), 1);
-    assert!(given.service.replace(&id, by("HS512")).await.unwrap().secret.is_none());
-}
-
-#[tokio::test]
-async fn a_sealed_secret_that_is_sent_is_not_believed() {
-    let given = given();
-    let security =
-        ClientSecurity { sealed_secret: Some("of somebody else".to_owned()), ..ClientSecurity::default() };
-    let made = given.service.create(ClientMetadata { security, ..asking("app") }).await.unwrap();
-    assert!(made.client.security.sealed_secret.is_none());
 }
 
 #[tokio::test]

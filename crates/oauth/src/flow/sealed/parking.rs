@@ -7,21 +7,32 @@ use sluice_crypto::Purpose;
 use sluice_primitives::Timestamp;
 use sluice_primitives::rng::random_bytes;
 
-use super::{FlowError, FlowSealer, Quota, WAY_OUT_KEPT, Whole};
+use super::{FlowError, FlowSealer, Quota, WAY_OUT_KEPT};
 use crate::flow::{Further, ParkedFlow, ParkedHandle};
 
 impl FlowSealer {
-    /// Parks the request of a flow that a network asks for, if it may, as long as fewer than `quota` are parked.
-    pub(super) async fn park_counted<R: Serialize + Sync>(
+    /// Parks what a network asks for, if it may. Those who are exempt, and those of whom nobody knows where they are, are not told apart: of
+    /// them only counts how much is there at once, of all together.
+    pub(super) async fn park_counted(
         &self,
-        whole: &Whole<'_, R>,
         asked_by: Option<IpAddr>,
-        quota: u64,
+        parking: impl Future<Output = Result<ParkedHandle, FlowError>>,
     ) -> Result<ParkedHandle, FlowError> {
-        if asked_by.is_some_and(|address| !self.limit.allows_anybody(address, self.clock.now())) {
-            return Err(FlowError::QuotaReached(Quota::Network));
+        let counted = asked_by.filter(|address| !self.is_exempt(*address));
+        let now = self.clock.now();
+        let comes_in_time = || counted.is_none_or(|address| self.limit.allows_anybody(address, now));
+        self.shares.allow(counted, now, comes_in_time)?;
+        let parked = parking.await;
+        if parked.is_err() {
+            self.shares.give_back(counted);
         }
-        self.park_flow((&whole.request, &whole.further), quota).await
+        parked
+    }
+
+    /// Whether it is not counted by itself what comes from there, because everybody may.
+    pub(super) fn is_exempt(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.exempt.iter().any(|network| network.contains(&address))
     }
 
     /// Parks a flow until it has expired, and a while longer, so that it can tell where to start again.

@@ -40,6 +40,8 @@ struct Given {
     shelf: Arc<Shelf>,
 }
 
+const OF_NETWORK: u32 = 20;
+
 fn given() -> Given {
     with_quota(100_000)
 }
@@ -51,6 +53,8 @@ fn with_quota(quota: u64) -> Given {
     let shelf = Arc::new(Shelf::default());
     let sources = (Arc::new(OsRng) as _, Arc::clone(&clock) as _);
     let flows = FlowSealer::new(sealer, Arc::clone(&shelf) as _, sources, Lifetime::minutes(30), quota);
+    let exempt = vec!["127.0.0.0/8".parse().unwrap(), "::/64".parse().unwrap()];
+    let flows = flows.with_policy(&LongRequestPolicy { per_network: Some(OF_NETWORK), exempt });
     Given { flows, clock, shelf }
 }
 
@@ -103,6 +107,7 @@ fn logged_in(session: SessionId, context: String) -> Login {
         skipped: false,
         kept: false,
         remember: None,
+        forget: false,
         until_closed: false,
         extend: false,
         acr: None,
@@ -137,12 +142,101 @@ async fn a_network_that_has_parked_enough_parks_no_more() {
     let network = Some(IpAddr::from([192, 0, 2, 1]));
     let mut flow = asking(&[("tenant", "acme")], None);
     flow.request.state = Some("s".repeat(2_000));
-    for _ in 0..MOST_PARKED.0 {
+    for _ in 0..OF_NETWORK {
         flows.seal_login_challenge(&flow, (true, network)).await.unwrap();
     }
-    assert_eq!(shelf.0.lock().len(), MOST_PARKED.0 as usize);
+    assert_eq!(shelf.0.lock().len(), OF_NETWORK as usize);
     let refused = flows.seal_login_challenge(&flow, (true, network)).await;
     assert!(matches!(refused, Err(FlowError::QuotaReached(Quota::Network))));
+}
+
+#[tokio::test]
+async fn networks_that_are_exempt_are_not_counted_whoever_asks() {
+    let Given { flows, clock, shelf } = given();
+    let mut flow = asking(&[], None);
+    flow.request.state = Some("s".repeat(2_000));
+    let (long, until) = ("x".repeat(2_000), clock.now() + Lifetime::secs(60));
+    let public = Client { auth_method: AuthMethod::None, ..client("public") };
+    for here in ["127.0.0.1", "::ffff:127.0.0.1", "::1"] {
+        let here = Some(here.parse().unwrap());
+        for _ in 0..=OF_NETWORK {
+            flows.seal_login_challenge(&flow, (true, here)).await.unwrap();
+            flows.seal_pushed(&long, (&public, here), until).await.unwrap();
+        }
+    }
+    assert_eq!(shelf.0.lock().len(), 6 * (OF_NETWORK as usize + 1));
+}
+
+/// How many of these addresses may begin a long flow.
+async fn begun(flows: &FlowSealer, addresses: impl IntoIterator<Item = IpAddr>) -> usize {
+    let mut flow = asking(&[], None);
+    flow.request.state = Some("s".repeat(2_000));
+    let mut begun = 0;
+    for address in addresses {
+        match flows.seal_login_challenge(&flow, (true, Some(address))).await {
+            Ok(_) => begun += 1,
+            Err(refused) => assert!(matches!(refused, FlowError::QuotaReached(Quota::Share(_))), "{refused}"),
+        }
+    }
+    begun
+}
+
+#[tokio::test]
+async fn a_site_leaves_room_for_others_however_long_it_tries() {
+    let Given { flows, clock, shelf } = with_quota(640);
+    let site = 0x2001_0db8_0001_u128 << 80;
+    let network = |network: u128| IpAddr::from(std::net::Ipv6Addr::from_bits(site + (network << 64) + 1));
+    let alone = IpAddr::from([192, 0, 2, 1]);
+    let (mut of_site, mut of_alone) = (0, 0);
+    for _ in 0..9 {
+        let networks = (0..16).flat_map(|number| [network(number); OF_NETWORK as usize]);
+        of_site += begun(&flows, networks).await;
+        of_alone += begun(&flows, [alone; OF_NETWORK as usize]).await;
+        clock.advance(Lifetime::minutes(10));
+    }
+    assert_eq!((of_site, of_alone), (80, 40), "an eighth and a sixteenth");
+    assert_eq!(shelf.0.lock().len(), 120);
+    let others: [IpAddr; 2] = ["2001:db8:2::1", "198.51.100.1"].map(|other| other.parse().unwrap());
+    assert_eq!(begun(&flows, others).await, 2);
+    clock.advance(Lifetime::minutes(30));
+    assert_eq!(begun(&flows, [network(1), alone]).await, 2, "the first of them are over");
+}
+
+#[tokio::test]
+async fn those_who_are_exempt_leave_room_for_others() {
+    let Given { flows, clock, shelf } = with_quota(640);
+    let (long, until) = ("x".repeat(2_000), clock.now() + Lifetime::secs(60));
+    let public = Client { auth_method: AuthMethod::None, ..client("public") };
+    let here: [IpAddr; 3] = ["127.0.0.1", "::1", "127.9.9.9"].map(|here| here.parse().unwrap());
+    assert_eq!(begun(&flows, here.into_iter().cycle().take(640)).await, 240, "half of what anybody may have");
+    assert_eq!(begun(&flows, [[192, 0, 2, 1].into()]).await, 1);
+    for address in [here[0], [192, 0, 2, 1].into()] {
+        flows.seal_pushed(&long, (&public, Some(address)), until).await.unwrap();
+    }
+    assert_eq!(shelf.0.lock().len(), 243);
+}
+
+#[tokio::test]
+async fn what_is_pushed_takes_nothing_of_the_share_of_its_network() {
+    let Given { flows, clock, shelf } = with_quota(640);
+    let public = Client { auth_method: AuthMethod::None, ..client("public") };
+    let (long, here) = ("x".repeat(2_000), IpAddr::from([192, 0, 2, 1]));
+    for _ in 0..2 {
+        assert_eq!(begun(&flows, [here; OF_NETWORK as usize]).await, OF_NETWORK as usize);
+        clock.advance(PARKED_WINDOW);
+    }
+    let mut flow = asking(&[], None);
+    flow.request.state = Some("s".repeat(2_000));
+    let refused = flows.seal_login_challenge(&flow, (true, Some(here))).await;
+    let Err(FlowError::QuotaReached(full)) = refused else { panic!("it has its share") };
+    assert!(matches!(full, Quota::Share(part) if part == full.wait() && part > PARKED_WINDOW), "{full:?}");
+    let until = clock.now() + Lifetime::secs(60);
+    for _ in 0..OF_NETWORK {
+        flows.seal_pushed(&long, (&public, Some(here)), until).await.unwrap();
+    }
+    let refused = flows.seal_pushed(&long, (&public, Some(here)), until).await;
+    assert!(matches!(refused, Err(FlowError::QuotaReached(Quota::Network))));
+    assert_eq!(shelf.0.lock().len(), 3 * OF_NETWORK as usize);
 }
 
 #[tokio::test]
@@ -185,21 +279,21 @@ async fn a_pushed_request_is_parked_for_no_longer_than_its_uri_is_good() {
 async fn no_client_fills_the_quota_of_all() {
     let Given { flows, clock, shelf } = given();
     let (app, long, until) = (client("app"), "x".repeat(2_000), clock.now() + Lifetime::secs(60));
-    for last in 0..MOST_PARKED.1 {
+    for last in 0..MOST_OF_CLIENT {
         let address = Some(std::net::Ipv4Addr::from_bits(last).into());
         flows.seal_pushed(&long, (&app, address), until).await.unwrap();
     }
     let refused = flows.seal_pushed(&long, (&app, None), until).await;
     assert!(matches!(refused, Err(FlowError::QuotaReached(Quota::Client))));
     let public = Client { auth_method: AuthMethod::None, ..client("public") };
-    for _ in 0..MOST_PARKED.0 {
+    for _ in 0..OF_NETWORK {
         flows.seal_pushed(&long, (&public, None), until).await.unwrap();
     }
     let refused = flows.seal_pushed(&long, (&public, None), until).await;
     assert!(matches!(refused, Err(FlowError::QuotaReached(Quota::Network))));
     flows.seal_pushed(&"short", (&app, None), until).await.unwrap();
     flows.seal_pushed(&long, (&client("other"), None), until).await.unwrap();
-    assert_eq!(shelf.0.lock().len(), (MOST_PARKED.1 + MOST_PARKED.0) as usize + 1);
+    assert_eq!(shelf.0.lock().len(), (MOST_OF_CLIENT + OF_NETWORK) as usize + 1);
     clock.advance(PARKED_WINDOW);
     flows.seal_pushed(&long, (&app, None), until).await.unwrap();
 }

@@ -1,6 +1,6 @@
 //! Requests that no browser has come with yet: pushed ones, and those of devices.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,8 +13,7 @@ use crate::flow::state::Request;
 use crate::flow::wire::WireRequest;
 
 impl FlowSealer {
-    /// Seals a pushed authorization request, for which there is no flow yet: one that begins is parked anew. A request that
-    /// has to be parked counts for the client, or for the network that a public client is in.
+    /// Seals a pushed authorization request, for which there is no flow yet: one that begins is parked anew.
     pub(crate) async fn seal_pushed<T: Serialize + Sync>(
         &self,
         pushed: &T,
@@ -25,14 +24,23 @@ impl FlowSealer {
         if sealed.len() <= MAX_IN_URL {
             return Ok(sealed);
         }
-        if !self.limit.allows(client, address, self.clock.now()) {
-            let whose = if client.is_public() { Quota::Network } else { Quota::Client };
-            return Err(FlowError::QuotaReached(whose));
-        }
         let bytes = postcard::to_stdvec(pushed).map_err(|_| FlowError::Content)?;
+        self.count_pushed(client, address)?;
         let quota = if client.is_public() { self.quota_of_anybody() } else { self.quota };
         let handle = self.park(&bytes, expires_at, quota).await?;
         Ok(self.seal_bytes(Purpose::PushedRequest, Place::AllParked, &handle))
+    }
+
+    /// Counts a request that has to be parked for the client, or for the network that a public client is in: how many come, and not how
+    /// many are kept. It is there for a moment, and the flow that it begins counts for that.
+    fn count_pushed(&self, client: &Client, address: Option<IpAddr>) -> Result<(), Quota> {
+        let address = address.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+        let is_exempt = client.is_public() && self.is_exempt(address);
+        if is_exempt || self.limit.allows(client, Some(address), self.clock.now()) {
+            Ok(())
+        } else {
+            Err(if client.is_public() { Quota::Network } else { Quota::Client })
+        }
     }
 
     /// Opens a pushed authorization request.

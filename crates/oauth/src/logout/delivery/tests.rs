@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::super::outbox::LeaseRoom;
 use super::*;
 use crate::client::fake::{FakeClients, client, directory_of_silent_hosts};
-use crate::client::{AccessTokenStrategy, Encryption, LogoutUri};
+use crate::client::{AccessTokenStrategy, Encryption};
 use crate::client_auth::{ClientKeys, FetchedKeySet, KeySetSource, KeysNotFetched};
 use crate::config::{Lifetimes, Pages, PkcePolicy, Policies, ScopeStrategy};
 use crate::discovery::Announced;
@@ -260,7 +260,7 @@ async fn a_notice_that_has_found_no_place_for_a_day_has_failed() {
 #[tokio::test(start_paused = true)]
 async fn a_notice_is_not_sent_in_plain_text_while_the_keys_of_its_client_cannot_be_fetched() {
     let mut app = client("app");
-    app.jwks_uri = Some(Url::parse("https://app.example/jwks").unwrap());
+    app.jwks_uri = Some("https://app.example/jwks".parse().unwrap());
     let clients = FakeClients::default();
     clients.put(app.clone());
     app.id = "encrypted".parse().unwrap();
@@ -292,10 +292,7 @@ async fn a_client_that_is_gone_and_had_asked_for_encrypted_tokens_is_sent_none()
 fn a_notice_without_an_address_goes_to_where_its_client_listens_now() {
     let document = "https://app.example/client.json";
     let app = Client {
-        backchannel_logout: Some(LogoutUri {
-            uri: Url::parse("https://app.example/logout").unwrap(),
-            session_required: false,
-        }),
+        backchannel_logout: Some("https://app.example/logout".parse().unwrap()),
         ..client(document)
     };
     let stand_in = LogoutNotice::described(&app.id).unwrap();

@@ -46,7 +46,10 @@ pub(super) const BUILD: Build = Build {
         Some(hash) => hash,
         None => "unknown",
     },
-    time: "unknown",
+    time: match option_env!("SLUICE_BUILD_TIME") {
+        Some(time) => time,
+        None => "unknown",
+    },
 };
 
 /// How a node starts, beside its settings.

@@ -30,7 +30,8 @@ struct World {
 impl World {
     async fn new() -> Self {
         let (clock, rng): (Arc<dyn Clock>, Arc<dyn Rng>) = (Arc::new(SystemClock), Arc::new(OsRng));
-        let database = DatabaseSettings { dsn: Dsn::Memory, max_connections: None };
+        let database =
+            DatabaseSettings { dsn: Dsn::Memory, max_connections: None, wait: std::time::Duration::ZERO };
         let stores = open_store(&database, true, (&clock, &rng)).await.unwrap();
         Self { stores, clock, rng }
     }

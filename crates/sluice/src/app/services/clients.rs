@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use sluice_crypto::Sealer;
 use sluice_oauth::client::{ClientSecrets, ClientService, ClientServiceParts, DynamicRegistration};
-use sluice_oauth::keys::KeyService;
+use sluice_oauth::keys::{KeyRing, KeyService};
 use sluice_oauth::trust::TrustService;
 
+use super::Foundation;
 use super::shared::Shared;
 use crate::app::registration;
 use crate::app::stores::StartError;
@@ -50,12 +52,17 @@ impl Shared {
     }
 
     pub(super) fn keys(&self) -> KeyService {
-        KeyService::new(
-            Arc::clone(&self.base.store) as _,
-            Arc::clone(&self.at_rest),
-            Arc::clone(&self.base.rng),
-            Arc::clone(&self.base.clock),
-            Arc::clone(&self.ring),
-        )
+        key_service(&self.base, &self.at_rest, &self.ring)
     }
+}
+
+/// What an administrator may do with key sets.
+pub(super) fn key_service(base: &Foundation, at_rest: &Arc<Sealer>, ring: &Arc<KeyRing>) -> KeyService {
+    KeyService::new(
+        Arc::clone(&base.store) as _,
+        Arc::clone(at_rest),
+        Arc::clone(&base.rng),
+        Arc::clone(&base.clock),
+        Arc::clone(ring),
+    )
 }

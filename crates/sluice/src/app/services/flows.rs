@@ -21,6 +21,7 @@ impl Shared {
             self.config.lifetimes.flow,
             self.config.parked_quota,
         )
+        .with_policy(&self.config.policies.long_requests)
     }
 
     pub(super) fn authorization(

@@ -14,13 +14,15 @@ use sluice_oauth::consent::ConsentService;
 use sluice_oauth::device::UserCodeKeys;
 use sluice_oauth::issuing::TokenIssuer;
 use sluice_oauth::issuing::encrypt::ClientEncryption;
-use sluice_oauth::keys::{ID_TOKEN_SET, KeyRing, RingOptions};
+use sluice_oauth::keys::{ACCESS_TOKEN_SET, DefaultAlgorithms, ID_TOKEN_SET, KeyRing, RingOptions};
 use sluice_oauth::login_session::LoginSessionService;
 use sluice_oauth::sender_constraint::{SenderConstraint, SenderConstraintParts};
+use sluice_oauth::takeover::HydraTokens;
 use sluice_oauth::{Config, OAuthMetrics};
 use sluice_token::{FeedFollower, RevocationSet};
 
 use super::Foundation;
+use super::clients::key_service;
 use crate::app::identity_config::PeopleConfig;
 use crate::app::people::{Around, People};
 use crate::app::secrets::SecretsError;
@@ -54,6 +56,8 @@ pub(super) struct Shared {
     pub(super) constraint: Arc<SenderConstraint>,
     pub(super) authenticator: Arc<ClientAuthenticator>,
     pub(super) reader: Arc<AccessTokenReader>,
+    /// Of those who came from there.
+    pub(super) hydra_tokens: Arc<HydraTokens>,
     pub(super) follower: Arc<FeedFollower>,
     pub(super) metrics: Arc<OAuthMetrics>,
     pub(super) rules: RegistrationRules,
@@ -68,8 +72,7 @@ impl Shared {
         let secret_keys = base.secrets.client_secrets().ok_or(SecretsError::Missing)?;
         let user_codes = base.secrets.user_codes().ok_or(SecretsError::Missing)?;
         let revocations = Arc::new(RevocationSet::default());
-        let ring = ring(settings, &base, &at_rest).await?;
-        ring.ensure(ID_TOKEN_SET, config.policies.id_token_alg).await?;
+        let ring = ring(settings, &config, &base, &at_rest).await?;
         let pool = hash_pool(settings)?;
         let fetcher = Arc::new(Fetcher::new(fetch_policy(settings))?);
         let rules = registration::rules(settings, &config);
@@ -99,6 +102,7 @@ impl Shared {
         Ok(Self {
             config: Arc::clone(&config),
             sealer: Arc::clone(&sealer),
+            hydra_tokens: hydra_tokens(&base, &at_rest, &ring),
             at_rest,
             secret_keys,
             user_codes,
@@ -159,6 +163,7 @@ fn directory(base: &Foundation, documents: Option<Arc<MetadataDocuments>>) -> Cl
 /// The signing keys; makes those that are missing.
 async fn ring(
     settings: &Settings,
+    config: &Config,
     base: &Foundation,
     at_rest: &Arc<Sealer>,
 ) -> Result<Arc<KeyRing>, StartError> {
@@ -166,10 +171,20 @@ async fn ring(
     let further = settings.webfinger.broadcast_keys.clone();
     let repo = Arc::clone(&base.store) as _;
     let rotation = oauth_config::key_rotation(settings)?;
-    let options = RingOptions { further, rotation, maker: Arc::clone(&base.keys) };
+    let (id_token, access_token) = (config.policies.id_token_alg, config.policies.access_token_alg);
+    let defaults = Some(DefaultAlgorithms { id_token, access_token });
+    let options = RingOptions { further, rotation, maker: Arc::clone(&base.keys), defaults };
     let ring = KeyRing::start_with(repo, Arc::clone(at_rest), rng, clock, options).await?;
+    ring.ensure(ID_TOKEN_SET, id_token).await?;
+    ring.ensure(ACCESS_TOKEN_SET, access_token).await?;
     ring.ensure_request_object_keys().await?;
     Ok(ring)
+}
+
+/// Reads refresh tokens that a Hydra issued.
+fn hydra_tokens(base: &Foundation, at_rest: &Arc<Sealer>, ring: &Arc<KeyRing>) -> Arc<HydraTokens> {
+    let keys = Arc::new(key_service(base, at_rest, ring));
+    Arc::new(HydraTokens::new(Arc::clone(&base.store) as _, keys, Arc::clone(&base.clock)))
 }
 
 fn sender_constraint(config: &Arc<Config>, sealer: &Arc<Sealer>, base: &Foundation) -> SenderConstraint {

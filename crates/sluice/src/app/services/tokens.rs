@@ -18,7 +18,8 @@ use crate::config::Settings;
 impl Shared {
     pub(super) fn tokens(&self, settings: &Settings) -> Result<TokenService, StartError> {
         let assertions = Arc::new(self.assertions());
-        let hooks = hooks::hooks(&settings.oauth2.hooks, &self.own_fetcher, &self.config, &self.metrics)?;
+        let told = (&self.config, &self.ring);
+        let hooks = hooks::hooks(&settings.oauth2.hooks, &self.own_fetcher, told, &self.metrics)?;
         Ok(TokenService {
             config: Arc::clone(&self.config),
             clients: Arc::clone(&self.authenticator),
@@ -30,6 +31,7 @@ impl Shared {
             hooks,
             issuer: Arc::clone(&self.token_issuer),
             sealer: Arc::clone(&self.sealer),
+            hydra: Arc::clone(&self.hydra_tokens),
             follower: Arc::clone(&self.follower),
             revocations: Arc::clone(&self.revocations),
             metrics: Arc::clone(&self.metrics),
@@ -54,6 +56,7 @@ impl Shared {
             keys: Arc::clone(&self.ring),
             grants: Arc::clone(&self.base.store) as _,
             sealer: Arc::clone(&self.sealer),
+            hydra: Arc::clone(&self.hydra_tokens),
             revocations: Arc::clone(&self.revocations),
             assertions: Arc::clone(assertions),
             rng: Arc::clone(&self.base.rng),
@@ -66,6 +69,7 @@ impl Shared {
             reader: Arc::clone(&self.reader),
             grants: Arc::clone(&self.base.store) as _,
             sealer: Arc::clone(&self.sealer),
+            hydra: Arc::clone(&self.hydra_tokens),
             revocations: Arc::clone(&self.revocations),
             marker_lifetime: self.config.lifetimes.revocation,
             clock: Arc::clone(&self.base.clock),
@@ -78,6 +82,7 @@ impl Shared {
             reader: Arc::clone(&self.reader),
             grants: Arc::clone(&self.base.store) as _,
             sealer: Arc::clone(&self.sealer),
+            hydra: Arc::clone(&self.hydra_tokens),
             revocations: Arc::clone(&self.revocations),
             clock: Arc::clone(&self.base.clock),
         }
@@ -106,6 +111,7 @@ impl Shared {
             constraint: Arc::clone(&self.constraint),
             grants: Arc::clone(&self.base.store) as _,
             clock: Arc::clone(&self.base.clock),
+            rng: Arc::clone(&self.base.rng),
         }
     }
 }

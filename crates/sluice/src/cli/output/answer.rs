@@ -6,8 +6,10 @@ use serde_json::Value;
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(super) header: &'static [&'static str],
-    /// One cell per column of the header; the first is what identifies the row.
+    /// One cell per column of the header.
     pub(super) rows: Vec<Vec<String>>,
+    /// The column of what identifies a row.
+    id_at: usize,
     pub(super) layout: Layout,
     /// Lines below the rows, for people only.
     pub(super) footer: Vec<(&'static str, String)>,
@@ -29,12 +31,20 @@ impl Answer {
     /// One row.
     pub(crate) fn one(header: &'static [&'static str], cells: Vec<String>, json: Value) -> Self {
         let rows = vec![cells];
-        Self { header, rows, layout: Layout::Record, footer: Vec::new(), json, failures: Vec::new() }
+        Self {
+            header,
+            rows,
+            id_at: 0,
+            layout: Layout::Record,
+            footer: Vec::new(),
+            json,
+            failures: Vec::new(),
+        }
     }
 
     /// Any number of rows.
     pub(crate) fn list(header: &'static [&'static str], rows: Vec<Vec<String>>, json: Value) -> Self {
-        Self { header, rows, layout: Layout::List, footer: Vec::new(), json, failures: Vec::new() }
+        Self { header, rows, id_at: 0, layout: Layout::List, footer: Vec::new(), json, failures: Vec::new() }
     }
 
     /// One id, or several: what is left to say of what was deleted.
@@ -45,7 +55,13 @@ impl Answer {
         };
         let rows: Vec<Vec<String>> = ids.into_iter().map(|id| vec![id]).collect();
         let layout = if rows.len() == 1 { Layout::Record } else { Layout::List };
-        Self { header: &["ID"], rows, layout, footer: Vec::new(), json, failures: Vec::new() }
+        Self { header: &["ID"], rows, id_at: 0, layout, footer: Vec::new(), json, failures: Vec::new() }
+    }
+
+    /// Whose rows are identified by this column, instead of the first.
+    pub(in crate::cli) fn identified_by(mut self, column: &str) -> Self {
+        self.id_at = self.header.iter().position(|name| *name == column).unwrap_or_default();
+        self
     }
 
     /// With a line below the rows.
@@ -65,9 +81,14 @@ impl Answer {
         &self.failures
     }
 
+    /// Whether all of it failed, and programs are not told why either.
+    pub(in crate::cli) fn is_nothing(&self) -> bool {
+        self.rows.is_empty() && !self.failures.is_empty() && is_empty_list(&self.json)
+    }
+
     /// What identifies each row.
     pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
-        self.rows.iter().filter_map(|row| row.first()).map(String::as_str)
+        self.rows.iter().filter_map(|row| row.get(self.id_at)).map(String::as_str)
     }
 }
 
@@ -79,6 +100,11 @@ pub(in crate::cli) fn text(json: &Value, field: &str) -> String {
         Some(Value::Array(items)) => items.iter().map(item_text).collect::<Vec<_>>().join(", "),
         Some(other) => other.to_string(),
     }
+}
+
+/// An empty list, or a set without keys.
+fn is_empty_list(json: &Value) -> bool {
+    json.get("keys").unwrap_or(json).as_array().is_some_and(Vec::is_empty)
 }
 
 fn item_text(item: &Value) -> String {

@@ -75,6 +75,8 @@ fn yaml_says_the_same_as_json() {
 fn quiet_prints_ids_only_whatever_the_format() {
     assert_eq!(quietly(&client()), "photos\n");
     assert_eq!(quietly(&Answer::of_ids(vec!["a".into(), "b".into()])), "a\nb\n");
+    assert_eq!(quietly(&keys()), "web\nweb\n");
+    assert_eq!(quietly(&keys().identified_by("KEY ID")), "k1\na-longer-id\n");
 }
 
 #[test]

@@ -64,9 +64,9 @@ impl Noun for Import {
         match self {
             Self::Client(args) => client::import(args, &connection.admin(console)?, until_told_to_stop).await,
             Self::Jwk(args) => import::import(args, &connection.admin(console)?).await,
-            Self::Identities(_) => Err(RemoteError::Usage(
-                "people are imported into the database, not through a server".to_owned(),
-            )),
+            Self::Identities(_) | Self::Hydra(_) => {
+                Err(RemoteError::Usage("this is imported into the database, not through a server".to_owned()))
+            }
         }
     }
 }

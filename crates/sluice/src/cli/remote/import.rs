@@ -15,12 +15,11 @@ use sluice_crypto::jwk::{Jwk, JwkError};
 use sluice_crypto::jws::{SigningKey, VerifyingKey};
 
 use super::error::RemoteError;
+use super::jwks;
 use super::server::Server;
-use crate::cli::output::{Answer, text};
+use crate::cli::output::Answer;
 use crate::cli::value;
 use key_file::Found;
-
-const HEADER: &[&str] = &["SET ID", "KEY ID", "ALGORITHM", "USE"];
 
 /// Keys in files, and the set that they are added to. In a set that the server signs with, a private key signs at once; of
 /// several, the first.
@@ -59,17 +58,13 @@ pub(super) async fn import(args: &ImportArgs, server: &Server) -> Result<Answer,
         let kid = jwk.kid.as_deref().unwrap_or_default();
         let body = serde_json::to_value(jwk).unwrap_or_default();
         match server.send_json(Method::PUT, &["admin", "keys", &args.set, kid], &body).await {
-            Ok(_) => imported.push(args.shown(jwk)),
+            Ok(_) => imported.push(args.shown(body)),
             Err(error) => failures.push(format!("{kid}: {error}")),
         }
     }
     imported.reverse();
     failures.reverse();
-    let rows = imported
-        .iter()
-        .map(|key| ["set", "kid", "alg", "use"].iter().map(|field| text(key, field)).collect());
-    let rows = rows.collect();
-    Ok(Answer::list(HEADER, rows, json!({ "set": args.set, "keys": imported })).with_failures(failures))
+    Ok(jwks::list(&imported, json!({ "set": args.set, "keys": imported })).with_failures(failures))
 }
 
 /// Each key once, under its name: with its private part, if one of the files has that.
@@ -115,8 +110,13 @@ impl ImportArgs {
         Ok(jwk)
     }
 
-    fn shown(&self, jwk: &Jwk) -> Value {
-        json!({ "set": self.set, "kid": jwk.kid, "kty": jwk.kty, "alg": jwk.alg, "use": jwk.key_use })
+    /// As `get jwks --public` shows it.
+    fn shown(&self, mut key: Value) -> Value {
+        if let Some(key) = key.as_object_mut() {
+            jwks::make_public(key);
+            key.insert("set".to_owned(), self.set.as_str().into());
+        }
+        key
     }
 }
 

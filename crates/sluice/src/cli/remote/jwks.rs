@@ -9,7 +9,8 @@ use super::server::Server;
 use crate::cli::output::{Answer, text};
 use crate::cli::value;
 
-const HEADER: &[&str] = &["SET ID", "KEY ID", "ALGORITHM", "USE"];
+const HEADER: &[&str] = &["SET ID", KEY_ID, "ALGORITHM", "USE"];
+const KEY_ID: &str = "KEY ID";
 /// What is secret in a key (RFC 7518 §6).
 const PRIVATE: &[&str] = &["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
@@ -61,7 +62,7 @@ pub(super) async fn create(args: &CreateArgs, server: &Server) -> Result<Answer,
     let key = json!({ "alg": args.alg, "use": args.key_use, "kid": args.key });
     let reply = server.send_json(Method::POST, &["admin", "keys", &args.set], &key).await?;
     let keys = args.parts.keys(&args.set, reply.into_json()?);
-    Ok(Answer::list(HEADER, rows(&keys), json!({ "set": args.set, "keys": keys })))
+    Ok(list(&keys, json!({ "set": args.set, "keys": keys })))
 }
 
 pub(super) async fn get(args: &GetArgs, server: &Server) -> Result<Answer, RemoteError> {
@@ -70,11 +71,11 @@ pub(super) async fn get(args: &GetArgs, server: &Server) -> Result<Answer, Remot
         let reply = server.get(&["admin", "keys", set], &[]).await?;
         keys.extend(args.parts.keys(set, reply.into_json()?));
     }
-    let rows = rows(&keys);
-    Ok(match (<[Value; 1]>::try_from(keys), args.sets.sets.as_slice()) {
-        (Ok([key]), _) => Answer::one(HEADER, cells(&key), key),
-        (Err(keys), [set]) => Answer::list(HEADER, rows, json!({ "set": set, "keys": keys })),
-        (Err(keys), _) => Answer::list(HEADER, rows, json!({ "keys": keys })),
+    Ok(match (keys.as_slice(), args.sets.sets.as_slice()) {
+        // Like in Hydra, by the name of its set.
+        ([key], _) => Answer::one(HEADER, cells(key), key.clone()),
+        (keys, [set]) => list(keys, json!({ "set": set, "keys": keys })),
+        (keys, _) => list(keys, json!({ "keys": keys })),
     })
 }
 
@@ -112,14 +113,20 @@ impl PartsArgs {
             if key.get("kty").and_then(Value::as_str) == Some("oct") {
                 return None;
             }
-            key.retain(|part, _| !PRIVATE.contains(&part.as_str()));
+            make_public(&mut key);
         }
         Some(key)
     }
 }
 
-fn rows(keys: &[Value]) -> Vec<Vec<String>> {
-    keys.iter().map(cells).collect()
+/// Leaves out what is private.
+pub(super) fn make_public(key: &mut Map<String, Value>) {
+    key.retain(|part, _| !PRIVATE.contains(&part.as_str()));
+}
+
+/// Keys, each with the name of its set, and identified by its own.
+pub(super) fn list(keys: &[Value], json: Value) -> Answer {
+    Answer::list(HEADER, keys.iter().map(cells).collect(), json).identified_by(KEY_ID)
 }
 
 fn cells(key: &Value) -> Vec<String> {

@@ -56,6 +56,9 @@ pub(super) async fn list(server: &Server) -> Result<Answer, RemoteError> {
 }
 
 pub(super) async fn rotate(args: &RotateArgs, server: &Server) -> Result<Answer, RemoteError> {
+    if args.is_revoked && !args.is_now {
+        return Err(RemoteError::Usage("--revoke goes with --now".to_owned()));
+    }
     let mut made = Vec::new();
     for set in args.set.names() {
         let mut asked = json!({ "set": set, "at_once": args.is_now, "revoke": args.is_revoked });

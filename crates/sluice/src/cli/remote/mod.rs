@@ -31,6 +31,7 @@ mod verb;
 use clap::Subcommand;
 
 use super::output::OutputArgs;
+use super::takeover::ImportHydraArgs;
 use super::transfer::ImportIdentitiesArgs;
 use super::{Console, Exit};
 use verb::Verb;
@@ -43,12 +44,13 @@ pub(crate) enum RemoteCommand {
     /// Get clients, keys or people by their ids
     Get(Verb<Get>),
     /// List clients or people
+    #[command(visible_alias = "ls")]
     List(Verb<List>),
     /// Change a client or a person
     Update(Verb<Update>),
     /// Delete clients, keys, people, or the access tokens of a client
     Delete(Verb<Delete>),
-    /// Bring clients, keys or people along from files
+    /// Bring clients, keys or people along from files, or all that a Hydra keeps
     Import(Verb<Import>),
     /// List, rotate and import the keys that the server signs with
     Keys(Verb<Keys>),
@@ -154,6 +156,9 @@ pub(crate) enum Import {
     /// Add people from a file of JSON lines to the database of the configuration; no server is asked
     #[command(visible_alias = "identity")]
     Identities(ImportIdentitiesArgs),
+    /// Bring along what an Ory Hydra 2.x keeps in its PostgreSQL database, to the database of the configuration: signing keys, clients with
+    /// their secrets, trusted issuers, remembered consents and refresh tokens. For the time before the change; may be done again. No server is asked
+    Hydra(Box<ImportHydraArgs>),
 }
 
 /// What can be done with keys.
@@ -228,20 +233,25 @@ pub(crate) enum Debug {
 }
 
 /// What needs no server.
-pub(crate) struct LocalImport {
-    pub(crate) import: ImportIdentitiesArgs,
-    pub(crate) output: OutputArgs,
+pub(crate) enum LocalImport {
+    /// People from a file.
+    Identities(ImportIdentitiesArgs, OutputArgs),
+    /// What a Hydra keeps.
+    Hydra(Box<ImportHydraArgs>, OutputArgs),
 }
 
 impl RemoteCommand {
-    /// What is done right here, if it is: people are imported into the database.
+    /// What is done right here, if it is: people, and what a Hydra keeps, are imported into the database.
     ///
     /// # Errors
     /// The command, if it talks to a server.
     pub(crate) fn into_local(self: Box<Self>) -> Result<LocalImport, Box<Self>> {
         match *self {
             Self::Import(Verb { noun: Import::Identities(import), output, .. }) => {
-                Ok(LocalImport { import, output })
+                Ok(LocalImport::Identities(import, output))
+            }
+            Self::Import(Verb { noun: Import::Hydra(import), output, .. }) => {
+                Ok(LocalImport::Hydra(import, output))
             }
             other => Err(Box::new(other)),
         }

@@ -38,7 +38,7 @@ impl<N: Subcommand + Noun> Verb<N> {
                 return error.exit();
             }
         };
-        let printed = self.output.print(&answer, console.out);
+        let printed = if answer.is_nothing() { Ok(()) } else { self.output.print(&answer, console.out) };
         let exit = console.printed(printed);
         for failure in answer.failures() {
             console.say(&format!("error: {}", printable(failure)));

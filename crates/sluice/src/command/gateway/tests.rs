@@ -1,6 +1,5 @@
 use std::fs;
 
-use clap::Parser;
 use sluice_primitives::{OsRng, SystemClock};
 
 use super::*;
@@ -21,7 +20,7 @@ fn ran(text: &str, line: &str) -> (String, String, Exit) {
     fs::write(&path, text).unwrap();
     let words = line.split(' ').map(|word| if word == "FILE" { path.to_str().unwrap() } else { word });
     let Commands::Gateway(command) =
-        Cli::try_parse_from(["sluice", "gateway"].into_iter().chain(words)).unwrap().command
+        Cli::read(["sluice", "gateway"].into_iter().chain(words)).unwrap().command
     else {
         panic!("{line}");
     };

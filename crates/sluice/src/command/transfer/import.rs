@@ -9,7 +9,7 @@ use sluice_identity::transfer::{ImportConfig, ImportFile, ImportedCounts, Import
 
 use super::progress;
 use super::report::Report;
-use crate::cli::{Answer, Console, Exit, ImportIdentitiesArgs, LocalImport};
+use crate::cli::{Answer, Console, Exit, ImportIdentitiesArgs, OutputArgs};
 use crate::command::installation::Installation;
 use crate::command::serve::until_told_to_stop;
 use crate::command::{fail, load};
@@ -18,11 +18,10 @@ const HEADER: &[&str] = &["FILE", "LINES", "IMPORTED", "DUPLICATES", "INVALID", 
 
 /// Imports people, and prints how many lines became what. Fails if one was rejected, or not all were read.
 pub(crate) async fn import(
-    command: LocalImport,
+    (import, output): (ImportIdentitiesArgs, OutputArgs),
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,
 ) -> Exit {
-    let LocalImport { import, output } = command;
     match Box::pin(imported(&import, environment, (output.is_quiet, console))).await {
         Err(error) => fail(console, &*error),
         Ok(None) => Exit::Failure,

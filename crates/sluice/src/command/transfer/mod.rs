@@ -5,7 +5,7 @@
 
 mod export;
 mod import;
-mod progress;
+pub(super) mod progress;
 mod report;
 
 pub(crate) use export::export;

@@ -15,8 +15,16 @@ pub(super) fn bar(bytes: u64, is_quiet: bool) -> ProgressBar {
 }
 
 /// A mark that something goes on, if somebody looks.
-pub(super) fn spinner(is_quiet: bool) -> ProgressBar {
+pub(in crate::command) fn spinner(is_quiet: bool) -> ProgressBar {
     shown(ProgressBar::with_draw_target(None, target(is_quiet)), OF_ANY)
+}
+
+/// Makes a bar of a mark: there are so many.
+pub(in crate::command) fn count_to(bar: &ProgressBar, total: u64) {
+    bar.set_length(total);
+    if let Ok(style) = ProgressStyle::with_template(OF_BYTES) {
+        bar.set_style(style);
+    }
 }
 
 fn target(is_quiet: bool) -> ProgressDrawTarget {

@@ -142,7 +142,7 @@ oidc: {subject_identifiers: {supported_types: [hunter?], pairwise: {salt: hunter
   secrets.system: entry 1 is shorter than 16 characters (from 1.yml)
   secrets.cookie: must be a list of secret texts (from 1.yml)
   serve.public.port: must be a whole number from 0 to 65535, not "70000" (from 1.yml)
-  serve.public.tls.cert: is required when TLS is enabled: set path or base64
+  serve.public.tls.cert: is required when TLS is enabled: set path or base64; for development leave `enabled` out and start with `--dev --tls-self-signed`, which makes one
   serve.public.tls.key: is required when TLS is enabled: set path or base64
   serve.trusted_proxies: "10.0.0.0/33" is not a CIDR block (from 1.yml)
   ttl.access_token: must be at least 1s (from 1.yml)
@@ -387,6 +387,29 @@ fn pages_of_all_origins_at_the_admin_port_are_warned_about() {
     assert_eq!(open().variable("SERVE_ADMIN_BEARER_TOKEN", "sixteen letters!").warnings(), "");
     let named = open().variable("SERVE_ADMIN_CORS_ALLOWED_ORIGINS", "https://console.example.com");
     assert_eq!(named.warnings(), "");
+}
+
+#[test]
+fn credentials_of_pages_that_nobody_names_are_warned_about() {
+    let asked = |origins: &str| {
+        let yaml =
+            format!("serve: {{public: {{cors: {{enabled: true, allow_credentials: true, {origins}}}}}}}");
+        given(MINIMAL).and_file(yaml.leak())
+    };
+    let expected = "serve.public.cors.allow_credentials: has no effect for pages that only `*` lets in: name their origins in \
+                    serve.public.cors.allowed_origins, or those of a client in its allowed_cors_origins";
+    for nobody in ["", "allowed_origins: ['*']", "allowed_origins: []", "allowed_origins: ['https://*']"] {
+        assert_eq!(asked(nobody).warnings(), expected, "{nobody}");
+    }
+    for named in
+        ["allowed_origins: ['https://app.example.com']", "allowed_origins: ['*', 'https://*.example.com']"]
+    {
+        assert_eq!(asked(named).warnings(), "", "{named}");
+    }
+    let off = "serve: {public: {cors: {enabled: true, allow_credentials: false}}}";
+    assert_eq!(given(MINIMAL).and_file(off).warnings(), "");
+    // Nobody who said nothing about it hears of it.
+    assert_eq!(given(MINIMAL).variable("SERVE_PUBLIC_CORS_ENABLED", "true").warnings(), "");
 }
 
 #[test]

@@ -14,13 +14,14 @@ fn with(yaml: &str) -> Given {
 fn what_goes_beyond_the_code_grant_is_off_or_strict_by_default() {
     let settings = given(MINIMAL).settings();
     assert!(settings.oidc.registration.is_none() && settings.oidc.metadata_documents.is_none());
-    assert_eq!(settings.oidc.default_id_token_algorithm, IdTokenAlgorithm::Rs256);
+    assert_eq!(settings.oidc.default_id_token_algorithm, TokenAlgorithm::Rs256);
     assert_eq!(settings.oidc.subjects.supported, [SubjectType::Public]);
     let JwtBearerSettings { jti_optional, iat_optional, max_ttl, omit_assertion_audience } =
         settings.oauth2.jwt_bearer;
     assert_eq!((jti_optional, iat_optional, omit_assertion_audience), (false, false, true));
     assert_eq!(max_ttl, Duration::from_hours(720));
-    let RequestSettings { pushed, objects, fetch_request_uris } = settings.oauth2.requests;
+    let RequestSettings { pushed, objects, fetch_request_uris, long_per_network } = settings.oauth2.requests;
+    assert_eq!(long_per_network, Some(2_000));
     let PushedRequestSettings { lifespan, required } = pushed;
     assert_eq!((lifespan, required), (Duration::from_mins(1), false));
     let RequestObjectSettings { require_signed, allow_unsigned } = objects;
@@ -35,6 +36,18 @@ fn what_goes_beyond_the_code_grant_is_off_or_strict_by_default() {
     let hooks = settings.oauth2.hooks;
     assert!(hooks.token.is_none() && hooks.refresh_token.is_none());
     assert_eq!(hooks.timeout, Duration::from_secs(5));
+}
+
+#[test]
+fn long_requests_of_a_network_are_counted_unless_there_is_no_limit() {
+    let most = |number: &str| {
+        with(&format!("oauth2: {{long_requests: {{per_network: {number}}}}}"))
+            .settings()
+            .oauth2
+            .requests
+            .long_per_network
+    };
+    assert_eq!((most("0"), most("150")), (None, Some(150)));
 }
 
 #[test]
@@ -180,7 +193,7 @@ fn pairwise_subjects_need_a_salt() {
 }
 
 #[test]
-fn id_tokens_are_signed_by_default_as_configured() {
+fn tokens_are_signed_by_default_as_configured() {
     let algorithm = |name: &str| {
         given(MINIMAL)
             .set("oidc.default_id_token_signing_alg", name)
@@ -188,8 +201,13 @@ fn id_tokens_are_signed_by_default_as_configured() {
             .oidc
             .default_id_token_algorithm
     };
-    assert_eq!(algorithm("ES256"), IdTokenAlgorithm::Es256);
-    assert_eq!(algorithm("EdDSA"), IdTokenAlgorithm::EdDsa);
+    assert_eq!(algorithm("ES256"), TokenAlgorithm::Es256);
+    assert_eq!(algorithm("EdDSA"), TokenAlgorithm::EdDsa);
+    let settings = given(MINIMAL).set("strategies.jwt.access_token_signing_alg", "PS256").settings();
+    let both = (settings.strategies.access_token_algorithm, settings.oidc.default_id_token_algorithm);
+    assert_eq!(both, (TokenAlgorithm::Ps256, TokenAlgorithm::Rs256));
+    let default = given(MINIMAL).settings().strategies.access_token_algorithm;
+    assert_eq!(default, TokenAlgorithm::Rs256);
     let unsigned = given(MINIMAL).set("oidc.default_id_token_signing_alg", "none").problems();
     assert_eq!(
         unsigned,

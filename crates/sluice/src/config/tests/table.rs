@@ -91,6 +91,17 @@ fn a_file_that_cannot_be_read_is_a_problem() {
 }
 
 #[test]
+fn a_file_of_toml_is_refused_as_what_it_is() {
+    for name in ["hydra.toml", "/etc/hydra/HYDRA.TOML"] {
+        let mut sources = given("").sources;
+        sources.files.push(PathBuf::from(name));
+        let error = load(&sources).err().unwrap().to_string();
+        assert!(error.contains(&format!("{name}: TOML is not read; YAML and JSON are")), "{error}");
+        assert!(!error.contains("is required"), "what it may say is not missed: {error}");
+    }
+}
+
+#[test]
 fn a_file_that_is_no_mapping_is_a_problem() {
     assert!(given("- a").problems().contains("1.yml: must be a mapping"));
     let broken = given("a: [").problems();

@@ -8,6 +8,7 @@ use std::fs;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
+use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 
 use super::approximate;
@@ -80,12 +81,14 @@ impl Collector for ProcessCollector {
         encoder
             .encode_descriptor("process_cpu_seconds", help, None, MetricType::Counter)?
             .encode_counter::<NoLabelSet, _, f64>(&facts.cpu_seconds, None)?;
+        let most_fds = getrlimit(Resource::Nofile).current.map_or(f64::INFINITY, approximate);
         let gauges = [
             ("process_start_time_seconds", "Start time since the Unix epoch", facts.start_time_seconds),
             ("process_resident_memory_bytes", "Resident memory", approximate(facts.resident_memory_bytes)),
             ("process_virtual_memory_bytes", "Virtual memory", approximate(facts.virtual_memory_bytes)),
             ("process_threads", "Threads", approximate(facts.threads)),
             ("process_open_fds", "Open file descriptors", approximate(facts.open_fds)),
+            ("process_max_fds", "File descriptors that may be open", most_fds),
         ];
         for (name, help, value) in gauges {
             encoder.encode_descriptor(name, help, None, MetricType::Gauge)?.encode_gauge(&value)?;

@@ -84,6 +84,7 @@ fn every_family_is_there_once_under_its_name() {
         "process_virtual_memory_bytes gauge",
         "process_threads gauge",
         "process_open_fds gauge",
+        "process_max_fds gauge",
         "http_requests counter",
         "http_requests_duration_seconds histogram",
         "http_response_time_seconds histogram",
@@ -92,6 +93,11 @@ fn every_family_is_there_once_under_its_name() {
         "http_requests_statuses counter",
     ];
     assert_eq!(families(&encoded), expected, "{encoded}");
+    let files = |name: &str| {
+        let line = encoded.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim().parse::<f64>().unwrap()
+    };
+    assert!(files("process_open_fds ") < files("process_max_fds "), "{encoded}");
     assert!(encoded.ends_with("# EOF\n"));
 }
 

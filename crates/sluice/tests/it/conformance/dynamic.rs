@@ -109,7 +109,7 @@ async fn a_client_that_registers_rs256_gets_id_tokens_and_userinfo_signed_with_i
     let answer = crate::answer::Answer::to(request.bearer_auth(token(&tokens, "access_token"))).await;
     assert_eq!((answer.status, answer.header("content-type")), (200, "application/jwt"));
     let userinfo = verified(&sluice, &answer.body, "RS256").await;
-    assert_eq!((&userinfo["sub"], &userinfo["aud"]), (&id_token["sub"], &json!(client.id)));
+    assert_eq!((&userinfo["sub"], &userinfo["aud"]), (&id_token["sub"], &json!([client.id])));
     sluice.node.stop().await;
 }
 

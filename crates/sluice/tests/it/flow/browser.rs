@@ -6,18 +6,20 @@ use serde_json::json;
 use sluice_testkit::{Authorize, Backend, TestSluice, accept_consent, accept_login};
 
 use crate::both_stores::on_both_stores;
-use crate::legs::{consent_challenge, login_verifier, token};
+use crate::legs::{consent_challenge, login_request, login_verifier, token};
 
 on_both_stores! {
     two_tabs_of_a_browser_log_in_at_once,
     a_tab_of_a_fresh_browser_that_lost_to_another_is_offered_to_start_again,
     the_binding_cookie_is_new_at_login_and_tabs_opened_before_go_on,
-    frames_get_no_cookie,
+    frames_of_other_sites_get_no_cookie,
+    a_login_in_a_frame_of_the_same_site_is_one_like_any_other,
     an_authorization_request_by_post_is_asked_for_again_by_get,
     cookies_are_kept_from_scripts_and_other_sites,
 }
 
 const BINDING: &str = "sluice_binding";
+const VERIFY: &str = "/oauth2/device/verify?user_code=BCDF-GHJK";
 
 async fn two_tabs_of_a_browser_log_in_at_once(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
@@ -85,23 +87,51 @@ async fn the_binding_cookie_is_new_at_login_and_tabs_opened_before_go_on(backend
     sluice.node.stop().await;
 }
 
-async fn frames_get_no_cookie(backend: Backend) {
+async fn frames_of_other_sites_get_no_cookie(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let client = sluice.client(&json!({})).await;
     let url = client.authorize_url(&Authorize::default());
-    let framed = [("sec-fetch-dest", "iframe")];
+    let framed = [("sec-fetch-dest", "iframe"), ("sec-fetch-site", "cross-site")];
     let mut browser = sluice.browser();
-    let page = browser.request(Method::GET, &url, None, &framed).await;
-    assert!(!page.headers.contains_key(SET_COOKIE), "{:?}", page.headers);
-    let challenge = page.expect("login_challenge");
-    let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
-    let page = browser.request(Method::GET, &verifier, None, &framed).await;
-    assert_eq!(page.status, 400, "a browser that blocks cookies has no flow");
+    for (url, headers) in [(&*url, &framed[..]), (&*url, &framed[..1]), (VERIFY, &framed[..])] {
+        let page = browser.request(Method::GET, url, None, headers).await;
+        assert_eq!((page.status.as_u16(), &page.location), (400, &None), "before anybody types a password");
+        assert!(page.body.contains("in a frame on a page of another site"), "{}", page.body);
+        assert!(!page.headers.contains_key(SET_COOKIE), "{:?}", page.headers);
+        // It is seen there, and has nothing that a click could be led to.
+        let policy = page.headers["content-security-policy"].to_str().unwrap();
+        assert!(policy.ends_with("; frame-ancestors *"), "{policy}");
+        assert!(!page.headers.contains_key("x-frame-options"), "{:?}", page.headers);
+        let controls = ["<a ", "<form", "<button", "<script"];
+        assert!(!controls.iter().any(|control| page.body.contains(control)), "{}", page.body);
+    }
+    let silent = Authorize { more: &[("prompt", "none")], ..Authorize::default() };
+    let page = browser.request(Method::GET, &client.authorize_url(&silent), None, &framed).await;
+    assert_eq!(page.expect("error"), "login_required");
     // Nor does a login within a frame change those of a browser that has some.
     let verifier = login_verifier(&sluice, &client, &mut browser, "alice").await;
     let page = browser.request(Method::GET, &verifier, None, &framed).await;
     page.expect("consent_challenge");
     assert!(!page.headers.contains_key(SET_COOKIE), "{:?}", page.headers);
+    sluice.node.stop().await;
+}
+
+async fn a_login_in_a_frame_of_the_same_site_is_one_like_any_other(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let url = client.authorize_url(&Authorize::default());
+    for site in ["same-origin", "same-site"] {
+        let framed = [("sec-fetch-dest", "iframe"), ("sec-fetch-site", site)];
+        let mut browser = sluice.browser();
+        let page = browser.request(Method::GET, &url, None, &framed).await;
+        let login = json!({"subject": "alice", "remember": true});
+        let verifier = accept_login(&sluice, &page.expect("login_challenge"), &login).await;
+        let page = browser.request(Method::GET, &verifier, None, &framed).await;
+        let verifier = accept_consent(&sluice, &page.expect("consent_challenge"), &json!({})).await;
+        browser.request(Method::GET, &verifier, None, &framed).await.expect("code");
+        let known = login_request(&sluice, &client, &mut browser, &Authorize::default()).await;
+        assert_eq!(known["skip"], true, "{site}");
+    }
     sluice.node.stop().await;
 }
 

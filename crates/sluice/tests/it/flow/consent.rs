@@ -19,8 +19,10 @@ on_both_stores! {
     a_public_client_at_an_address_that_anyone_may_claim_is_asked_about_each_time,
     only_what_was_granted_is_in_the_tokens,
     more_may_be_granted_than_was_asked_for,
+    a_page_whose_user_ticked_nothing_may_say_so_with_null,
     a_refused_login_reaches_the_client,
     a_refused_consent_reaches_the_client_and_leaves_nothing,
+    a_refusal_whose_body_is_null_reaches_the_client,
 }
 
 async fn remember(sluice: &TestSluice, client: &TestClient, with: &Authorize<'_>, remember_for: u32) {
@@ -196,6 +198,28 @@ async fn more_may_be_granted_than_was_asked_for(backend: Backend) {
     sluice.node.stop().await;
 }
 
+/// As Ory's own consent page does.
+async fn a_page_whose_user_ticked_nothing_may_say_so_with_null(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    for (said, granted) in [(json!([null]), ""), (json!([""]), ""), (json!(["openid", ""]), "openid")] {
+        let challenge = browser.begin(&client, &Authorize::default()).await;
+        let login = json!({"subject": "alice", "amr": [null]});
+        let verifier = accept_login(&sluice, &challenge, &login).await;
+        let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+        assert_eq!(consent_request(&sluice, &challenge).await["amr"], json!([]));
+        let nothing = json!({"grant_scope": said, "grant_access_token_audience": [null]});
+        let verifier = accept_consent(&sluice, &challenge, &nothing).await;
+        let page = browser.visit(&verifier).await;
+        let tokens = client.redeem(&page.expect("code")).await.ok();
+        let introspected = sluice.introspect(token(&tokens, "access_token")).await;
+        assert_eq!(introspected["scope"].as_str().unwrap_or_default(), granted, "{said}");
+        assert_eq!(introspected["aud"], json!([]));
+    }
+    sluice.node.stop().await;
+}
+
 async fn reject(sluice: &TestSluice, kind: &str, challenge: &str, body: &Value) -> String {
     let path = format!("/admin/oauth2/auth/requests/{kind}/reject?{kind}_challenge={challenge}");
     redirect_to(&sluice.ask_json(Method::PUT, &path, Some(body), 200).await)
@@ -256,5 +280,22 @@ async fn a_refused_consent_reaches_the_client_and_leaves_nothing(backend: Backen
     assert_eq!(sluice.written(), before);
     let verifier = accept_consent(&sluice, &challenge, &json!({})).await;
     browser.visit(&verifier).await.expect("code");
+    sluice.node.stop().await;
+}
+
+/// Clients that were made from Hydra's document send `null` where no body was set.
+async fn a_refusal_whose_body_is_null_reaches_the_client(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    for kind in ["login", "consent"] {
+        let challenge = match kind {
+            "login" => browser.begin(&client, &Authorize::default()).await,
+            _ => consent_challenge(&sluice, &client, &mut browser, "alice").await,
+        };
+        let page = browser.visit(&reject(&sluice, kind, &challenge, &Value::Null).await).await;
+        assert_eq!(page.location().host_str(), Some("app.test"), "{kind}");
+        assert_eq!(page.expect("error"), "access_denied", "{kind}");
+    }
     sluice.node.stop().await;
 }

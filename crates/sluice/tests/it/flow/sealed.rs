@@ -91,7 +91,7 @@ async fn what_is_too_long_is_refused_at_the_first_leg(backend: Backend) {
     let client = sluice.client(&json!({})).await;
     let mut browser = sluice.browser();
     let before = sluice.written();
-    let long = "s".repeat(2049);
+    let long = "s".repeat(8193);
     let page =
         browser.visit(&client.authorize_url(&Authorize { state: &long, ..Authorize::default() })).await;
     assert_eq!((page.expect("error").as_str(), page.parameter("state")), ("invalid_request", None));

@@ -1,7 +1,7 @@
 //! Verifiers and codes work once, and in the browser that the flow began in.
 
 use serde_json::json;
-use sluice_testkit::{Authorize, Backend, Browser, TestSluice, accept_consent, accept_login};
+use sluice_testkit::{Authorize, Backend, Browser, TestSluice, accept_consent, accept_login, redirect_to};
 use tokio::task::JoinSet;
 
 use crate::both_stores::on_both_stores;
@@ -11,6 +11,7 @@ on_both_stores! {
     a_consent_verifier_works_once,
     of_two_consent_verifiers_of_a_flow_the_first_wins_whatever_its_subject,
     a_login_verifier_replayed_in_its_browser_leads_to_one_grant,
+    a_page_that_answers_for_a_flow_that_is_over_is_sent_to_its_beginning,
     a_verifier_in_another_browser_writes_nothing,
     of_64_redemptions_of_a_code_one_succeeds_and_the_grant_is_revoked,
     of_64_returns_of_a_consent_verifier_one_gets_a_code,
@@ -73,6 +74,37 @@ async fn a_login_verifier_replayed_in_its_browser_leads_to_one_grant(backend: Ba
         codes += usize::from(browser.visit(&verifier).await.parameter("code").is_some());
     }
     assert_eq!((codes, sluice.written().grant_inserts - before.grant_inserts), (1, 1));
+    sluice.node.stop().await;
+}
+
+/// As with Hydra; and nothing of what it said is done.
+async fn a_page_that_answers_for_a_flow_that_is_over_is_sent_to_its_beginning(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let login = browser.begin(&client, &Authorize::default()).await;
+    let verifier = accept_login(&sluice, &login, &json!({"subject": "alice"})).await;
+    let consent = browser.visit(&verifier).await.expect("consent_challenge");
+    let verifier = accept_consent(&sluice, &consent, &json!({})).await;
+    let code = browser.visit(&verifier).await.expect("code");
+    let before = sluice.written();
+    for (page, challenge) in [("login", &login), ("consent", &consent)] {
+        for verb in ["accept", "reject"] {
+            let path = format!("/admin/oauth2/auth/requests/{page}/{verb}?{page}_challenge={challenge}");
+            let said = json!({"subject": "mallory", "remember": true, "grant_scope": ["openid"]});
+            let over = sluice.ask_json(reqwest::Method::PUT, &path, Some(&said), 200).await;
+            let again = browser.visit(&redirect_to(&over)).await;
+            let asked = format!(
+                "/admin/oauth2/auth/requests/login?login_challenge={}",
+                again.expect("login_challenge")
+            );
+            let asked = sluice.ask_json(reqwest::Method::GET, &asked, None, 200).await;
+            assert_eq!((&asked["skip"], &asked["subject"]), (&json!(false), &json!("")), "{page} {verb}");
+        }
+    }
+    assert_eq!(sluice.written(), before);
+    let tokens = client.redeem(&code).await.ok();
+    assert_eq!(sluice.introspect(token(&tokens, "access_token")).await["sub"], "alice");
     sluice.node.stop().await;
 }
 

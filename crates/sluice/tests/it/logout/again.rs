@@ -1,5 +1,6 @@
 //! Who logs in again in a browser has another session there: whoever signs out there signs out of all of them.
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use sluice_primitives::Lifetime;
 use sluice_testkit::{Authorize, Backend, Browser, TestClient, TestSluice, accept_consent, accept_login};
@@ -15,6 +16,8 @@ on_both_stores! {
     a_sign_out_reaches_the_first_of_many_logins,
     a_hint_of_a_former_session_ends_the_present_one_too,
     who_was_remembered_still_is_after_a_second_login_that_says_nothing,
+    who_is_not_to_be_remembered_after_a_second_login_is_not,
+    who_is_not_to_be_remembered_is_not_where_the_browser_gets_no_cookie,
     a_sign_out_ends_no_session_of_somebody_else_or_elsewhere,
     a_verifier_that_is_sent_again_after_a_sign_out_signs_nobody_in,
 }
@@ -119,6 +122,56 @@ async fn who_was_remembered_still_is_after_a_second_login_that_says_nothing(back
     assert_eq!(is_known(&sluice, &client, &mut browser).await, true);
     sluice.advance(Lifetime::secs(1));
     assert_eq!(is_known(&sluice, &client, &mut browser).await, false, "for no longer than was said before");
+    sluice.node.stop().await;
+}
+
+/// As with Hydra, where the page says so; a sign-out ends what was before all the same.
+async fn who_is_not_to_be_remembered_after_a_second_login_is_not(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    for again in [("prompt", "login"), ("max_age", "0")] {
+        let mut browser = sluice.browser();
+        let remembered = json!({"subject": "alice", "remember": true, "remember_for": 60});
+        let first = log_in(&sluice, &client, &mut browser, &remembered).await;
+        let mut copy = browser.clone();
+        sluice.advance(Lifetime::secs(1));
+        let between = log_in_again(&sluice, &client, &mut browser, &remembered).await;
+        assert_eq!(is_known(&sluice, &client, &mut copy).await, true);
+        sluice.advance(Lifetime::secs(1));
+        let with = Authorize { more: &[again], ..Authorize::default() };
+        let login = json!({"subject": "alice", "remember": false});
+        let page = browser.log_in_with(&sluice, &client, &with, &login).await;
+        let second = client.redeem(&page.expect("code")).await.ok();
+        assert_eq!(is_known(&sluice, &client, &mut browser).await, false, "{again:?}");
+        assert_eq!(is_known(&sluice, &client, &mut copy).await, false, "{again:?}: nor by a copy");
+        let third = log_in_again(&sluice, &client, &mut browser, &json!({"subject": "alice"})).await;
+        assert_eq!(is_known(&sluice, &client, &mut browser).await, false, "there is nothing to go on");
+        sluice.advance(Lifetime::secs(1));
+        log_out(&sluice, &mut browser, &[("id_token_hint", token(&third, "id_token"))]).await;
+        for tokens in [first, between, second, third] {
+            assert!(!sluice.is_active(token(&tokens, "access_token")).await, "{again:?}");
+        }
+    }
+    sluice.node.stop().await;
+}
+
+/// In a frame of another site the browser keeps its cookie, which is of a session that counts no more. One of a later login does.
+async fn who_is_not_to_be_remembered_is_not_where_the_browser_gets_no_cookie(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let framed = [("sec-fetch-dest", "iframe"), ("sec-fetch-site", "cross-site")];
+    let remembered = json!({"subject": "alice", "remember": true});
+    log_in(&sluice, &client, &mut browser, &remembered).await;
+    sluice.advance(Lifetime::secs(1));
+    let challenge = browser.begin(&client, &AGAIN).await;
+    let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice", "remember": false})).await;
+    browser.request(Method::GET, &verifier, None, &framed).await.expect("consent_challenge");
+    assert_eq!(is_known(&sluice, &client, &mut browser).await, false);
+    sluice.advance(Lifetime::secs(1));
+    log_in_again(&sluice, &client, &mut browser, &remembered).await;
+    browser.request(Method::GET, &verifier, None, &framed).await.expect("consent_challenge");
+    assert_eq!(is_known(&sluice, &client, &mut browser).await, true, "that verifier is of before");
     sluice.node.stop().await;
 }
 

@@ -10,19 +10,20 @@ use reqwest::Method;
 use serde_json::json;
 use sluice_crypto::jwe::KeyManagement;
 use sluice_primitives::{Clock, Lifetime, ManualClock};
-use sluice_testkit::{Backend, ISSUER, TestSluice, accept_consent};
+use sluice_testkit::{Authorize, Backend, ISSUER, TestSluice, accept_consent};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use super::{log_in, log_out};
 use crate::both_stores::on_both_stores;
-use crate::jwt::verified;
+use crate::jwt::{header, verified};
 use crate::legs::{consent_challenge, delete, token};
 use crate::oidc_encryption::OwnKey;
 
 on_both_stores! {
     clients_of_a_session_are_told_in_frames,
     a_session_that_is_not_remembered_tells_its_clients_by_the_back_channel,
+    a_logout_token_says_by_its_type_what_it_is_unless_told_otherwise,
     a_logout_token_is_encrypted_as_the_id_tokens_of_its_client,
     a_client_that_begins_to_listen_while_its_user_consents_is_told,
     a_client_that_begins_to_listen_is_told_whatever_the_clocks_say,
@@ -121,6 +122,29 @@ async fn a_session_that_is_not_remembered_tells_its_clients_by_the_back_channel(
     let url = format!("/oauth2/sessions/logout?id_token_hint={notice}");
     assert_eq!(browser.visit(&url).await.status, 400);
     sluice.node.stop().await;
+}
+
+/// Whatever it calls itself, it must not pass for an id token (Back-Channel Logout §4).
+async fn a_logout_token_says_by_its_type_what_it_is_unless_told_otherwise(backend: Backend) {
+    for (settings, typ) in [(&[][..], "logout+jwt"), (&[("strategies.logout_token.typ", "JWT")][..], "JWT")] {
+        let sluice = TestSluice::with(backend, settings).await;
+        let mut ear = Ear::open(Vec::new()).await;
+        let client = sluice.client(&json!({"backchannel_logout_uri": ear.uri})).await;
+        let mut browser = sluice.browser();
+        let login = json!({"subject": "alice", "remember": true});
+        let tokens = log_in(&sluice, &client, &mut browser, &login).await;
+        sluice.advance(Lifetime::secs(1));
+        log_out(&sluice, &mut browser, &[("id_token_hint", token(&tokens, "id_token"))]).await;
+        let notice = ear.next().await;
+        assert_eq!(header(&notice)["typ"], typ);
+        assert_eq!(verified(&sluice, &notice, "RS256").await["aud"], client.id);
+        let hinted = Authorize { more: &[("id_token_hint", notice.as_str())], ..Authorize::default() };
+        let page = browser.visit(&client.authorize_url(&hinted)).await;
+        assert_eq!(page.expect("error"), "invalid_request", "{typ}");
+        let url = format!("/oauth2/sessions/logout?id_token_hint={notice}");
+        assert_eq!(browser.visit(&url).await.status, 400);
+        sluice.node.stop().await;
+    }
 }
 
 async fn a_logout_token_is_encrypted_as_the_id_tokens_of_its_client(backend: Backend) {

@@ -19,9 +19,13 @@ on_both_stores! {
     a_logout_goes_back_only_to_a_registered_address_of_the_client_that_asks,
     a_logout_is_confirmed_once_in_its_own_browser_and_in_time,
     a_logout_that_is_sent_again_writes_nothing,
+    a_logout_that_is_sent_again_leads_where_it_led_unless_its_user_is_back,
+    a_logout_from_a_session_that_is_over_asks_nobody,
     a_cookie_of_a_session_that_is_over_ends_it_no_second_time,
     a_user_who_does_not_confirm_stays,
     another_site_cannot_end_a_session_without_the_user,
+    a_program_of_a_client_that_skips_the_page_ends_a_session_by_its_id_token,
+    a_program_of_another_client_ends_nothing,
     a_logout_whose_id_token_nobody_can_verify_any_more_asks_the_user,
     a_logout_page_of_ones_own_is_asked_whatever_the_client_skips,
     a_logout_without_a_session_asks_nobody,
@@ -165,7 +169,9 @@ async fn a_logout_is_confirmed_once_in_its_own_browser_and_in_time(backend: Back
     assert!(sluice.is_active(token(&tokens, "access_token")).await);
     assert_eq!(browser.visit(&verifier).await.status, 200, "nowhere to go: a page says so");
     assert!(!sluice.is_active(token(&tokens, "access_token")).await);
-    assert_eq!(browser.visit(&verifier).await.status, 400, "once");
+    let path = format!("/admin/oauth2/auth/requests/logout?logout_challenge={challenge}");
+    let gone = sluice.ask_json(Method::GET, &path, None, 410).await;
+    assert_eq!(gone["redirect_to"], format!("{ISSUER}oauth2/sessions/logout"), "as it was asked for");
     let late_verifier = confirm(&sluice, &late).await;
     sluice.advance(Lifetime::minutes(30));
     assert_eq!(browser.visit(&late_verifier).await.status, 400);
@@ -190,10 +196,72 @@ async fn a_logout_that_is_sent_again_writes_nothing(backend: Backend) {
         let written = sluice.written();
         for browser in [&mut browser, &mut before] {
             sluice.advance(Lifetime::minutes(2));
-            assert_eq!(browser.visit(&verifier).await.status, 400, "once");
+            let page = browser.visit(&verifier).await;
+            assert_eq!((page.status.as_u16(), page.location), (200, None), "as the first time");
         }
         assert_eq!(sluice.written(), written, "remembered: {remember}");
     }
+    sluice.node.stop().await;
+}
+
+async fn a_logout_that_is_sent_again_leads_where_it_led_unless_its_user_is_back(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&metadata()).await;
+    let mut browser = sluice.browser();
+    let login = json!({"subject": "alice", "remember": true});
+    let tokens = log_in(&sluice, &client, &mut browser, &login).await;
+    sluice.advance(Lifetime::secs(1));
+    let asked = [
+        ("id_token_hint", token(&tokens, "id_token")),
+        ("post_logout_redirect_uri", BACK),
+        ("state", "a-state"),
+    ];
+    let challenge = ask(&mut browser, &asked).await.expect("logout_challenge");
+    let verifier = confirm(&sluice, &challenge).await;
+    for _ in 0..2 {
+        let page = browser.visit(&verifier).await;
+        assert_eq!(page.location().as_str(), "https://app.test/goodbye?state=a-state");
+    }
+    sluice.advance(Lifetime::secs(1));
+    let tokens = log_in(&sluice, &client, &mut browser, &login).await;
+    let page = browser.visit(&verifier).await;
+    assert_eq!((page.status.as_u16(), page.location), (400, None), "she is not signed out");
+    assert!(sluice.is_active(token(&tokens, "access_token")).await);
+    let known = login_request(&sluice, &client, &mut browser, &sluice_testkit::Authorize::default()).await;
+    assert_eq!(known["skip"], true);
+    sluice.node.stop().await;
+}
+
+/// Nothing is ended by it, so nobody has to confirm it.
+async fn a_logout_from_a_session_that_is_over_asks_nobody(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&metadata()).await;
+    let mut browser = sluice.browser();
+    let login = json!({"subject": "alice", "remember": true});
+    let tokens = log_in(&sluice, &client, &mut browser, &login).await;
+    let mut copy = browser.clone();
+    sluice.advance(Lifetime::secs(1));
+    let asked = [
+        ("id_token_hint", token(&tokens, "id_token")),
+        ("post_logout_redirect_uri", BACK),
+        ("state", "a-state"),
+    ];
+    log_out(&sluice, &mut browser, &asked).await;
+    let mut of_bob = sluice.browser();
+    let bobs = log_in(&sluice, &client, &mut of_bob, &json!({"subject": "bob", "remember": true})).await;
+    let written = sluice.written();
+    for browser in [&mut browser, &mut copy, &mut of_bob, &mut sluice.browser()] {
+        let page = ask(browser, &asked).await;
+        assert_eq!(page.location().as_str(), "https://app.test/goodbye?state=a-state");
+    }
+    assert_eq!(sluice.written(), written);
+    assert!(sluice.is_active(token(&bobs, "access_token")).await);
+    assert!(copy.cookies.keys().all(|name| name.contains("binding")), "{:?}", copy.cookies.keys());
+    // Where she has signed in again she is asked: that session would end.
+    let mut again = sluice.browser();
+    let present = log_in(&sluice, &client, &mut again, &login).await;
+    ask(&mut again, &asked).await.expect("logout_challenge");
+    assert!(sluice.is_active(token(&present, "access_token")).await);
     sluice.node.stop().await;
 }
 
@@ -255,6 +323,63 @@ async fn another_site_cannot_end_a_session_without_the_user(backend: Backend) {
     let own = [("id_token_hint", token(&tokens, "id_token")), ("post_logout_redirect_uri", BACK)];
     assert_eq!(ask(&mut browser, &own).await.location().as_str(), BACK, "the client vouches for its user");
     assert!(!sluice.is_active(token(&tokens, "access_token")).await);
+    sluice.node.stop().await;
+}
+
+/// A proxy that signs its users in asks for the logout itself, with no cookies of any browser (oauth2-proxy's `--backend-logout-url`).
+async fn a_program_of_a_client_that_skips_the_page_ends_a_session_by_its_id_token(backend: Backend) {
+    let built_in = format!("{ISSUER}ui/logout");
+    let sluice = TestSluice::with(backend, &[("urls.logout", built_in.as_str())]).await;
+    let client = sluice.client(&skipping()).await;
+    for back in [None, Some(BACK)] {
+        let (mut browser, mut of_bob) = (sluice.browser(), sluice.browser());
+        let login = |subject| json!({"subject": subject, "remember": true});
+        let tokens = log_in(&sluice, &client, &mut browser, &login("alice")).await;
+        let bobs = log_in(&sluice, &client, &mut of_bob, &login("bob")).await;
+        sluice.advance(Lifetime::secs(1));
+        let mut asked = vec![("id_token_hint", token(&tokens, "id_token"))];
+        asked.extend(back.map(|back| ("post_logout_redirect_uri", back)));
+        // Somebody else who is sent here is asked, and so is a browser that began something here without a session.
+        let mut begun = sluice.browser();
+        login_request(&sluice, &client, &mut begun, &sluice_testkit::Authorize::default()).await;
+        assert!(!begun.cookies.is_empty());
+        for other in [&mut of_bob, &mut begun] {
+            ask(other, &asked).await.expect("logout_challenge");
+            assert!(sluice.is_active(token(&tokens, "access_token")).await);
+        }
+        // So is one that keeps its cookies back, as those of others in a frame, or `Strict` ones where a link leads here.
+        for said in [("sec-fetch-mode", "navigate"), ("sec-fetch-site", "cross-site")] {
+            let url = format!("/oauth2/sessions/logout?id_token_hint={}", token(&tokens, "id_token"));
+            let page = sluice.browser().request(Method::GET, &url, None, &[said]).await;
+            page.expect("logout_challenge");
+            assert!(sluice.is_active(token(&tokens, "access_token")).await, "{said:?}");
+        }
+        let page = ask(&mut sluice.browser(), &asked).await;
+        let status = if back.is_some() { 302 } else { 200 };
+        let to = page.location.as_ref().map(ToString::to_string);
+        assert_eq!((page.status.as_u16(), to.as_deref()), (status, back), "{}", page.body);
+        assert!(!sluice.is_active(token(&tokens, "access_token")).await);
+        client.refresh(token(&tokens, "refresh_token")).await.refused_with("invalid_grant");
+        assert!(sluice.is_active(token(&bobs, "access_token")).await);
+        let silent = sluice_testkit::Authorize { more: &[("prompt", "none")], ..Default::default() };
+        let known = browser.visit(&client.authorize_url(&silent)).await;
+        assert_eq!(known.expect("error"), "login_required");
+    }
+    sluice.node.stop().await;
+}
+
+async fn a_program_of_another_client_ends_nothing(backend: Backend) {
+    let built_in = format!("{ISSUER}ui/logout");
+    let sluice = TestSluice::with(backend, &[("urls.logout", built_in.as_str())]).await;
+    let (asking, skipping) = (sluice.client(&metadata()).await, sluice.client(&skipping()).await);
+    let tokens = log_in(&sluice, &asking, &mut sluice.browser(), &json!({"subject": "alice"})).await;
+    sluice.advance(Lifetime::secs(1));
+    let hint = ("id_token_hint", token(&tokens, "id_token"));
+    ask(&mut sluice.browser(), &[hint]).await.expect("logout_challenge");
+    let named = [hint, ("client_id", skipping.id.as_str())];
+    assert_eq!(ask(&mut sluice.browser(), &named).await.status, 400);
+    assert_eq!(ask(&mut sluice.browser(), &named[1..]).await.status, 200, "nothing says whose session it is");
+    assert!(sluice.is_active(token(&tokens, "access_token")).await);
     sluice.node.stop().await;
 }
 

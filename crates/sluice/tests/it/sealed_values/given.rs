@@ -129,10 +129,12 @@ impl Given {
         let path =
             |verb: &str| format!("/admin/oauth2/auth/requests/{page}{verb}?{page}_challenge={challenge}");
         let accept = json!({"subject": "mallory", "grant_scope": ["openid"]});
+        // Pages follow the way out of a flow that is over.
+        let said = if status == 410 && page != "logout" { 200 } else { status };
         let asked = [
             sluice.ask_json(Method::GET, &path(""), None, status).await,
-            sluice.ask_json(Method::PUT, &path("/accept"), Some(&accept), status).await,
-            sluice.ask_json(Method::PUT, &path("/reject"), Some(&json!({})), status).await,
+            sluice.ask_json(Method::PUT, &path("/accept"), Some(&accept), said).await,
+            sluice.ask_json(Method::PUT, &path("/reject"), Some(&json!({})), said).await,
         ];
         for answer in asked {
             match status {

@@ -31,7 +31,7 @@ const BACKGROUND: &[&str] = &[
 ];
 /// How often it is counted. What comes in one of these stretches and not in another is not of what is done there: a server looks
 /// for expired rows once a minute.
-const STRETCHES: usize = 3;
+pub(crate) const STRETCHES: usize = 3;
 
 /// How many statements of which kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sluice_testkit::{Authorize, TestClient, TestSluice, accept_consent, accept_login};
 
 use crate::legs::{login_request, token, tokens_of};
-use account::{Account, Sent};
+use account::{Account, STRETCHES, Sent};
 
 /// How often a thing is done that is counted.
 const TIMES: u64 = 5;
@@ -125,6 +125,34 @@ async fn a_refresh_is_one_update() {
         let refresh = async || newest = client.refresh(token(&newest, "refresh_token")).await.ok();
         let sent = account.of(refresh, TIMES).await;
         assert_eq!(sent, Sent { updates: TIMES, ..Sent::NONE }, "{strategy}: {}", account.told());
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revocation_is_one_statement_and_reads_only_what_a_refresh_may_have_replaced() {
+    let (sluice, account) = given().await;
+    for (grant_types, reads) in
+        [(json!(["authorization_code", "refresh_token"]), TIMES), (json!(["authorization_code"]), 0)]
+    {
+        let client = sluice.client(&json!({"grant_types": grant_types})).await;
+        let mut issued = Vec::new();
+        for _ in 0..=TIMES * STRETCHES as u64 {
+            issued.push(tokens_of(&sluice, &client, "alice").await);
+        }
+        let mut revoke = async || {
+            let tokens = issued.pop().expect("one for each time");
+            client.revoke(token(&tokens, "access_token")).await.ok();
+        };
+        revoke().await;
+        let sent = account.of(revoke, TIMES).await;
+        // The revocation, and the word to other nodes that there is one.
+        assert_eq!(
+            sent,
+            Sent { reads, others: 2 * TIMES, ..Sent::NONE },
+            "{grant_types}: {}",
+            account.told()
+        );
     }
     sluice.node.stop().await;
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::claims::{Extra, Origin, RareClaims};
+use crate::claims::{Extra, Origin, RareClaims, TokenId};
 
 /// When this process will have run for longer than any token holds here.
 fn much_later() -> Instant {
@@ -98,6 +98,21 @@ fn an_exchanged_token_ends_with_each_of_its_origins_and_by_itself() {
     assert!(ends(Target::SubjectConsents("alice".parse().unwrap()), 15), "of the first consent");
     assert!(!ends(Target::Client(client("billing")), 25), "what the client lost before the exchange");
     assert!(ends(Target::Client(client("billing")), 30));
+}
+
+#[test]
+fn a_token_of_a_grant_ends_alone_where_only_it_is_revoked() {
+    let of_grant = |id: u8| AccessTokenClaims {
+        id: TokenId::from_bytes([id; 16]),
+        rare: RareClaims::default(),
+        ..exchanged()
+    };
+    let set = RevocationSet::default();
+    let target = Target::Grant(of_grant(3).id.as_grant());
+    set.apply(&Marker { target, at: Timestamp::from_secs(40), expires_at: Timestamp::NEVER });
+    assert!(set.holds(&of_grant(3)) && !set.holds(&of_grant(4)));
+    let of_a_client = AccessTokenClaims { subject: None, ..of_grant(3) };
+    assert!(!set.holds(&of_a_client), "it has a grant of its own, by which alone it is looked for");
 }
 
 /// The set as one would write it first.

@@ -52,6 +52,28 @@ async fn what_administrators_do_with_a_client_is_told_without_its_secrets() {
     }
 }
 
+/// Of an installation where no page of another origin may call.
+#[tokio::test]
+async fn origins_that_have_no_effect_are_told_once() {
+    let named = r#"{"allowed_cors_origins":["https://a.example"]}"#;
+    let changed = r#"[{"op":"add","path":"/allowed_cors_origins/-","value":"https://a.example"}]"#;
+    for (origins_count, method, path, body, told) in
+        [(true, "POST", "", named, 0), (false, "POST", "", named, 1), (false, "PATCH", "/app", changed, 1)]
+    {
+        let (log, _guard) = Captured::begin();
+        let rules = RegistrationRules { origins_count, ..RegistrationRules::default() };
+        let admin = admin_of(service_by(rules, Arc::new(MemoryStore::default())).0);
+        assert_eq!(ask(&admin, "POST", PATH, r#"{"client_id":"app"}"#).await.status, 201);
+        let count = || log.text().matches("have no effect while serve.public.cors.enabled is false").count();
+        assert_eq!(count(), 0, "of a client without origins");
+        for _ in 0..2 {
+            let answer = ask(&admin, method, &format!("{PATH}{path}"), body).await;
+            assert!(answer.status < 300, "{method}: {}", answer.json);
+        }
+        assert_eq!(count(), told, "{method} {origins_count}");
+    }
+}
+
 #[tokio::test]
 async fn what_is_refused_is_not_told() {
     let (log, _guard) = Captured::begin();

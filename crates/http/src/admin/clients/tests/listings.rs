@@ -1,6 +1,6 @@
 //! Listings that are kept.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use sluice_commit::StoreError;
 use sluice_oauth::client::registration::register;
@@ -10,10 +10,12 @@ use tokio::sync::Semaphore;
 
 use super::*;
 
-/// A store that counts the pages read, and hands out what it read when there is a permit.
+/// A store that counts the pages read and the counts, hands out what it read when there is a permit, and counts clients unless it is busy.
 struct Watched {
     store: MemoryStore,
     pages: AtomicUsize,
+    counts: AtomicUsize,
+    is_busy: AtomicBool,
     gate: Semaphore,
 }
 
@@ -45,6 +47,14 @@ impl ClientRepository for Watched {
         self.gate.acquire().await.map_err(StoreError::fault)?.forget();
         read
     }
+
+    async fn count(&self) -> Result<u64, StoreError> {
+        self.counts.fetch_add(1, Ordering::SeqCst);
+        if self.is_busy.load(Ordering::SeqCst) {
+            return Err(StoreError::Busy);
+        }
+        ClientRepository::count(&self.store).await
+    }
 }
 
 struct Given {
@@ -56,8 +66,10 @@ struct Given {
 impl Given {
     /// With these clients, all of which `me` owns.
     async fn with(ids: &[&str]) -> Self {
-        let (store, pages) = (MemoryStore::default(), AtomicUsize::new(0));
-        let store = Arc::new(Watched { store, pages, gate: Semaphore::new(Semaphore::MAX_PERMITS) });
+        let (pages, counts) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let gate = Semaphore::new(Semaphore::MAX_PERMITS);
+        let store =
+            Arc::new(Watched { store: MemoryStore::default(), pages, counts, is_busy: false.into(), gate });
         let (admin, directory) = admin_on(store.clone());
         let given = Self { store, admin, directory };
         for id in ids {
@@ -105,11 +117,49 @@ async fn a_page_is_read_once_and_answered_as_it_was() {
     }
     // What asks for the same in other words is the same question.
     given.list("?client_name=&page_size=7&page_size=2").await;
+    for page in ["0", "1"] {
+        let asked = format!("?page_size=2&page_token={page}");
+        assert_eq!(given.list(&asked).await.json, first.json, "{page}");
+    }
     assert_eq!(given.pages(), 1);
     let all = given.list("").await;
     assert_eq!(given.list("?page_size=250").await.json, all.json);
     assert_eq!(given.list("?page_size=many").await.headers, all.headers);
     assert_eq!(given.pages(), 2);
+}
+
+#[tokio::test]
+async fn how_many_clients_there_are_is_told_whatever_is_listed_and_counted_once() {
+    let given = Given::with(&["a", "b", "c"]).await;
+    let total = async |query: &str| {
+        let answer = given.list(query).await;
+        header(&answer, http::HeaderName::from_static("x-total-count")).to_owned()
+    };
+    assert_eq!(total("").await, "3");
+    assert_eq!(given.store.counts.load(Ordering::SeqCst), 0, "the page has them all");
+    let queries = ["", "?page_size=1", "?owner=nobody", "?client_name=a", ""];
+    for query in queries {
+        assert_eq!(total(query).await, "3", "{query}");
+    }
+    assert_eq!(given.store.counts.load(Ordering::SeqCst), 1);
+    given.ask("DELETE", "/admin/clients/a", "").await;
+    for query in queries {
+        assert_eq!(total(query).await, "2", "{query}");
+    }
+    assert_eq!(given.store.counts.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_page_is_answered_without_a_count_that_fails_and_counted_when_it_is_asked_for_again() {
+    let given = Given::with(&["a", "b", "c"]).await;
+    given.store.is_busy.store(true, Ordering::SeqCst);
+    let total = http::HeaderName::from_static("x-total-count");
+    let first = given.list("?page_size=2").await;
+    assert_eq!((first.status, texts(&first, "client_id").len()), (200, 2));
+    assert!(!first.headers.contains_key(&total));
+    given.store.is_busy.store(false, Ordering::SeqCst);
+    let again = given.list("?page_size=2").await;
+    assert_eq!((header(&again, total), texts(&again, "client_id")), ("3", texts(&first, "client_id")));
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
+use std::sync::Arc;
+
 use super::*;
-use crate::admin::wire::client_form::{patch_client, read_client};
+use crate::admin::wire::client_form::{ClientPatch, patch_client, read_client};
 use serde_json::json;
 use sluice_oauth::client::RegistrationRules;
 use sluice_oauth::client::registration::register;
@@ -47,10 +49,33 @@ fn a_client_that_asked_for_everything() {
 
 #[test]
 fn what_is_written_reads_as_the_same_client() {
-    for asked in [json!({"client_id": "least"}), full()] {
+    let odd = json!({"client_id": "odd", "jwks_uri": "https://A.example", "metadata": ["a", 1],
+        "backchannel_logout_uri": "https://A.example", "frontchannel_logout_session_required": true});
+    for asked in [json!({"client_id": "least"}), full(), odd] {
         let made = client(&asked);
-        assert_eq!(client(&serde_json::from_str(&written(&made)).unwrap()), made);
+        let written: Value = serde_json::from_str(&written(&made)).unwrap();
+        assert_eq!(client(&written), made);
+        // As it was sent, which is more than that it reads so.
+        for member in
+            ["jwks_uri", "backchannel_logout_uri", "frontchannel_logout_session_required", "metadata"]
+        {
+            assert!(asked.get(member).is_none_or(|asked| written[member] == *asked), "{member}");
+        }
     }
+}
+
+#[test]
+fn who_names_no_types_reads_its_defaults_and_administrators_read_none() {
+    let types = |body: ClientBody<'_>| {
+        let body = serde_json::to_value(body).unwrap();
+        [body["grant_types"].clone(), body["response_types"].clone()]
+    };
+    let client = Arc::new(client(&json!({"client_id": "least"})));
+    let registered = Registered { client, secret: None, management: None };
+    assert_eq!(types(ClientBody::from(&*registered.client)), [json!([]), json!([])]);
+    assert_eq!(types(ClientBody::with_secret(&registered)), [json!([]), json!([])]);
+    let defaults = [json!(["authorization_code"]), json!(["code"])];
+    assert_eq!(types(ClientBody::for_itself(&registered, None)), defaults);
 }
 
 #[test]
@@ -99,6 +124,23 @@ fn a_patch_changes_what_it_names() {
     assert_eq!(patched.jwks_uri, "https://a.example/jwks");
     assert_eq!(patched.client_secret.unwrap().expose(), "another");
     assert_eq!(patched.metadata, Some(json!({"plan": "gold"})));
+}
+
+#[test]
+fn what_a_patch_puts_without_a_value_is_null() {
+    let made = client(&json!({"client_id": "least", "client_name": "App", "owner": "me", "contacts": ["a"]}));
+    let patch = json!([{"op": "replace", "path": "/client_name"}, {"op": "add", "path": "/contacts"}]);
+    let patched = patch_client(&made, &serde_json::from_value(patch).unwrap()).unwrap();
+    assert_eq!((patched.client_name.as_str(), patched.owner.as_str()), ("", "me"));
+    assert!(patched.contacts.is_empty());
+    for incomplete in [
+        json!([{"op": "test", "path": "/owner"}]),
+        json!([{"op": "replace", "value": "x"}]),
+        json!([{"path": "/owner", "value": "x"}]),
+        json!([{"op": "copy", "path": "/owner"}]),
+    ] {
+        assert!(serde_json::from_value::<ClientPatch>(incomplete.clone()).is_err(), "{incomplete}");
+    }
 }
 
 #[test]

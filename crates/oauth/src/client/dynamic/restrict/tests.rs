@@ -3,7 +3,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::*;
 use crate::client::fake;
-use crate::client::model::LogoutUri;
 use crate::client::profile::SecurityProfile;
 
 const OPEN: Bounds<'_> = Bounds {
@@ -272,7 +271,7 @@ fn logouts_are_told_to_the_sector_alone_where_subjects_are_pairwise() {
     }
     let mut stored = fake::client("app");
     stored.subject_type = PAIRWISE.to_owned();
-    stored.backchannel_logout = Some(LogoutUri { uri: ELSEWHERE.parse().unwrap(), session_required: false });
+    stored.backchannel_logout = Some(ELSEWHERE.parse().unwrap());
     let bounds = Bounds { stored: Some(&stored), ..OPEN };
     assert!(bounds.restrict(told(PAIRWISE, ELSEWHERE)).is_ok(), "an administrator put it there");
 }
@@ -396,8 +395,7 @@ fn anybody_is_told_of_logouts_where_its_users_come_back_to() {
         assert!(INVITED.restrict(at(uri)).is_ok(), "{uri}");
     }
     let mut stored = fake::client("app");
-    let given = LogoutUri { uri: elsewhere.parse().unwrap(), session_required: false };
-    stored.frontchannel_logout = Some(given);
+    stored.frontchannel_logout = Some(elsewhere.parse().unwrap());
     assert!(
         Bounds { stored: Some(&stored), ..OPEN }.restrict(at(elsewhere)).is_ok(),
         "an administrator gave it"

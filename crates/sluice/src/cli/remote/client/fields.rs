@@ -50,7 +50,7 @@ pub(super) struct FieldArgs {
     /// Where its public keys are
     #[arg(long, value_name = "URI")]
     jwks_uri: Option<String>,
-    /// The algorithm of its id tokens [default: ES256]
+    /// The algorithm of its id tokens; ES256 costs the server least [default: that of the server, RS256 if it has no other]
     #[arg(long, value_name = "ALG")]
     id_token_signed_response_alg: Option<String>,
     /// The algorithm of its request objects
@@ -59,7 +59,7 @@ pub(super) struct FieldArgs {
     /// Where its request objects may be
     #[arg(long, value_name = "URI", value_delimiter = ',')]
     request_uri: Option<Vec<String>>,
-    /// Web pages that may call it from a browser
+    /// Web pages that may call it from a browser, where serve.public.cors.enabled is set
     #[arg(long, value_name = "ORIGIN", value_delimiter = ',')]
     allowed_cors_origin: Option<Vec<String>>,
     #[command(flatten)]
@@ -74,10 +74,10 @@ pub(super) struct FieldArgs {
 #[derive(Clone, Default, Args)]
 struct ConsentArgs {
     /// Users are not asked for consent
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", value_parser = value::boolean)]
     skip_consent: Option<bool>,
-    /// Users are not asked whether to log out
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    /// Users are not asked whether to log out, if an id token of theirs comes along: by the browser, or by a program without cookies
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", value_parser = value::boolean)]
     skip_logout_consent: Option<bool>,
 }
 
@@ -88,13 +88,13 @@ struct LogoutArgs {
     #[arg(long, value_name = "URI")]
     frontchannel_logout_callback: Option<String>,
     /// The browser has to say which session
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", value_parser = value::boolean)]
     frontchannel_logout_session_required: Option<bool>,
     /// Told by the server
     #[arg(long, value_name = "URI")]
     backchannel_logout_callback: Option<String>,
     /// The server has to say which session
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", value_parser = value::boolean)]
     backchannel_logout_session_required: Option<bool>,
 }
 
@@ -125,14 +125,13 @@ struct AboutArgs {
 }
 
 impl FieldArgs {
-    /// A new client: Hydra's defaults, the cheaper signature, and what is given.
+    /// A new client: Hydra's defaults, and what is given.
     pub(super) fn as_new_client(&self) -> Map<String, Value> {
         let mut client = Map::from_iter([
             ("grant_types".to_owned(), json!(["authorization_code"])),
             ("response_types".to_owned(), json!(["code"])),
             ("token_endpoint_auth_method".to_owned(), "client_secret_basic".into()),
             ("subject_type".to_owned(), "public".into()),
-            ("id_token_signed_response_alg".to_owned(), "ES256".into()),
             ("metadata".to_owned(), json!({})),
         ]);
         client.extend(self.given().map(|(name, value)| (name.to_owned(), value)));

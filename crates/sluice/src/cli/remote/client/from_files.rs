@@ -19,7 +19,7 @@ use crate::cli::remote::server::{Reply, Server};
 const ITEMS: &str = "items";
 const CLIENT_SECRET: &str = "client_secret";
 /// Said of a client as the database of another server has it: the hash would become the secret itself.
-const HASHED: &str = "its client_secret is a hash, not the secret: leave it out to have a new one made";
+const HASHED: &str = "its client_secret is a hash, not the secret: `sluice import hydra` takes clients from the database of Hydra with these, or leave it out to have a new one made";
 
 /// Clients in files. Each keeps the id and the secret that it has there; one without a secret is given one.
 #[derive(Clone, Args)]

@@ -3,12 +3,13 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgAction, Args};
+use clap::Args;
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
 use super::Status;
 use crate::cli::remote::error::RemoteError;
+use crate::cli::value;
 
 /// The name that stands for the standard input.
 const STANDARD_INPUT: &str = "-";
@@ -26,7 +27,7 @@ pub(super) struct FieldArgs {
     #[arg(long, value_enum)]
     status: Option<Status>,
     /// Whether the person is known to read mail at the address
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true, action = ArgAction::Set)]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", value_parser = value::boolean)]
     email_verified: Option<bool>,
 }
 

@@ -2,7 +2,6 @@ use std::sync::Arc;
 
 use axum::http::header::LINK;
 use axum::response::IntoResponse;
-use clap::Parser;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -48,7 +47,6 @@ REDIRECT URIS   http://127.0.0.1:5555/callback
         "redirect_uris": ["http://127.0.0.1:5555/callback"],
         "token_endpoint_auth_method": "client_secret_basic",
         "subject_type": "public",
-        "id_token_signed_response_alg": "ES256",
         "metadata": {},
     });
     assert_eq!(asked.json(), body);
@@ -262,7 +260,7 @@ async fn an_import_that_is_interrupted_tells_what_was_imported() {
     })
     .await;
     let line = ["sluice", "import", "oauth2-client", file.path().to_str().unwrap(), "--format", "json"];
-    let Commands::Remote(command) = Cli::try_parse_from(line).unwrap().command else { panic!("not remote") };
+    let Commands::Remote(command) = Cli::read(line).unwrap().command else { panic!("not remote") };
     let RemoteCommand::Import(verb) = *command else { panic!("no import") };
     let Import::Client(args) = &verb.noun else { panic!("not of clients") };
     let answer = client::import(args, &stub.server(), || told.notified()).await.unwrap();
@@ -283,7 +281,7 @@ async fn a_hash_is_not_taken_for_the_secret_of_a_client() {
     let stub = registry().await;
     let outcome = stub.run(&format!("sluice import oauth2-client {} -q", file.path().display())).await;
     assert_eq!((outcome.exit, outcome.out.as_str()), (Exit::Failure, "a\n"));
-    let reason = "its client_secret is a hash, not the secret: leave it out to have a new one made";
+    let reason = "its client_secret is a hash, not the secret: `sluice import hydra` takes clients from the database of Hydra with these, or leave it out to have a new one made";
     assert_eq!(outcome.err, format!("error: photos: {reason}\n"));
     assert_eq!(stub.only().json()["client_id"], "a");
 }

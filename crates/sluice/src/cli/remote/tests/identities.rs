@@ -72,7 +72,7 @@ async fn people_are_searched_page_by_page() {
 #[tokio::test]
 async fn what_is_changed_of_a_person_is_what_is_given() {
     let stub = Stub::answering(200, ada()).await;
-    stub.run(&format!("sluice update identity {ADA} --email-verified=false --username=")).await;
+    stub.run(&format!("sluice update identity {ADA} --email-verified=F --username=")).await;
     let asked = stub.only();
     assert_eq!(asked.line, format!("PATCH /admin/identities/{ADA}"));
     assert_eq!(asked.json(), json!({ "email_verified": false, "username": "" }));

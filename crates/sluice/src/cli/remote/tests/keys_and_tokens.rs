@@ -43,6 +43,45 @@ async fn keys_of_several_sets_are_one_list() {
 }
 
 #[tokio::test]
+async fn keys_are_named_by_their_ids_and_one_that_is_got_by_its_set() {
+    let stub = Stub::answering(200, json!({ "keys": [key()] })).await;
+    assert_eq!(stub.run("sluice create jwk web k1 -q").await.out, "k1\n");
+    assert_eq!(stub.run("sluice get jwk web -q").await.out, "web\n");
+    assert_eq!(stub.run("sluice get jwk web mobile -q").await.out, "k1\nk1\n");
+    let mut older = key();
+    older["kid"] = "k0".into();
+    let stub = Stub::answering(200, json!({ "keys": [key(), older] })).await;
+    assert_eq!(stub.run("sluice get jwk web -q").await.out, "k1\nk0\n");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), r#"{"kty":"oct","k":"c2VjcmV0","kid":"mine"}"#).unwrap();
+    let import = format!("sluice import jwk web {} -q", file.path().display());
+    assert_eq!(stub.run(&import).await.out, "mine\n");
+}
+
+#[tokio::test]
+async fn of_a_set_that_could_not_be_deleted_nothing_is_printed() {
+    for line in
+        ["sluice delete jwks web", "sluice delete jwks web mobile --format json", "sluice delete jwk web -q"]
+    {
+        let outcome = Stub::answering(404, json!({ "error": "not_found" })).await.run(line).await;
+        assert_eq!((outcome.exit, outcome.out.as_str()), (Exit::Failure, ""), "{line}");
+        assert!(outcome.err.starts_with("error: web: not_found"), "{}", outcome.err);
+    }
+}
+
+#[tokio::test]
+async fn of_keys_that_were_not_imported_nothing_is_printed() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), r#"{"kty":"oct","k":"c2VjcmV0","kid":"mine"}"#).unwrap();
+    let stub = Stub::answering(400, json!({ "error": "invalid_request" })).await;
+    for format in ["table", "json", "yaml"] {
+        let import = format!("sluice import jwk web {} --format {format}", file.path().display());
+        let outcome = stub.run(&import).await;
+        assert_eq!((outcome.exit, outcome.out.as_str()), (Exit::Failure, ""), "{format}");
+    }
+}
+
+#[tokio::test]
 async fn an_introspection_shows_what_the_token_says() {
     let says = json!({
         "active": true, "sub": "ada", "client_id": "photos", "scope": "openid", "exp": 1_735_693_200,
@@ -167,10 +206,13 @@ async fn a_spent_challenge_says_where_the_browser_goes_on() {
 
 #[tokio::test]
 async fn a_challenge_that_is_none_is_a_failure() {
-    let outcome =
-        Stub::answering(404, json!({ "error": "not_found" })).await.run("sluice debug challenge x").await;
+    let stub = Stub::answering(404, json!({ "error": "not_found" })).await;
+    let outcome = stub.run("sluice debug challenge x").await;
     assert_eq!((outcome.exit, outcome.out.as_str()), (Exit::Failure, ""));
     assert!(outcome.err.starts_with("error: this is no challenge of this server"), "{}", outcome.err);
+    let outcome = stub.run("sluice debug challenge x --format json").await;
+    let json: Value = serde_json::from_str(&outcome.out).unwrap();
+    assert_eq!((outcome.exit, &json["state"]), (Exit::Failure, &json!("unknown")));
 }
 
 /// Somebody who may not ask, or asks while the database is away, would take a good challenge for a wrong one.
@@ -284,13 +326,21 @@ async fn keys_are_imported_from_files_under_their_thumbprints() {
     assert_eq!((&key["alg"], &key["use"], key["d"].is_string()), (&json!("ES256"), &json!("sig"), true));
     assert_eq!(asked[0].line, "PUT /admin/keys/web/mine", "the first file comes last");
     assert!(outcome.out.contains(kid) && !outcome.out.contains(key["d"].as_str().unwrap()));
+    let shown = stub.run(&format!("sluice import jwk web {} --format json", path("key.pem"))).await;
+    let shown: Value = serde_json::from_str(&shown.out).unwrap();
+    let mut public = key.clone();
+    public.as_object_mut().unwrap().remove("d");
+    public["set"] = "web".into();
+    assert_eq!(shown, json!({ "set": "web", "keys": [public] }));
+    let shared = stub.run(&format!("sluice import jwk web {} --format json", path("key.json"))).await;
+    assert!(shared.out.contains("mine") && !shared.out.contains("c2VjcmV0"), "{}", shared.out);
 
     let refused = stub.run(&format!("sluice keys import web {}", path("no.key"))).await;
-    assert_eq!((refused.exit, stub.asked().len()), (Exit::Failure, 2));
+    assert_eq!((refused.exit, stub.asked().len()), (Exit::Failure, 4));
     assert!(refused.err.contains("no.key"), "{}", refused.err);
     let unfit = stub.run(&format!("sluice keys import web {} --alg RS256", path("key.pem"))).await;
     assert!(unfit.err.contains("does not fit its type"), "{}", unfit.err);
     stub.run(&format!("sluice keys import web {} --use enc --alg ECDH-ES", path("key.pem"))).await;
-    let key = stub.asked()[2].json();
+    let key = stub.asked()[4].json();
     assert_eq!((&key["alg"], &key["use"]), (&json!("ECDH-ES"), &json!("enc")));
 }

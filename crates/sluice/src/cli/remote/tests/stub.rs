@@ -8,7 +8,6 @@ use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use clap::Parser;
 use serde_json::Value;
 use sluice_primitives::{ManualClock, SeededRng, Timestamp};
 use tokio::net::TcpListener;
@@ -100,7 +99,7 @@ pub(super) struct Outcome {
 }
 
 pub(super) async fn run(arguments: Vec<String>, environment: &[(&str, &str)]) -> Outcome {
-    let cli = Cli::try_parse_from(&arguments).unwrap_or_else(|error| panic!("{arguments:?}: {error}"));
+    let cli = Cli::read(&arguments).unwrap_or_else(|error| panic!("{arguments:?}: {error}"));
     let Commands::Remote(command) = cli.command else { panic!("{arguments:?} is not remote") };
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let variable = |name: &str| {

@@ -1,0 +1,294 @@
+//! All that a Hydra keeps, part by part and one by one: what cannot be here is told, and stands in the way of nothing else.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sluice_commit::StoreError;
+use sluice_crypto::hydra::HydraSecrets;
+use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
+use thiserror::Error;
+
+use super::mark_repository::{HydraMarkRepository, Mark, both_names, in_one_line, key_id};
+use super::report::{Part, Refused, Taken, TakeoverWatcher};
+use super::signing_keys::HydraKey;
+use super::source::{HydraDatabase, HydraNetwork, HydraRow, HydraTable};
+use super::token_repository::HydraTokenRepository;
+use super::{issuer, signing_keys};
+use crate::client::{ClientRepository, RegistrationRules};
+use crate::consent::ConsentRepository;
+use crate::keys::{KeyService, KeyServiceError};
+use crate::trust::{TrustedIssuer, TrustedIssuerRepository};
+
+/// How many rows are read at a time.
+pub(super) const PAGE: u32 = 500;
+
+/// Why a takeover went no further. What was imported before stays; it may be done again.
+#[derive(Debug, Error)]
+pub enum TakeoverError {
+    /// The secrets open none of the keys there.
+    #[error("the system secrets given are not those of this Hydra: none of them opens a key in its database")]
+    OtherSecrets,
+    /// There are no keys, although an earlier import found some.
+    #[error(
+        "the database of Hydra has no signing keys, and had some at an earlier import: is it the right database, and whole?"
+    )]
+    NoKeys,
+    /// The database has no network: what is missing there would be taken for deleted.
+    #[error("the database of Hydra has no network: no Hydra has been started with it")]
+    NoNetwork,
+    /// The database of Hydra.
+    #[error("the database of Hydra: {0}")]
+    Hydra(#[source] StoreError),
+    /// The database of this server.
+    #[error("the database: {0}")]
+    Store(#[from] StoreError),
+    /// The signing keys of this server.
+    #[error("the signing keys: {0}")]
+    Keys(#[from] KeyServiceError),
+}
+
+/// What of that which has gone there is taken away here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakesAway {
+    /// Nothing: who is asked may not have heard of everything.
+    Nothing,
+    /// As much of a part as people delete: no more than ten, or a tenth of what was imported; and of tokens all, unless none lives there. More is
+    /// told instead, and then nothing of it goes.
+    Few,
+    /// All of it.
+    All,
+}
+
+/// Takes over what a Hydra keeps.
+#[expect(missing_docs, reason = "each field is what its type says")]
+pub struct Takeover {
+    pub hydra: Arc<dyn HydraDatabase>,
+    pub secrets: HydraSecrets,
+    /// Which Hydra it is ([`network_of`]).
+    pub network: HydraNetwork,
+    pub clients: Arc<dyn ClientRepository>,
+    pub issuers: Arc<dyn TrustedIssuerRepository>,
+    pub consents: Arc<dyn ConsentRepository>,
+    pub tokens: Arc<dyn HydraTokenRepository>,
+    /// What was imported earlier.
+    pub marks: Arc<dyn HydraMarkRepository>,
+    pub keys: KeyService,
+    /// What clients may be registered as here.
+    pub rules: RegistrationRules,
+    /// What has gone there.
+    pub takes_away: TakesAway,
+    /// So long the marker of what is taken away is kept.
+    pub marker_lifetime: Lifetime,
+    pub clock: Arc<dyn Clock>,
+    pub rng: Arc<dyn Rng>,
+}
+
+/// Which Hydra a database is of.
+///
+/// # Errors
+/// [`TakeoverError::NoNetwork`] if that cannot be told.
+pub async fn network_of(hydra: &dyn HydraDatabase) -> Result<HydraNetwork, TakeoverError> {
+    hydra.network().await.map_err(TakeoverError::Hydra)?.ok_or(TakeoverError::NoNetwork)
+}
+
+impl Takeover {
+    /// Makes sure that the secrets are those of this Hydra, as far as there is something that they seal; and that its keys are there, which each Hydra
+    /// that has served has.
+    ///
+    /// # Errors
+    /// [`TakeoverError::OtherSecrets`] or [`TakeoverError::NoKeys`] if they are not.
+    pub async fn check_secrets(&self) -> Result<(), TakeoverError> {
+        let rows = self.page(HydraTable::SigningKeys, "", PAGE).await?;
+        if rows.is_empty() {
+            let imported = self.marks.mark_page(self.marks_of_part(Part::SigningKeys), "", 1).await?;
+            return if imported.is_empty() { Ok(()) } else { Err(TakeoverError::NoKeys) };
+        }
+        let opens = |row: &HydraRow| {
+            let sealed = row.columns.get("keydata").and_then(serde_json::Value::as_str);
+            sealed.is_some_and(|sealed| self.secrets.open(sealed).is_some())
+        };
+        if rows.iter().any(opens) { Ok(()) } else { Err(TakeoverError::OtherSecrets) }
+    }
+
+    /// Takes over one part.
+    ///
+    /// # Errors
+    /// [`TakeoverError`] if one of the databases fails.
+    pub async fn take(&self, part: Part, watcher: &mut dyn TakeoverWatcher) -> Result<Taken, TakeoverError> {
+        let mut count = Count { part, taken: Taken::default(), watcher };
+        match part {
+            Part::SigningKeys => self.take_keys(&mut count).await?,
+            Part::Clients => self.take_clients(&mut count).await?,
+            Part::Issuers => self.take_issuers(&mut count).await?,
+            Part::Consents => self.take_consents(&mut count).await?,
+            Part::Tokens => self.take_tokens(&mut count).await?,
+        }
+        Ok(count.taken)
+    }
+
+    async fn take_keys(&self, count: &mut Count<'_>) -> Result<(), TakeoverError> {
+        let mut sets: BTreeMap<String, Vec<HydraKey>> = BTreeMap::new();
+        let mut pages = Pages::of(self, HydraTable::SigningKeys, PAGE);
+        while let Some(rows) = pages.next().await? {
+            for row in rows {
+                match signing_keys::signing_key(&row, &self.secrets, &self.keys) {
+                    Ok(key) => sets.entry(key.set.clone()).or_default().push(key),
+                    Err(reason) => count.refused(row.name("kid"), reason),
+                }
+            }
+        }
+        for (set, keys) in sets {
+            self.take_set(&set, keys, count).await?;
+        }
+        self.drop_gone(Part::SigningKeys, count).await
+    }
+
+    /// Takes over the keys of a set, of which the newest signs there.
+    async fn take_set(
+        &self,
+        set: &str,
+        mut keys: Vec<HydraKey>,
+        count: &mut Count<'_>,
+    ) -> Result<(), TakeoverError> {
+        keys.sort_by(|left, right| right.created_at.cmp(&left.created_at));
+        let mark = |key: &HydraKey| Mark::new(key_id(set, &key.kid), key.made_at);
+        let mut marks: Vec<Mark> = keys.iter().map(mark).collect();
+        let ids = marks.iter().map(|mark| mark.id.clone()).collect();
+        let marked = self.marked(Part::SigningKeys, ids).await?;
+        let found = keys.len();
+        let added = signing_keys::add(&self.keys, set, keys, &marked).await?;
+        if let Some((kid, warning)) = &added.silent {
+            count.warned(kid, warning);
+        }
+        for kid in &added.replaced {
+            count.warned(kid, "another key has this kid here; that of Hydra was not taken");
+        }
+        count.imported(added.count, found);
+        // What is here under its name did not come of it now.
+        marks.retain(|mark| {
+            both_names(&mark.id).is_none_or(|(_, kid)| added.replaced.iter().all(|it| it != kid))
+        });
+        Ok(self.marks.put_marks(self.marks_of_part(Part::SigningKeys), marks).await?)
+    }
+
+    async fn take_issuers(&self, count: &mut Count<'_>) -> Result<(), TakeoverError> {
+        // Before: the same trust may be there again under another id.
+        self.drop_gone(Part::Issuers, count).await?;
+        let mut pages = Pages::of(self, HydraTable::Issuers, PAGE);
+        while let Some(rows) = pages.next().await? {
+            for row in rows {
+                match issuer::issuer(&row, &self.secrets, self.now()) {
+                    Ok(Some(trusted)) => match self.take_issuer(&trusted).await {
+                        Ok(is_new) => count.imported(usize::from(is_new), 1),
+                        Err(TakeoverError::Store(StoreError::Invalid(reason))) => {
+                            count.refused(row.key, reason);
+                        }
+                        Err(failed) => return Err(failed),
+                    },
+                    Ok(None) => count.expired(1),
+                    Err(reason) => count.refused(row.key, reason),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it was not here. One that was imported earlier, and is not here, was deleted here. One that is here under the same id came of an
+    /// import, too, if of one that was interrupted before it could mark it.
+    async fn take_issuer(&self, trusted: &TrustedIssuer) -> Result<bool, TakeoverError> {
+        let mark = Mark::new(trusted.id.to_string(), trusted.expires_at);
+        if self.marked(Part::Issuers, vec![mark.id.clone()]).await?.contains_key(&mark.id) {
+            return Ok(false);
+        }
+        let is_here = self.issuers.find(trusted.id).await?.is_some();
+        let is_new = !is_here && self.issuers.insert(trusted).await?;
+        self.marks.put_marks(self.marks_of_part(Part::Issuers), vec![mark]).await?;
+        Ok(is_new)
+    }
+
+    async fn page(&self, table: HydraTable, after: &str, limit: u32) -> Result<Vec<HydraRow>, TakeoverError> {
+        self.hydra.page(table, after, limit).await.map_err(TakeoverError::Hydra)
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+/// A table, page by page.
+pub(super) struct Pages<'a> {
+    takeover: &'a Takeover,
+    table: HydraTable,
+    after: String,
+    limit: u32,
+}
+
+impl<'a> Pages<'a> {
+    pub(super) const fn of(takeover: &'a Takeover, table: HydraTable, limit: u32) -> Self {
+        Self { takeover, table, after: String::new(), limit }
+    }
+
+    /// The next rows; none at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<HydraRow>>, TakeoverError> {
+        let rows = self.takeover.page(self.table, &self.after, self.limit).await?;
+        let Some(last) = rows.last() else { return Ok(None) };
+        self.after.clone_from(&last.key);
+        Ok(Some(rows))
+    }
+}
+
+/// Counts, and tells.
+pub(super) struct Count<'a> {
+    part: Part,
+    taken: Taken,
+    watcher: &'a mut dyn TakeoverWatcher,
+}
+
+impl Count<'_> {
+    /// So many rows are about to be gone through.
+    pub(super) fn begins(&mut self, rows: u64) {
+        self.watcher.begins(self.part, rows);
+    }
+
+    /// Of `found` rows so many were not here before.
+    pub(super) fn imported(&mut self, imported: usize, found: usize) {
+        self.taken.imported += u64::try_from(imported).unwrap_or_default();
+        self.taken.present += u64::try_from(found.saturating_sub(imported)).unwrap_or_default();
+        self.watcher.progress(self.part, &self.taken);
+    }
+
+    pub(super) fn refused(&mut self, id: String, reason: String) {
+        self.taken.refused += 1;
+        self.watcher.refused(Refused { part: self.part, id, reason });
+        self.watcher.progress(self.part, &self.taken);
+    }
+
+    /// So many have expired there.
+    pub(super) fn expired(&mut self, expired: usize) {
+        self.taken.expired += u64::try_from(expired).unwrap_or_default();
+        self.watcher.progress(self.part, &self.taken);
+    }
+
+    pub(super) fn warned(&mut self, id: &str, warning: &str) {
+        self.watcher.warned(self.part, id, warning);
+    }
+
+    /// So many that were here are here no more.
+    pub(super) fn ended(&mut self, ended: u64) {
+        self.taken.ended += ended;
+    }
+
+    /// One that was here is here no more, by its id. Of decisions there may be many: they are counted alone.
+    pub(super) fn taken_away(&mut self, id: &str) {
+        self.ended(1);
+        if self.part != Part::Consents {
+            self.watcher.ended(self.part, &in_one_line(id));
+        }
+    }
+
+    /// So many of those that were imported are here, although they have gone there.
+    pub(super) fn kept(&mut self, gone: u64, imported: u64) {
+        self.taken.kept += gone;
+        self.watcher.kept(self.part, gone, imported);
+    }
+}

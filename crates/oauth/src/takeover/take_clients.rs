@@ -1,0 +1,99 @@
+//! Clients: new ones, and those that were changed there since an earlier import and not here.
+
+use sluice_commit::StoreError;
+
+use super::client;
+use super::import::{Count, PAGE, Pages, Takeover, TakeoverError};
+use super::mark_repository::Mark;
+use super::report::Part;
+use super::source::HydraTable;
+use crate::client::{Client, Replacement};
+use crate::grant::Insertion;
+
+/// What is told of a client that somebody else registered here.
+const ANOTHERS: &str = "another client has this id here; it was not touched";
+/// What is told of one that was changed on both sides, whichever change was later: Hydra's clock says nothing here.
+const CHANGED_TWICE: &str = "it was changed here, and at Hydra since it was imported; it stays as it is here";
+
+impl Takeover {
+    pub(super) async fn take_clients(&self, count: &mut Count<'_>) -> Result<(), TakeoverError> {
+        self.drop_gone(Part::Clients, count).await?;
+        let mut pages = Pages::of(self, HydraTable::Clients, PAGE);
+        while let Some(rows) = pages.next().await? {
+            for row in rows {
+                match client::client(&row, &self.rules, self.now()) {
+                    Ok(client) => match self.take_client(client, count).await {
+                        Ok(is_written) => count.imported(usize::from(is_written), 1),
+                        Err(TakeoverError::Store(StoreError::Invalid(reason))) => {
+                            count.refused(row.key, reason);
+                        }
+                        Err(failed) => return Err(failed),
+                    },
+                    Err(reason) => count.refused(row.key, reason),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether something was written. A client of earlier and one that was registered anew under its id are told apart by when they were.
+    async fn take_client(&self, client: Client, count: &mut Count<'_>) -> Result<bool, TakeoverError> {
+        let id = client.id.as_str().to_owned();
+        let mark = self.marked(Part::Clients, vec![id.clone()]).await?.remove(&id);
+        let is_written = match self.clients.find(&client.id).await? {
+            Some(stored) => return self.follow_client(&stored, client, (mark, count)).await,
+            None if mark.as_ref().is_some_and(|mark| is_of(mark, &client)) => false,
+            None => self.clients.insert(&client).await? == Insertion::Inserted,
+        };
+        if is_written {
+            self.mark_client(&client).await?;
+        }
+        Ok(is_written)
+    }
+
+    /// Whether a client that is here was replaced by what it is there now: if it was changed there since it was imported, and not here.
+    async fn follow_client(
+        &self,
+        stored: &Client,
+        client: Client,
+        (mark, count): (Option<Mark>, &mut Count<'_>),
+    ) -> Result<bool, TakeoverError> {
+        let mark = mark.filter(|mark| mark.at == stored.created_at);
+        // By an import that was interrupted before it could mark it, too.
+        if mark.is_none() && stored.created_at != client.created_at {
+            count.warned(stored.id.as_str(), ANOTHERS);
+            return Ok(false);
+        }
+        let changed_at = mark.map(|mark| mark.changed_at);
+        if changed_at == Some(client.updated_at) {
+            return Ok(false);
+        }
+        let is_as_there = stored.updated_at == client.updated_at;
+        let is_as_imported = changed_at == Some(stored.updated_at);
+        if !is_as_there && !is_as_imported {
+            count.warned(stored.id.as_str(), CHANGED_TWICE);
+            return Ok(false);
+        }
+        let created_at = stored.created_at.max(client.created_at);
+        let next = Client { revision: stored.revision, created_at, ..client };
+        // Who changes it here at this moment is told of the next time.
+        let is_replaced = !is_as_there && self.clients.replace(&next).await? == Replacement::Replaced;
+        if is_as_there || is_replaced {
+            self.mark_client(&next).await?;
+        }
+        Ok(is_replaced)
+    }
+
+    async fn mark_client(&self, client: &Client) -> Result<(), StoreError> {
+        let mark = Mark {
+            changed_at: client.updated_at,
+            ..Mark::new(client.id.as_str().to_owned(), client.created_at)
+        };
+        self.marks.put_marks(self.marks_of_part(Part::Clients), vec![mark]).await
+    }
+}
+
+/// Whether a mark is of this registration of a client, and not of an earlier one under its id.
+fn is_of(mark: &Mark, client: &Client) -> bool {
+    mark.changed_at == client.updated_at || client.created_at <= mark.at
+}

@@ -1,0 +1,225 @@
+//! What an Ory Hydra 2.3.0 kept, in the hands of Sluice: `sluice import hydra`.
+//!
+//! [`tokens`]: its refresh tokens. [`followed`]: what changed there since. [`whole`]: where its database is not whole. `hydra.sql`: its tables, with rows as it wrote them, but for their times.
+
+mod followed;
+mod tokens;
+mod whole;
+
+use std::sync::Arc;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use sluice_primitives::ManualClock;
+use sluice_testkit::postgres::TemporaryDatabase;
+use sluice_testkit::{Authorize, Backend, Database, PrivateCluster, TestClient, TestSluice, accept_login};
+
+use crate::both_stores::on_both_stores;
+use crate::legs::consent_request;
+use crate::program::{Ended, run};
+
+on_both_stores!(
+    clients_keep_their_secrets,
+    keys_and_trusted_issuers_come_along,
+    a_remembered_consent_is_not_asked_for_again,
+    an_import_is_done_again_without_harm,
+    nothing_is_imported_with_other_secrets,
+);
+
+const HYDRA: &str = include_str!("hydra.sql");
+/// The system secret of that Hydra.
+const HYDRA_SECRET: &str = "this-is-a-long-system-secret-0123";
+const SECRET: &str = "a-system-secret-for-this-test";
+
+/// A database of Sluice, and one of a Hydra beside it.
+struct Site {
+    database: Arc<Database>,
+    clock: Arc<ManualClock>,
+    hydra: TemporaryDatabase,
+}
+
+impl Site {
+    async fn new(backend: Backend) -> Self {
+        let TestSluice { node, database, clock, .. } =
+            TestSluice::with(backend, &[("secrets.system", SECRET)]).await;
+        node.stop().await;
+        let cluster = PrivateCluster::shared().await;
+        let hydra = TemporaryDatabase::of(cluster).await;
+        cluster.execute(hydra.name(), HYDRA).await;
+        Self { database, clock, hydra }
+    }
+
+    /// Imports with these arguments, and with this as the secrets of Hydra.
+    fn import(&self, secrets: &str, arguments: &[&str]) -> Ended {
+        self.import_from(self.hydra.dsn(), secrets, arguments)
+    }
+
+    /// The same from the Hydra with this DSN.
+    fn import_from(&self, hydra: &str, secrets: &str, arguments: &[&str]) -> Ended {
+        let [dsn, secret] = [format!("dsn={}", self.database.dsn), format!("secrets.system={SECRET}")];
+        let command = ["import", "hydra", "--hydra-dsn", hydra, "--format", "json"];
+        let installation = ["--dev", "--set", dsn.as_str(), "--set", secret.as_str()];
+        run(&[&command[..], &installation[..], arguments].concat(), &[("HYDRA_SECRETS_SYSTEM", secrets)])
+    }
+
+    /// The server, after an import.
+    async fn serves(&self) -> TestSluice {
+        let (database, clock) = (Arc::clone(&self.database), Arc::clone(&self.clock));
+        TestSluice::on(database, clock, &[("secrets.system", SECRET)]).await
+    }
+}
+
+fn summary(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{}{}", ended.stdout, ended.stderr))
+}
+
+/// How much of a part was imported, present, and refused.
+fn counts(summary: &Value, part: &str) -> [u64; 3] {
+    ["imported", "present", "refused"].map(|name| summary[part][name].as_u64().unwrap())
+}
+
+/// The application behind a client of that Hydra.
+fn application(sluice: &TestSluice, (id, secret): (&str, Option<&str>), method: &str) -> TestClient {
+    let made = json!({
+        "client_id": id,
+        "client_secret": secret,
+        "token_endpoint_auth_method": method,
+        "redirect_uris": [format!("https://{id}.example.com/cb")],
+    });
+    TestClient::of(sluice.public.clone(), &made)
+}
+
+async fn clients_keep_their_secrets(backend: Backend) {
+    let site = Site::new(backend).await;
+    let ended = site.import(HYDRA_SECRET, &["--only", "clients"]);
+    assert!(!ended.success, "one is refused");
+    assert_eq!(counts(&summary(&ended), "clients"), [4, 0, 1]);
+    assert!(ended.stderr.contains("client jwtc: it signs with its secret"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains(HYDRA_SECRET) && !ended.stderr.contains("pbkdf2"), "{}", ended.stderr);
+    let sluice = site.serves().await;
+    let machine = [("grant_type", "client_credentials"), ("scope", "photos")];
+    // PBKDF2, and bcrypt.
+    for (id, secret, method) in [
+        ("web", "web-secret-0123456", "client_secret_basic"),
+        ("post", "post-secret-ABCDEF", "client_secret_post"),
+    ] {
+        application(&sluice, (id, Some("another-secret-123")), method)
+            .token(&machine)
+            .await
+            .refused_with("invalid_client");
+        let tokens = application(&sluice, (id, Some(secret)), method).token(&machine).await.ok();
+        assert!(sluice.is_active(tokens["access_token"].as_str().unwrap()).await, "{id}");
+    }
+    let rich = sluice.ask_json(Method::GET, "/admin/clients/rich", None, 200).await;
+    for (name, value) in [
+        ("owner", json!("me")),
+        ("contacts", json!(["a@b"])),
+        ("metadata", json!({"a": 1})),
+        ("skip_consent", json!(true)),
+        ("access_token_strategy", json!("jwt")),
+        ("userinfo_signed_response_alg", json!("RS256")),
+        ("backchannel_logout_uri", json!("https://r.example.com/b")),
+        ("backchannel_logout_session_required", json!(true)),
+        ("post_logout_redirect_uris", json!(["https://r.example.com/out"])),
+        ("authorization_code_grant_access_token_lifespan", json!("2h0m0s")),
+        ("refresh_token_grant_refresh_token_lifespan", json!("720h0m0s")),
+        ("created_at", json!("2024-11-28T01:09:29Z")),
+    ] {
+        assert_eq!(rich[name], value, "{name}: {rich}");
+    }
+    sluice.ask_json(Method::GET, "/admin/clients/jwtc", None, 404).await;
+    sluice.node.stop().await;
+}
+
+async fn keys_and_trusted_issuers_come_along(backend: Backend) {
+    let site = Site::new(backend).await;
+    let ended = site
+        .import(&format!("a-newer-secret-of-hydra,{HYDRA_SECRET}"), &["--only", "keys", "--only", "issuers"]);
+    assert!(ended.success, "{}", ended.stderr);
+    let imported = summary(&ended);
+    assert_eq!((counts(&imported, "keys"), counts(&imported, "issuers")), ([1, 0, 0], [1, 0, 0]));
+    assert!(imported.get("clients").is_none(), "{imported}");
+    let sluice = site.serves().await;
+    let set = sluice.ask_json(Method::GET, "/admin/keys/hydra.openid.id-token", None, 200).await;
+    assert_eq!(set["keys"][0]["kid"], "hydra-es256", "the newest, which signs: {set}");
+    assert_eq!(set["keys"][0]["d"], "vftxLwwHE6EO4NwfNVx4EQJuhkvMETbGRnhUe1ecu7E");
+    let path = "/admin/trust/grants/jwt-bearer/issuers/8b55a320-dc5d-44a2-ba35-25bf795cd63c";
+    let trusted = sluice.ask_json(Method::GET, path, None, 200).await;
+    assert_eq!(
+        (&trusted["issuer"], &trusted["subject"]),
+        (&json!("https://partner.example.com"), &json!("partner-user"))
+    );
+    assert_eq!(trusted["public_key"]["kid"], "trust-1", "{trusted}");
+    sluice.node.stop().await;
+}
+
+/// Whether the consent page may be skipped.
+async fn skips(sluice: &TestSluice, web: &TestClient, (subject, scope): (&str, &str)) -> bool {
+    let with = Authorize { scope, more: &[("audience", "https://api.example.com")], ..Authorize::default() };
+    let mut browser = sluice.browser();
+    let challenge = browser.begin(web, &with).await;
+    let verifier = accept_login(sluice, &challenge, &json!({"subject": subject})).await;
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    consent_request(sluice, &challenge).await["skip"] == true
+}
+
+async fn a_remembered_consent_is_not_asked_for_again(backend: Backend) {
+    let site = Site::new(backend).await;
+    let imported = summary(&site.import(HYDRA_SECRET, &[]));
+    assert_eq!(counts(&imported, "consents"), [1, 0, 0], "that of bob has ended");
+    let sluice = site.serves().await;
+    let web = application(&sluice, ("web", Some("web-secret-0123456")), "client_secret_basic");
+    assert!(skips(&sluice, &web, ("alice", "openid photos")).await);
+    assert!(!skips(&sluice, &web, ("bob", "openid")).await);
+    let list = "/admin/oauth2/auth/sessions/consent?subject=alice";
+    let listed = sluice.ask_json(Method::GET, list, None, 200).await;
+    assert_eq!(listed[0]["consent_request"]["client"]["client_id"], "web", "{listed}");
+    assert_eq!(listed[0]["session"]["access_token"], json!({"plan": "gold"}), "{listed}");
+    sluice.ask_json(Method::DELETE, &format!("{list}&client=web"), None, 204).await;
+    assert!(!skips(&sluice, &web, ("alice", "openid photos")).await, "forgotten here");
+    sluice.node.stop().await;
+}
+
+async fn an_import_is_done_again_without_harm(backend: Backend) {
+    let site = Site::new(backend).await;
+    site.import(HYDRA_SECRET, &[]);
+    let sluice = site.serves().await;
+    let changed = json!([{"op": "replace", "path": "/client_name", "value": "Changed here"}]);
+    sluice.ask_json(Method::PATCH, "/admin/clients/web", Some(&changed), 200).await;
+    let again = summary(&site.import(HYDRA_SECRET, &[]));
+    for (part, expected) in [
+        ("keys", [0, 1, 0]),
+        ("clients", [0, 4, 1]),
+        ("issuers", [0, 1, 0]),
+        ("consents", [0, 1, 0]),
+        ("tokens", [0, 2, 0]),
+    ] {
+        assert_eq!(counts(&again, part), expected, "{part}");
+    }
+    let web = sluice.ask_json(Method::GET, "/admin/clients/web", None, 200).await;
+    assert_eq!(web["client_name"], "Changed here");
+    let errors = tempfile::NamedTempFile::new().unwrap();
+    let ended = site.import(HYDRA_SECRET, &["--errors", errors.path().to_str().unwrap()]);
+    assert!(!ended.stderr.contains("jwtc"), "{}", ended.stderr);
+    let told: Value = serde_json::from_str(&std::fs::read_to_string(errors.path()).unwrap()).unwrap();
+    assert_eq!((&told["part"], &told["id"]), (&json!("client"), &json!("jwtc")));
+    sluice.node.stop().await;
+}
+
+async fn nothing_is_imported_with_other_secrets(backend: Backend) {
+    let site = Site::new(backend).await;
+    for (secrets, told) in
+        [("another-secret-of-some-length", "are not those of this Hydra"), ("", "HYDRA_SECRETS_SYSTEM")]
+    {
+        let ended = site.import(secrets, &[]);
+        assert!(!ended.success && ended.stderr.contains(told), "{}", ended.stderr);
+    }
+    let cluster = PrivateCluster::shared().await;
+    cluster.execute(site.hydra.name(), "DROP TABLE hydra_jwk").await;
+    let ended = site.import(HYDRA_SECRET, &[]);
+    let is_told = ended.stderr.contains("this is not the database of an Ory Hydra 2.x");
+    assert!(!ended.success && is_told, "{}", ended.stderr);
+    let sluice = site.serves().await;
+    sluice.ask_json(Method::GET, "/admin/clients/web", None, 404).await;
+    sluice.node.stop().await;
+}

@@ -1,0 +1,130 @@
+//! What a database of Hydra that is another one, empty, restored by half or behind lacks was not deleted there: nothing is taken away for that.
+
+use reqwest::Method;
+use serde_json::Value;
+use sluice_testkit::{Backend, PrivateCluster};
+
+use super::followed::gone;
+use super::tokens::OF_ALICE;
+use super::{HYDRA_SECRET, Site, counts, summary};
+use crate::both_stores::on_both_stores;
+use crate::program::Ended;
+
+on_both_stores!(
+    more_clients_than_anybody_deletes_are_kept,
+    tokens_are_kept_if_none_lives_there,
+    a_hydra_without_keys_is_not_whole,
+    nothing_is_taken_away_for_a_standby,
+    what_was_imported_before_a_failure_is_told,
+);
+
+/// How much of a part has ended.
+fn ended_of(import: &Ended, part: &str) -> Value {
+    summary(import)[part]["ended"].clone()
+}
+
+async fn more_clients_than_anybody_deletes_are_kept(backend: Backend) {
+    let site = Site::new(backend).await;
+    // Sixteen that can be here.
+    site.at_hydra(
+        "INSERT INTO hydra_client
+         SELECT (jsonb_populate_record(c, jsonb_build_object('id', 'copy-' || n))).*
+         FROM hydra_client AS c CROSS JOIN generate_series(1, 12) AS n WHERE c.id = 'spa'",
+    )
+    .await;
+    assert_eq!(counts(&summary(&site.import(HYDRA_SECRET, &[])), "clients"), [16, 0, 1]);
+    site.at_hydra("DELETE FROM hydra_client WHERE id = 'copy-12'").await;
+    assert_eq!(site.again("clients"), ([0, 15, 1], 1));
+    site.at_hydra("DELETE FROM hydra_client WHERE id LIKE 'copy-%'").await;
+    let import = site.import(HYDRA_SECRET, &["--only", "clients"]);
+    assert!(!import.success && ended_of(&import, "clients") == 0, "{}", import.stdout);
+    assert!(import.stderr.contains("clients: 11 of 15 that were imported"), "{}", import.stderr);
+    let sluice = site.serves().await;
+    assert!(!gone(&sluice, "/admin/clients/copy-1").await);
+    let import = site.import(HYDRA_SECRET, &["--only", "clients", "--take-away-all"]);
+    assert_eq!(ended_of(&import, "clients"), 11);
+    sluice.node.stop().await;
+    let sluice = site.serves().await;
+    assert!(gone(&sluice, "/admin/clients/copy-1").await && !gone(&sluice, "/admin/clients/spa").await);
+    sluice.node.stop().await;
+}
+
+async fn tokens_are_kept_if_none_lives_there(backend: Backend) {
+    let site = Site::new(backend).await;
+    site.import(HYDRA_SECRET, &[]);
+    site.at_hydra("UPDATE hydra_oauth2_refresh SET active = FALSE").await;
+    let import = site.import(HYDRA_SECRET, &["--only", "tokens"]);
+    assert!(!import.success && ended_of(&import, "tokens") == 0, "{}", import.stdout);
+    assert!(import.stderr.contains("tokens: 2 of 2 that were imported"), "{}", import.stderr);
+    let sluice = site.serves().await;
+    assert!(sluice.is_active(OF_ALICE).await);
+    let import = site.import(HYDRA_SECRET, &["--only", "tokens", "--take-away-all"]);
+    assert!(import.success && ended_of(&import, "tokens") == 2, "{}{}", import.stdout, import.stderr);
+    assert!(!sluice.is_active(OF_ALICE).await);
+    sluice.node.stop().await;
+}
+
+async fn a_hydra_without_keys_is_not_whole(backend: Backend) {
+    let site = Site::new(backend).await;
+    site.import(HYDRA_SECRET, &[]);
+    site.at_hydra("DELETE FROM hydra_jwk; DELETE FROM hydra_client").await;
+    let import = site.import(HYDRA_SECRET, &["--take-away-all"]);
+    assert!(!import.success && import.stderr.contains("has no signing keys"), "{}", import.stderr);
+    let sluice = site.serves().await;
+    assert!(!gone(&sluice, "/admin/clients/web").await);
+    sluice.node.stop().await;
+}
+
+async fn nothing_is_taken_away_for_a_standby(backend: Backend) {
+    let site = Site::new(backend).await;
+    site.import(HYDRA_SECRET, &[]);
+    let name = site.hydra.name();
+    // As a standby answers.
+    let is_standby = format!(
+        "CREATE FUNCTION public.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT TRUE';
+         ALTER DATABASE {name} SET search_path = public, pg_catalog"
+    );
+    site.at_hydra(&is_standby).await;
+    site.at_hydra(
+        "DELETE FROM hydra_client WHERE id = 'web';
+         UPDATE hydra_oauth2_refresh SET active = FALSE WHERE subject = 'alice'",
+    )
+    .await;
+    let dsn = site.hydra.dsn();
+    let between = if dsn.contains('?') { '&' } else { '?' };
+    let dsn = format!("{dsn}{between}target_session_attrs=any");
+    let import = site.import_from(&dsn, HYDRA_SECRET, &["--take-away-all"]);
+    assert_eq!((ended_of(&import, "clients"), ended_of(&import, "tokens")), (0.into(), 0.into()));
+    assert_eq!(import.stderr.matches("is a standby").count(), 1, "{}", import.stderr);
+    let sluice = site.serves().await;
+    assert!(!gone(&sluice, "/admin/clients/web").await && sluice.is_active(OF_ALICE).await);
+    sluice.node.stop().await;
+}
+
+async fn what_was_imported_before_a_failure_is_told(backend: Backend) {
+    let site = Site::new(backend).await;
+    site.at_hydra("DROP TABLE hydra_oauth2_flow").await;
+    let import = site.import(HYDRA_SECRET, &[]);
+    let imported = summary(&import);
+    assert_eq!((counts(&imported, "clients"), imported.get("consents")), ([4, 0, 1], None));
+    let is_told = import.stderr.contains("this is not the database of an Ory Hydra 2.x");
+    assert!(!import.success && is_told, "{}", import.stderr);
+}
+
+/// Only where a mark can be made as an import leaves it that is killed between a client and its mark.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_whose_mark_an_interrupted_import_left_comes_back_with_hydra() {
+    let site = Site::new(Backend::Postgres).await;
+    site.import(HYDRA_SECRET, &["--only", "clients"]);
+    let sluice = site.serves().await;
+    sluice.ask_json(Method::DELETE, "/admin/clients/web", None, 204).await;
+    sluice.node.stop().await;
+    assert_eq!(site.again("clients"), ([0, 4, 1], 0), "it was deleted here");
+    let going = "UPDATE hydra_mark SET is_going = TRUE WHERE id = 'web'";
+    PrivateCluster::shared().await.execute(&site.database.dsn, going).await;
+    assert_eq!(site.again("clients"), ([1, 3, 1], 0));
+    assert_eq!(site.again("clients"), ([0, 4, 1], 0));
+    let sluice = site.serves().await;
+    assert!(!gone(&sluice, "/admin/clients/web").await);
+    sluice.node.stop().await;
+}

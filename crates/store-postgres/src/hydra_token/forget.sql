@@ -1,0 +1,1 @@
+DELETE FROM hydra_token WHERE mac = ANY($1::bytea[]) RETURNING 1

@@ -1,0 +1,1 @@
+SELECT to_regclass('hydra_token') IS NOT NULL

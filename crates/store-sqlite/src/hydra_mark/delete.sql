@@ -1,0 +1,1 @@
+DELETE FROM hydra_mark WHERE network = ?1 AND part = ?2 AND id = ?3

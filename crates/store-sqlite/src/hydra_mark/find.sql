@@ -1,0 +1,1 @@
+SELECT id, at, changed_at, is_going FROM hydra_mark WHERE network = ?1 AND part = ?2 AND id = ?3

@@ -1,0 +1,1 @@
+DELETE FROM hydra_token WHERE mac = ?1

@@ -1,0 +1,1 @@
+SELECT 1 FROM hydra_token WHERE mac = ?1
