@@ -21,7 +21,8 @@ help:
 	@echo "make check     formatting, lints, documentation, dependency arrows"
 	@echo "make unit      every Rust test, on SQLite and on a private PostgreSQL"
 	@echo "make interop   real OAuth software against the server, on both databases"
-	@echo "make contract  every operation of Hydra's OpenAPI document, on both databases, and generated requests"
+	@echo "make contract  every operation of Hydra's OpenAPI document, on both databases, generated requests, and what a real Hydra answered"
+	@echo "make hydra     builds Ory Hydra 2.3.0, holds it against its recorded answers, then Sluice; RECORD=1 records them anew"
 	@echo "make browser   Chromium on the pages"
 	@echo "make gateway   Varnish, nginx, HAProxy, Caddy and others in front of an application, with deploy/; real clients and bad days"
 	@echo "make tables    what is made of the measurements of make compare"
@@ -29,7 +30,7 @@ help:
 	@echo "make load      measures the release build under wrk; what the numbers mean is in docs/benchmarks.md"
 	@echo "make load-gateway   measures the gateway beside nginx, HAProxy, Varnish and Caddy"
 	@echo "make load-revocation   measures how long a revoked token passes at gateways"
-	@echo "make compare   Sluice, Keycloak, npm's oidc-provider and gateways side by side"
+	@echo "make compare   Sluice, Hydra, Keycloak, npm's oidc-provider and gateways side by side"
 	@echo "make dist      the program to ship, in target/dist: built with a profile of itself at work"
 	@echo "make fuzz      each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
 
@@ -121,6 +122,17 @@ interop: server $(CACHE)/node.stamp $(CACHE)/python.stamp $(CACHE)/java.stamp $(
 .PHONY: contract
 contract: server $(CACHE)/contract.stamp
 	tests/contract/run sqlite postgres
+	tests/hydra/run sqlite postgres
+
+# The program whose answers tests/hydra/hydra-2.3.0.json has: from the modules that go.sum names, in a minute and a half.
+HYDRA := $(CACHE)/hydra
+$(HYDRA): tests/hydra/server/go.mod tests/hydra/server/go.sum
+	cd $(<D) && go build -tags sqlite,json1 -o $(CURDIR)/$@ github.com/ory/hydra/v2
+	@touch $@
+
+.PHONY: hydra
+hydra: server $(HYDRA)
+	HYDRA_BIN=$(CURDIR)/$(HYDRA) tests/hydra/run hydra sqlite postgres
 
 .PHONY: browser
 browser: server $(CACHE)/node.stamp
@@ -164,9 +176,9 @@ load-revocation: rust
 	cargo build --release --package sluice --bin sluice
 	tests/load/revocation.sh
 
-# Other people's servers and Sluice in turns, under one driver. Downloads Keycloak (180 MB). COMPARE picks parts: keycloak, oidc-provider, gateway;
-# COMPARE=--check only shows that the servers do what is measured.
-COMPARE ?= keycloak oidc-provider gateway
+# Other people's servers and Sluice in turns, under one driver. Downloads Keycloak (180 MB), compiles Hydra. COMPARE picks parts: hydra, hydra-tuned,
+# keycloak, oidc-provider, gateway; COMPARE=--check only shows that the servers do what is measured.
+COMPARE ?= hydra hydra-tuned keycloak oidc-provider gateway
 .PHONY: compare
 compare: deps wrk
 	cargo build --release --package sluice --bin sluice
