@@ -118,7 +118,7 @@ impl Takeover {
         let mut count = Count { part, taken: Taken::default(), watcher };
         match part {
             Part::SigningKeys => self.take_keys(&mut count).await?,
-            Part::Clients => self.take_clients(&mut count).await?,
+            Part::Clients => Box::pin(self.take_clients(&mut count)).await?,
             Part::Issuers => self.take_issuers(&mut count).await?,
             Part::Consents => self.take_consents(&mut count).await?,
             Part::Tokens => self.take_tokens(&mut count).await?,

@@ -96,12 +96,11 @@ impl ImportHydraArgs {
     /// # Errors
     /// A sentence if there are none.
     pub(crate) fn hydra_secrets(&self, console: &Console<'_>) -> Result<HydraSecrets, String> {
-        let secrets = match &self.hydra_secrets_file {
-            Some(path) => listed(&read(path)?, '\n'),
-            None => {
-                let text = Secret::new(console.first_variable(&[SECRETS]).unwrap_or_default());
-                listed(&text, ',')
-            }
+        let secrets = if let Some(path) = &self.hydra_secrets_file {
+            listed(&read(path)?, '\n')
+        } else {
+            let text = Secret::new(console.first_variable(&[SECRETS]).unwrap_or_default());
+            listed(&text, ',')
         };
         if secrets.is_empty() {
             return Err(format!(
