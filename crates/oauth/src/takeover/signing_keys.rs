@@ -78,6 +78,8 @@ pub(super) async fn add(
     let is_another = |key: &&HydraKey| here(key).is_some_and(|own| own.thumbprint() != key.jwk.thumbprint());
     let replaced = all.iter().filter(is_another).map(|key| key.kid.clone()).collect();
     let is_known = |key: &HydraKey| here(key).is_some() || imported.contains_key(&key_id(set, &key.kid));
+    let newest = all.first().filter(|key| here(key).is_some() || !is_known(key));
+    let silent = newest.and_then(|key| Some((key.kid.clone(), keys.silence_of(set, &key.jwk)?)));
     let newer = all.iter().take_while(|key| !is_known(key)).count();
     let (mut first, mut behind) = (Vec::new(), Vec::new());
     for (place, key) in all.into_iter().enumerate() {
@@ -88,7 +90,6 @@ pub(super) async fn add(
         }
     }
     let count = first.len() + behind.len();
-    let silent = first.first().and_then(|newest| Some((newest.kid.clone()?, keys.silence_of(set, newest)?)));
     if !first.is_empty() {
         first.extend(present);
         keys.replace_set(set, JwkSet { keys: first }).await?;
@@ -209,6 +210,10 @@ mod tests {
         };
         let (kid, warning) = silent("es", SigningAlgorithm::ES256).await.unwrap();
         assert!(kid == "es" && warning.contains("ES256: the default is RS256"), "{kid}: {warning}");
+        assert!(
+            silent("es", SigningAlgorithm::ES256).await.is_some(),
+            "at each import, also of one that is here"
+        );
         assert_eq!(silent("rs", SigningAlgorithm::RS256).await, None);
     }
 }

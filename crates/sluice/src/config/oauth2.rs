@@ -60,14 +60,14 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "grant.refresh_token.rotation_grace_period",
         Kind::Duration,
-        "How long a rotated refresh token is answered with the same pair again, at most 5m; \
+        "How long a rotated refresh token is answered with a pair again, at most 5m; \
          Hydra's default is 0s.",
     )
     .with_default("30s"),
     Key::ignored(
         "grant.refresh_token.rotation_grace_reuse_count",
         Kind::Integer { min: 0, max: i64::MAX },
-        "within the grace period, 5m at most, the same pair is answered however often",
+        "within the grace period, 5m at most, a pair is answered again however often",
     ),
     Key::ignored(
         "refresh_token_rotation.grace_period",
@@ -98,7 +98,7 @@ pub(crate) struct OAuth2Settings {
     pub(crate) pkce: PkcePolicy,
     /// Whether client credentials without a scope yield all of the client's. Default: no.
     pub(crate) client_credentials_default_scope: bool,
-    /// How long a rotated refresh token yields the same pair again. Default: 30 s; at most 5 min.
+    /// How long a rotated refresh token yields a pair again. Default: 30 s; at most 5 min.
     pub(crate) refresh_token_grace: Duration,
     pub(crate) device: DeviceSettings,
     pub(crate) jwt_bearer: JwtBearerSettings,

@@ -1,7 +1,7 @@
--- The network as text: see token_page.sql. The latest of each subject and client alone, whether or not it has ended: Hydra looks at no other. 5, 6: consent was given.
+-- The latest of each subject and client alone, whether or not it has ended: Hydra looks at no other. 5, 6: consent was given.
 SELECT f.login_challenge, to_jsonb(f)
 FROM hydra_oauth2_flow AS f
-WHERE f.nid::text = (SELECT n.id::text FROM networks AS n ORDER BY n.created_at LIMIT 1)
+WHERE f.nid = (SELECT n.id FROM networks AS n ORDER BY n.created_at LIMIT 1)
   AND f.login_challenge > $1::text
   AND f.consent_remember AND NOT f.consent_skip AND f.consent_error = '{}' AND f.state IN (5, 6)
   AND NOT EXISTS (

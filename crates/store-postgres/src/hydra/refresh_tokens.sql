@@ -1,4 +1,3 @@
--- The network as text: see token_page.sql.
 SELECT r.signature,
     (to_jsonb(r) - 'form_data')
     || jsonb_build_object(
@@ -8,4 +7,4 @@ SELECT r.signature,
 FROM hydra_oauth2_refresh AS r
 LEFT JOIN hydra_oauth2_flow AS f ON f.consent_challenge_id = r.challenge_id
 WHERE r.signature = ANY($1::text[]) AND r.active
-  AND r.nid::text = (SELECT n.id::text FROM networks AS n ORDER BY n.created_at LIMIT 1)
+  AND r.nid = (SELECT n.id FROM networks AS n ORDER BY n.created_at LIMIT 1)

@@ -100,7 +100,7 @@ fn a_grace_period_is_five_minutes_at_most_whatever_the_count_of_reuses() {
     let loaded = given(MINIMAL).and_file(yaml).loaded();
     assert_eq!(loaded.settings.oauth2.refresh_token_grace, Duration::from_mins(5));
     let expected = "oauth2.grant.refresh_token.rotation_grace_reuse_count: accepted without effect: within the grace \
-                    period, 5m at most, the same pair is answered however often\n\
+                    period, 5m at most, a pair is answered again however often\n\
                     oauth2.grant.refresh_token.rotation_grace_period: is shortened to 5m: for so long whoever has the \
                     token before gets the current pair";
     assert_eq!(lines(&loaded.warnings), expected);
