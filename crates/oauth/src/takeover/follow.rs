@@ -3,12 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use sluice_primitives::Timestamp;
 use sluice_protocol::{ClientId, Subject};
 
 use super::import::{Count, Takeover, TakeoverError, TakesAway};
 use super::known_clients::KnownClients;
 use super::mark_repository::{Mark, MarkSet, both_names};
 use super::report::Part;
+use crate::client::Client;
 use crate::consent::Forget;
 use crate::keys::KeyServiceError;
 use crate::trust::TrustId;
@@ -130,9 +132,13 @@ impl Takeover {
         let Some(stored) = self.clients.find(&id).await?.filter(|stored| stored.created_at == mark.at) else {
             return Ok(false);
         };
-        let now = self.now();
-        let longest = stored.lifespans.longest_access_token().unwrap_or_default().max(self.marker_lifetime);
-        Ok(self.clients.delete(&id, now, now + longest).await?)
+        Ok(self.clients.delete(&id, self.now(), self.marker_ends(&stored)).await?)
+    }
+
+    /// Until when a marker about a client counts: as long as its tokens could live.
+    pub(super) fn marker_ends(&self, client: &Client) -> Timestamp {
+        let longest = client.lifespans.longest_access_token().unwrap_or_default();
+        self.now() + longest.max(self.marker_lifetime)
     }
 
     /// As somebody withdraws one, with what was granted by it. What was decided or granted later stays: the marker is as old as the decision.

@@ -8,7 +8,7 @@ use sluice_crypto::hydra::HydraSecrets;
 use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
 use thiserror::Error;
 
-use super::mark_repository::{HydraMarkRepository, Mark, both_names, in_one_line, key_id};
+use super::mark_repository::{HydraMarkRepository, Mark, in_one_line, key_id};
 use super::report::{Part, Refused, Taken, TakeoverWatcher};
 use super::signing_keys::HydraKey;
 use super::source::{HydraDatabase, HydraNetwork, HydraRow, HydraTable};
@@ -164,10 +164,10 @@ impl Takeover {
             count.warned(kid, "another key has this kid here; that of Hydra was not taken");
         }
         count.imported(added.count, found);
-        // What is here under its name did not come of it now.
-        marks.retain(|mark| {
-            both_names(&mark.id).is_none_or(|(_, kid)| added.replaced.iter().all(|it| it != kid))
-        });
+        // What is here under its name did not come of it, or not any more: it stays when that of Hydra goes.
+        let others: Vec<String> = added.replaced.iter().map(|kid| key_id(set, kid)).collect();
+        marks.retain(|mark| !others.contains(&mark.id));
+        self.marks.delete_marks(self.marks_of_part(Part::SigningKeys), others).await?;
         Ok(self.marks.put_marks(self.marks_of_part(Part::SigningKeys), marks).await?)
     }
 

@@ -1,6 +1,7 @@
 //! Clients: new ones, and those that were changed there since an earlier import and not here.
 
 use sluice_commit::StoreError;
+use sluice_primitives::{Lifetime, Timestamp};
 
 use super::client;
 use super::import::{Count, PAGE, Pages, Takeover, TakeoverError};
@@ -14,6 +15,9 @@ use crate::grant::Insertion;
 const ANOTHERS: &str = "another client has this id here; it was not touched";
 /// What is told of one that was changed on both sides, whichever change was later: Hydra's clock says nothing here.
 const CHANGED_TWICE: &str = "it was changed here, and at Hydra since it was imported; it stays as it is here";
+
+/// By so much at most two times of one registration differ.
+const ROUNDING: Lifetime = Lifetime::secs(1);
 
 impl Takeover {
     pub(super) async fn take_clients(&self, count: &mut Count<'_>) -> Result<(), TakeoverError> {
@@ -75,13 +79,23 @@ impl Takeover {
             return Ok(false);
         }
         let created_at = stored.created_at.max(client.created_at);
+        let is_anew = created_at > stored.created_at + ROUNDING;
         let next = Client { revision: stored.revision, created_at, ..client };
+        if !is_as_there && is_anew {
+            self.end_grants_of(stored, created_at).await?;
+        }
         // Who changes it here at this moment is told of the next time.
         let is_replaced = !is_as_there && self.clients.replace(&next).await? == Replacement::Replaced;
         if is_as_there || is_replaced {
             self.mark_client(&next).await?;
         }
         Ok(is_replaced)
+    }
+
+    /// Ends what a client was granted before it was deleted and registered anew there, and nothing that came afterwards.
+    async fn end_grants_of(&self, stored: &Client, anew_at: Timestamp) -> Result<(), StoreError> {
+        let expires_at = self.marker_ends(stored);
+        self.clients.revoke_grants(&stored.id, anew_at - Lifetime::millis(1), expires_at).await
     }
 
     async fn mark_client(&self, client: &Client) -> Result<(), StoreError> {

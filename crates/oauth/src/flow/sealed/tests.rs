@@ -214,6 +214,11 @@ async fn those_who_are_exempt_leave_room_for_others() {
         flows.seal_pushed(&long, (&public, Some(address)), until).await.unwrap();
     }
     assert_eq!(shelf.0.lock().len(), 243);
+    let mut pushed = 0;
+    while flows.seal_pushed(&long, (&public, Some(here[0])), until).await.is_ok() {
+        pushed += 1;
+    }
+    assert_eq!((pushed, begun(&flows, [[192, 0, 2, 2].into()]).await), (157, 1), "400 with what there was");
 }
 
 #[tokio::test]

@@ -26,9 +26,19 @@ impl FlowSealer {
         }
         let bytes = postcard::to_stdvec(pushed).map_err(|_| FlowError::Content)?;
         self.count_pushed(client, address)?;
-        let quota = if client.is_public() { self.quota_of_anybody() } else { self.quota };
+        let quota = self.quota_of_pushed(client, address);
         let handle = self.park(&bytes, expires_at, quota).await?;
         Ok(self.seal_bytes(Purpose::PushedRequest, Place::AllParked, &handle))
+    }
+
+    /// How much may be kept when one more is pushed: those that are not counted leave room for others.
+    fn quota_of_pushed(&self, client: &Client, address: Option<IpAddr>) -> u64 {
+        let is_counted = address.is_some_and(|address| !self.is_exempt(address));
+        match (client.is_public(), is_counted) {
+            (false, _) => self.quota,
+            (true, true) => self.quota_of_anybody(),
+            (true, false) => self.quota_of_anybody() - self.quota / 8,
+        }
     }
 
     /// Counts a request that has to be parked for the client, or for the network that a public client is in: how many come, and not how

@@ -16,12 +16,14 @@ on_both_stores!(
     a_client_that_was_changed_there_is_followed,
     a_client_that_was_changed_on_both_sides_stays_as_it_is_here,
     a_client_that_was_deleted_there_is_deleted,
+    a_client_that_was_registered_anew_there_has_nothing_of_the_one_before,
     a_client_that_was_deleted_or_made_here_stays_so,
     a_trust_that_ended_there_ends,
     a_trust_that_is_here_without_a_mark_is_followed,
     a_consent_that_was_withdrawn_there_is_forgotten,
     a_consent_that_was_given_here_is_not_forgotten,
     a_key_that_was_deleted_there_is_deleted,
+    a_key_that_took_the_place_of_one_here_stays,
     another_hydra_takes_nothing_away,
     what_cannot_be_stored_stands_in_the_way_of_nothing_else,
 );
@@ -109,6 +111,26 @@ async fn a_client_that_was_deleted_there_is_deleted(backend: Backend) {
     let sluice = site.serves().await;
     assert!(gone(&sluice, "/admin/clients/web").await && !gone(&sluice, "/admin/clients/spa").await);
     assert!(!sluice.is_active(OF_ALICE).await, "as if an administrator had deleted it");
+    sluice.node.stop().await;
+}
+
+/// Its tokens have ended there; what it was granted here ends, too.
+async fn a_client_that_was_registered_anew_there_has_nothing_of_the_one_before(backend: Backend) {
+    let site = Site::new(backend).await;
+    site.import(HYDRA_SECRET, &[]);
+    site.at_hydra(
+        "UPDATE hydra_client SET created_at = '2024-12-01', updated_at = '2024-12-01' WHERE id = 'web'",
+    )
+    .await;
+    let sluice = site.serves().await;
+    assert!(sluice.is_active(OF_ALICE).await);
+    sluice.node.stop().await;
+    assert_eq!(site.again("clients"), ([1, 3, 1], 0));
+    assert_eq!(site.again("clients"), ([0, 4, 1], 0));
+    let sluice = site.serves().await;
+    let web = sluice.ask_json(Method::GET, "/admin/clients/web", None, 200).await;
+    assert_eq!(web["created_at"], "2024-11-30T23:59:59Z", "{web}");
+    assert!(!sluice.is_active(OF_ALICE).await);
     sluice.node.stop().await;
 }
 
@@ -235,6 +257,24 @@ async fn a_key_that_was_deleted_there_is_deleted(backend: Backend) {
     let sluice = site.serves().await;
     assert!(gone(&sluice, "/admin/keys/hydra.openid.id-token/hydra-es256").await);
     assert!(!gone(&sluice, "/admin/keys/hydra.jwt.access-token/hydra-es256").await);
+    sluice.node.stop().await;
+}
+
+async fn a_key_that_took_the_place_of_one_here_stays(backend: Backend) {
+    let site = Site::new(backend).await;
+    site.import(HYDRA_SECRET, &["--only", "keys"]);
+    let sluice = site.serves().await;
+    let path = "/admin/keys/hydra.openid.id-token/hydra-es256";
+    let asked = json!({"alg": "ES256", "use": "sig", "kid": "hydra-es256"});
+    let made = sluice.ask_json(Method::POST, "/admin/keys/scratch", Some(&asked), 201).await;
+    sluice.ask_json(Method::PUT, path, Some(&made["keys"][0]), 200).await;
+    sluice.node.stop().await;
+    assert_eq!(site.again("keys"), ([0, 1, 0], 0));
+    site.at_hydra("DELETE FROM hydra_jwk WHERE kid = 'hydra-es256'").await;
+    assert_eq!(site.again("keys").1, 0);
+    let sluice = site.serves().await;
+    let kept = sluice.ask_json(Method::GET, path, None, 200).await;
+    assert_eq!(kept["keys"][0]["x"], made["keys"][0]["x"], "{kept}");
     sluice.node.stop().await;
 }
 
