@@ -18,6 +18,9 @@ routes:
   - {name: open, match: {prefix: /}, upstream: backend, auth: none}
 ";
 
+/// What ends the path for some servers.
+const ENDS: [&[u8]; 5] = [b"", b";", b"?", b"#", b";?#"];
+
 /// Reads the head as the gateway does. What goes on can be read in one way only, and no spelling of a guarded path leads to
 /// the open route.
 pub fn run(input: &[u8]) {
@@ -63,18 +66,43 @@ fn head(input: &[u8]) -> Option<Parts> {
     Some(request.body(()).ok()?.into_parts().0)
 }
 
-/// Whether a server that unescapes, merges slashes, cuts parameters off and resolves dots finds the guarded path.
+/// Whether some server finds the guarded path: one that unescapes it up to three times, takes what follows `//` for a host or does not, ends it
+/// at one of some characters, merges slashes, cuts parameters off and resolves dots.
 fn is_guarded(path: &str) -> bool {
-    let unescaped = unescape(path.as_bytes());
+    let once = unescape(path.as_bytes());
+    let twice = unescape(&once);
+    let thrice = unescape(&twice);
+    let whole = [&*once, &*twice, &*thrice];
+    let paths = whole.into_iter().flat_map(|path| [path, behind_host(path)]);
+    let ended = |path| ENDS.into_iter().map(move |ends| cut(path, ends));
+    paths.flat_map(ended).any(|path| first_segment(path) == Some(b"admin"))
+}
+
+/// The path as who takes what follows `//` for a host finds it.
+fn behind_host(path: &[u8]) -> &[u8] {
+    let Some(mut host) = path.strip_prefix(b"//") else { return path };
+    while let Some(after) = host.strip_prefix(b"/") {
+        host = after;
+    }
+    host.iter().position(|byte| *byte == b'/').and_then(|at| host.get(at..)).unwrap_or_default()
+}
+
+/// What comes before the first of these bytes.
+fn cut<'a>(text: &'a [u8], ends: &[u8]) -> &'a [u8] {
+    text.split(|byte| ends.contains(byte)).next().unwrap_or_default()
+}
+
+/// The first name of a path whose slashes are merged, without parameters and dots.
+fn first_segment(path: &[u8]) -> Option<&[u8]> {
     let mut segments: Vec<&[u8]> = Vec::new();
-    for segment in unescaped.split(|byte| matches!(byte, b'/' | b'\\')) {
-        match segment.split(|byte| *byte == b';').next().unwrap_or_default() {
+    for segment in path.split(|byte| matches!(byte, b'/' | b'\\')) {
+        match cut(segment, b";") {
             b"" | b"." => {}
             b".." => drop(segments.pop()),
             segment => segments.push(segment),
         }
     }
-    segments.first() == Some(&&b"admin"[..])
+    segments.first().copied()
 }
 
 fn unescape(text: &[u8]) -> Vec<u8> {

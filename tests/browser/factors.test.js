@@ -205,6 +205,8 @@ describe('an authenticator app', () => {
     await press(page, 'Make new codes')
     const fresh = await recoveryCodes(page)
     assert.equal(fresh.filter((code) => person.recoveryCodes.includes(code)).length, 0)
+    await page.reload()
+    await page.getByRole('alert').getByText('Recovery codes are shown once').waitFor()
     await beginLogin(person)
     await typeRecoveryCode(person.recoveryCodes[0])
     await page.getByRole('alert').first().waitFor()

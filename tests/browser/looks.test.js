@@ -110,7 +110,9 @@ describe('for everybody to use', () => {
     await at('Forgot your password?')
     await send({ 'Email address': email }, 'Send mail')
     await at('Check your mail')
-    await send({ Code: 'AAAA-AAAA' }, 'Continue')
+    await page.goto(new URL('ui/recovery/code', service.issuer).href)
+    await at('Check your mail', 'Check your mail, of an address that is not known')
+    await send({ 'Email address': email, Code: 'AAAA-AAAA' }, 'Continue')
     await refused()
     await at('Check your mail', 'Check your mail, refused')
     await send({ Code: (await service.mailbox.take(email, /^Set a new password/)).code }, 'Continue')
@@ -195,6 +197,15 @@ describe('for everybody to use', () => {
     await at('Devices')
   })
 
+  test('the menu of the account, where the browser forces colours', async () => {
+    await openAccount(service, page, await givenPerson(service))
+    await page.emulateMedia({ forcedColors: 'active' })
+    const lines = await page.locator('.account-menu a').evaluateAll((links) => links.map((link) => getComputedStyle(link).borderBottomColor))
+    const [here, ...others] = lines
+    assert.equal(new Set(others).size, 1, lines.join(' '))
+    assert.notEqual(here, others[0])
+  })
+
   test('the pages of what went wrong', async () => {
     await page.goto(new URL('ui/login?login_challenge=nonsense', service.issuer).href)
     await arrives(page, /./)
@@ -248,6 +259,8 @@ describe('by keyboard alone', () => {
     await page.keyboard.type(app.code())
     await page.keyboard.press('Enter')
     await page.locator('button[name=decision][value=accept]').waitFor()
+    await tabTo('remember', 'true')
+    assert.deepEqual(await sentByEnter(), [], 'nothing is decided by accident')
     await tabTo('decision', 'reject')
     await tabTo('decision', 'accept')
     await page.keyboard.press('Enter')
@@ -255,6 +268,15 @@ describe('by keyboard alone', () => {
     assert.equal((await signIn.tokens()).claims().acr, 'aal2')
   })
 })
+
+/** What the Enter key on the box that has the focus sends, within a moment. */
+async function sentByEnter() {
+  const sent = []
+  page.on('request', (request) => request.method() === 'POST' && sent.push(request.url()))
+  await page.keyboard.press('Enter')
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  return sent
+}
 
 /** Waits until the field of this name has the focus. */
 function focused(name) {

@@ -87,6 +87,15 @@ describe('a passkey', () => {
     assert.ok(claims.amr.includes('mfa') && !claims.amr.includes('pwd'), claims.amr.join(' '))
   })
 
+  test('is asked for once by two clicks, which is no failure', async () => {
+    await givenPersonWithPasskey()
+    await beginLogin()
+    await page.getByRole('button', { name: ALONE }).dblclick()
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    assert.equal(await page.locator('[data-passkey-error]').textContent(), '')
+    assert.equal(await page.getByRole('button', { name: ALONE }).getAttribute('aria-busy'), 'true')
+  })
+
   test('signs in alone when the browser offers it with the form', async () => {
     const person = await givenPersonWithPasskey()
     const signIn = await service.application.begin(page)

@@ -7,9 +7,11 @@ export const ISSUER = process.env.SLUICE_ISSUER
 export const ADMIN = process.env.SLUICE_ADMIN_URL
 /** Nothing listens here: the agent stops when it is sent there. */
 export const CALLBACK = 'http://127.0.0.1:9/callback'
+/** Of a native application, at the port that it got. */
+export const NATIVE_CALLBACK = 'http://localhost:9/callback'
 export const AFTER_LOGOUT = 'http://127.0.0.1:9/signed-out'
 export const AFTER_DEVICE = 'http://127.0.0.1:9/device-signed-in'
-const ENDS = [CALLBACK, AFTER_LOGOUT, AFTER_DEVICE]
+const ENDS = [CALLBACK, NATIVE_CALLBACK, AFTER_LOGOUT, AFTER_DEVICE]
 
 const MOST_HOPS = 12
 

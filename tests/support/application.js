@@ -6,15 +6,17 @@ import * as client from 'openid-client'
 
 const PATIENCE = 10_000
 
-/** Starts one that is registered at `server` (of `serve`). */
+/** Starts one that is registered at `server` (of `serve`). `metadata` may be a function of the application's origin. */
 export async function startApplication(server, metadata = {}) {
   const site = http.createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>The application</title><h1>The application</h1>')
   })
   site.listen(0, '127.0.0.1')
   await once(site, 'listening')
-  const callback = `http://127.0.0.1:${site.address().port}/callback`
-  const registered = await register(server, { redirect_uris: [callback], ...metadata })
+  const url = `http://127.0.0.1:${site.address().port}`
+  const callback = `${url}/callback`
+  const more = typeof metadata === 'function' ? metadata(url) : metadata
+  const registered = await register(server, { redirect_uris: [callback], ...more })
   const configuration = await client.discovery(
     new URL(server.issuer),
     registered.client_id,
@@ -24,6 +26,7 @@ export async function startApplication(server, metadata = {}) {
   )
   return {
     name: registered.client_name,
+    url,
     configuration,
     begin: (page, parameters) => begin(configuration, callback, page, parameters),
     introspect: (token) => introspect(server, token),

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::sync::Arc;
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -32,6 +33,11 @@ pub enum CommitFailure {
     Busy(#[source] BoxError),
 }
 
+/// Until the deadline there was no answer, and no failure either.
+#[derive(Debug, Error)]
+#[error("no answer within {0:.1?}")]
+pub(crate) struct NoAnswer(pub(crate) Duration);
+
 /// Why an op has no outcome.
 #[derive(Debug, Clone, Error)]
 pub enum SubmitError {
@@ -47,8 +53,8 @@ pub enum SubmitError {
     /// The store refused the whole batch, as it would any other. Nothing was written.
     #[error("the store refused the batch")]
     Refused(#[source] Cause),
-    /// The deadline passed without an answer of the store. The outcome is unknown. With what last ailed the store, if
-    /// anything is known to.
+    /// The deadline passed without an answer of the store. The outcome is unknown. With what has ailed the store since the op was
+    /// submitted, or that nothing was heard of it; none if the queue itself is gone.
     #[error("the store did not answer before the deadline")]
     Unavailable(#[source] Option<Cause>),
 }

@@ -108,7 +108,7 @@ impl<W: Writer> Lane<W> {
                 }
             };
             if !left {
-                return;
+                return self.line.leave_trouble();
             }
         }
     }

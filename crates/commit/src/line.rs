@@ -70,7 +70,14 @@ struct State<Op, Out> {
     waiting: usize,
     idle: bool,
     closed: bool,
-    trouble: Option<Cause>,
+    trouble: Option<Trouble>,
+}
+
+/// What ails the store, or did.
+struct Trouble {
+    cause: Cause,
+    /// When nobody was left in the lane whom it concerned; none as long as somebody is.
+    until: Option<Instant>,
 }
 
 impl<Op, Out> Line<Op, Out> {
@@ -159,14 +166,23 @@ impl<Op, Out> Line<Op, Out> {
         self.state.lock().waiting
     }
 
-    /// What ails the store, for callers whose deadline passes meanwhile.
-    pub(crate) fn trouble(&self) -> Option<Cause> {
-        self.state.lock().trouble.clone()
+    /// What has ailed the store at any time since then, for callers whose deadline passes.
+    pub(crate) fn trouble_since(&self, submitted: Instant) -> Option<Cause> {
+        let state = self.state.lock();
+        let lasted = |trouble: &&Trouble| trouble.until.is_none_or(|until| until >= submitted);
+        state.trouble.as_ref().filter(lasted).map(|trouble| trouble.cause.clone())
     }
 
     /// Sets or clears what ails the store.
-    pub(crate) fn set_trouble(&self, trouble: Option<Cause>) {
-        self.state.lock().trouble = trouble;
+    pub(crate) fn set_trouble(&self, cause: Option<Cause>) {
+        self.state.lock().trouble = cause.map(|cause| Trouble { cause, until: None });
+    }
+
+    /// Nobody is left whom it concerned, and nobody knows whether it is over: who comes later is not told of it.
+    pub(crate) fn leave_trouble(&self) {
+        if let Some(trouble) = self.state.lock().trouble.as_mut() {
+            trouble.until = Some(Instant::now());
+        }
     }
 }
 

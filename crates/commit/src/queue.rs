@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use crate::config::Config;
-use crate::error::SubmitError;
+use crate::error::{Cause, NoAnswer, SubmitError};
 use crate::lane::Lane;
 use crate::line::{Line, Pending, Ticket};
 use crate::metrics::CommitMetrics;
@@ -69,12 +69,16 @@ impl<W: Writer> Queue<W> {
         let key = W::key(&op);
         let line = self.shared.line(key)?;
         let (reply, outcome) = oneshot::channel();
-        let ticket = Ticket { deadline, reply };
-        let pushed = line.push(Pending { key, op, submitted: Instant::now(), ticket });
+        let (submitted, ticket) = (Instant::now(), Ticket { deadline, reply });
+        let pushed = line.push(Pending { key, op, submitted, ticket });
         pushed.inspect_err(|_| self.shared.metrics.turned_away())?;
         match timeout_at(deadline, outcome).await {
             Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) | Err(_) => Err(SubmitError::Unavailable(line.trouble())),
+            Ok(Err(_)) => Err(SubmitError::Unavailable(line.trouble_since(submitted))),
+            Err(_) => {
+                let unanswered = || -> Cause { Arc::new(NoAnswer(deadline.duration_since(submitted))) };
+                Err(SubmitError::Unavailable(Some(line.trouble_since(submitted).unwrap_or_else(unanswered))))
+            }
         }
     }
 

@@ -17,8 +17,6 @@ pub mod proxy;
 pub mod route;
 pub mod validation;
 
-#[cfg(test)]
-mod captured;
 mod cores;
 mod gateway;
 

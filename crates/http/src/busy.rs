@@ -117,7 +117,7 @@ pub(crate) async fn bounded(answering: impl Future<Output = Response>) -> Respon
 }
 
 /// What the admin port says is about people and secrets, and may have been asked for without a credential: a cache before it would
-/// keep it for whoever asks next.
+/// keep it for whoever asks next. Health is of this moment.
 pub(crate) fn kept_by_nobody(mut response: Response) -> Response {
     response.headers_mut().entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response

@@ -7,8 +7,6 @@
 mod admin;
 mod admin_guard;
 mod busy;
-#[cfg(test)]
-mod captured;
 mod cookies;
 mod cors;
 mod extract;

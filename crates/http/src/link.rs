@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -18,7 +19,8 @@ use sluice_primitives::{NodeId, Secret};
 use sluice_token::link::{FeedAnswer, FeedQuestion, TokenAnswer, TokenQuestion};
 use sluice_token::{Feed, FeedBatch, FeedFollower, FeedPosition};
 use tokio::time::{Instant, timeout_at};
-use tracing::warn;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
 
 use crate::extract::bearer;
 use crate::router::health_routes;
@@ -28,9 +30,11 @@ use crate::state::Health;
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// What the link needs of the rest of the server.
+#[async_trait]
 pub trait LinkSource: Send + Sync {
-    /// The keys, as JSON: subkeys of access tokens, public keys of signed ones.
-    fn keys(&self) -> Vec<u8>;
+    /// The keys, as JSON: subkeys of access tokens, public keys of signed ones. Those that are in force once this node has done what it
+    /// has heard: a gateway may be told of other keys before they were read here.
+    async fn keys(&self) -> Vec<u8>;
 
     /// Whether a token holds, and what it says.
     ///
@@ -52,6 +56,8 @@ pub struct LinkState {
     pub follower: Arc<FeedFollower>,
     /// Whether the node can serve.
     pub health: Arc<dyn Health>,
+    /// When the node ends: it keeps no gateway waiting then.
+    pub shutdown: CancellationToken,
 }
 
 /// The routes of the link.
@@ -67,15 +73,22 @@ pub fn link(state: LinkState) -> Router {
 }
 
 async fn check_token(State(expected): State<Arc<Secret<String>>>, request: Request, next: Next) -> Response {
-    let presented = bearer(request.headers()).unwrap_or_default();
-    if expected.same_as(presented.as_bytes()) {
+    let presented = bearer(request.headers());
+    if expected.same_as(presented.unwrap_or_default().as_bytes()) {
         return next.run(request).await;
     }
+    let reason = if presented.is_some() {
+        "the bearer token is another than serve.link.token"
+    } else {
+        "the link asks for a bearer token, and none was sent"
+    };
+    info!(reason, "link request refused");
     (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer realm=\"sluice link\"")]).into_response()
 }
 
 async fn keys(State(state): State<LinkState>) -> Response {
-    ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], state.source.keys()).into_response()
+    let keys = state.source.keys().await;
+    ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], keys).into_response()
 }
 
 async fn feed(State(state): State<LinkState>, Json(question): Json<FeedQuestion>) -> Response {
@@ -92,14 +105,15 @@ async fn feed(State(state): State<LinkState>, Json(question): Json<FeedQuestion>
 
 impl LinkState {
     /// What came after a position, now or as soon as something does. Who is where this node is costs no query: it waits for
-    /// this node to hear.
+    /// this node to hear, or to end.
     async fn after(&self, from: FeedPosition, wait: Duration, pages: bool) -> Result<FeedBatch, StoreError> {
         let mut advanced = self.follower.subscribe();
         advanced.mark_unchanged();
         let until = Instant::now() + wait;
         if covers(&from, &self.follower.position()) {
-            let heard = timeout_at(until, advanced.changed()).await;
-            if heard.is_err() && !self.follower.is_stale() {
+            let hearing = self.shutdown.run_until_cancelled(timeout_at(until, advanced.changed()));
+            let has_heard = hearing.await.is_some_and(|heard| heard.is_ok());
+            if !has_heard && !self.follower.is_stale() {
                 let age = self.follower.age();
                 return Ok(FeedBatch { position: from, age, ..FeedBatch::default() });
             }
@@ -147,122 +161,4 @@ async fn check(State(state): State<LinkState>, Json(question): Json<TokenQuestio
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use sluice_primitives::SystemClock;
-    use sluice_token::{Change, RevocationSet};
-
-    use super::*;
-    use crate::state::Ready;
-
-    /// A feed of three pages, and all else that the link needs, which is not asked.
-    struct Pages;
-
-    #[async_trait::async_trait]
-    impl Feed for Pages {
-        async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
-            let page = from.revocations.values().copied().max().unwrap_or_default() + 1;
-            let changes = vec![Change::Keys(page.to_string())];
-            let node = u8::try_from(page).unwrap();
-            Ok(FeedBatch {
-                changes,
-                position: position(&[(node, page)]),
-                more: page < 3,
-                ..FeedBatch::default()
-            })
-        }
-
-        async fn wait(&self) {}
-    }
-
-    /// A feed that tells of a node once: then its rows are gone.
-    #[derive(Default)]
-    struct Gone(AtomicBool);
-
-    #[async_trait::async_trait]
-    impl Feed for Gone {
-        async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
-            let FeedPosition { revocations, .. } = position(&[(1, 5)]);
-            let position = if self.0.swap(true, Ordering::SeqCst) {
-                from.clone()
-            } else {
-                FeedPosition { changes: revocations.clone(), revocations }
-            };
-            Ok(FeedBatch { position, ..FeedBatch::default() })
-        }
-
-        async fn wait(&self) {}
-    }
-
-    impl LinkSource for Pages {
-        fn keys(&self) -> Vec<u8> {
-            Vec::new()
-        }
-
-        fn check(&self, _token: &str) -> Result<TokenAnswer, StoreError> {
-            Err(StoreError::Busy)
-        }
-    }
-
-    #[async_trait::async_trait]
-    impl Health for Pages {
-        async fn ready(&self) -> Ready {
-            Ready::Yes { feed_age: None }
-        }
-    }
-
-    fn state(feed: Arc<dyn Feed>) -> LinkState {
-        let set = Arc::new(RevocationSet::default());
-        LinkState {
-            token: Arc::new(Secret::new("a token".to_owned())),
-            source: Arc::new(Pages),
-            follower: Arc::new(FeedFollower::new(Arc::clone(&feed), set, Arc::new(SystemClock))),
-            feed,
-            health: Arc::new(Pages),
-        }
-    }
-
-    #[tokio::test]
-    async fn who_reads_pages_is_told_one_at_a_time_and_who_does_not_is_told_all() {
-        let state = state(Arc::new(Pages));
-        let told = async |pages| state.after(FeedPosition::default(), Duration::ZERO, pages).await.unwrap();
-        let (page, all) = (told(true).await, told(false).await);
-        assert_eq!((page.changes.len(), page.more), (1, true));
-        assert_eq!((all.changes.len(), all.more), (3, false));
-    }
-
-    #[tokio::test]
-    async fn who_was_told_everything_waits_although_this_node_has_heard_of_one_whose_rows_are_gone() {
-        let state = state(Arc::new(Gone::default()));
-        state.follower.catch_up().await.unwrap();
-        let told = state.after(FeedPosition::default(), Duration::ZERO, true).await.unwrap();
-        assert!(covers(&told.position, &state.follower.position()), "{:?}", told.position);
-    }
-
-    #[tokio::test]
-    async fn who_was_told_a_page_stays_behind_it_and_who_is_ahead_stays_there() {
-        let state = state(Arc::new(Pages));
-        state.follower.catch_up().await.unwrap();
-        let page = state.after(FeedPosition::default(), Duration::ZERO, true).await.unwrap();
-        assert_eq!((page.position, page.more), (position(&[(1, 1)]), true));
-        let mut ahead = position(&[(1, 9)]);
-        raise(&mut ahead, position(&[(1, 5), (2, 7)]));
-        assert_eq!(ahead, position(&[(1, 9), (2, 7)]));
-    }
-
-    fn position(markers: &[(u8, i64)]) -> FeedPosition {
-        let node = |(node, counter): &(u8, i64)| (NodeId::from_bytes([*node; 16]), *counter);
-        FeedPosition { revocations: markers.iter().map(node).collect(), changes: BTreeMap::new() }
-    }
-
-    #[test]
-    fn who_has_heard_as_much_as_this_node_waits_even_if_it_knows_of_nodes_that_are_gone() {
-        let own = position(&[(1, 5), (2, 7)]);
-        assert!(covers(&own, &own));
-        assert!(covers(&position(&[(1, 5), (2, 8), (3, 1)]), &own));
-        assert!(!covers(&position(&[(1, 5), (2, 6)]), &own));
-        assert!(!covers(&position(&[(1, 9)]), &own));
-        assert!(covers(&position(&[(1, 9)]), &FeedPosition::default()));
-    }
-}
+mod tests;

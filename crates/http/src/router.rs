@@ -114,6 +114,10 @@ fn at_issuer(issuer: &Issuer) -> Router<Arc<PublicState>> {
     if own != reached || !own.is_empty() {
         places.push(format!("/.well-known/oauth-authorization-server{own}"));
     }
+    // §5: there some look for the other document, too.
+    if !own.is_empty() {
+        places.push(format!("/.well-known/openid-configuration{own}"));
+    }
     places.iter().fold(Router::new(), |routes, place| routes.route(place, get(discovery::get)))
 }
 

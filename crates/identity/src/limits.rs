@@ -21,6 +21,7 @@ use governor::{Quota, RateLimiter};
 use ipnet::IpNet;
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
+use sluice_net::bounded::half_for_new;
 use sluice_net::{LimitClock, LimitMoment};
 use sluice_primitives::{Clock, IdentityId, Lifetime, SessionId};
 
@@ -261,43 +262,68 @@ impl Networks {
         Self { each: Limit::new(rate, clock), sites: Limit::new(of_site, clock) }
     }
 
+    /// Counts one more of a network. What it may not do is not counted for its site, nor the other way round.
     fn check(&self, network: Network) -> Result<(), Lifetime> {
         self.each.check(&network)?;
-        network.site().map_or(Ok(()), |site| self.sites.check(&site))
+        let of_site = network.site().map_or(Ok(()), |site| self.sites.check(&site));
+        of_site.inspect_err(|_| self.each.give_back(&network))
     }
 }
 
 type Limiter<K> = RateLimiter<K, Counts<K>, LimitClock, NoOpMiddleware<LimitMoment>>;
 
 /// One limit; none if it is turned off.
-struct Limit<K: Hash + Eq + Clone>(Option<Limiter<K>>);
+struct Limit<K: Hash + Eq + Clone>(Option<Counted<K>>);
+
+/// What says no, and what it has counted.
+struct Counted<K: Hash + Eq + Clone> {
+    limiter: Limiter<K>,
+    counts: Counts<K>,
+    /// By how much one more moves a count on.
+    each: Nanos,
+}
 
 impl<K: Hash + Eq + Clone> Limit<K> {
     fn new(rate: Option<Rate>, clock: &Arc<dyn Clock>) -> Self {
-        let limiter = |rate: Rate| {
+        let counted = |rate: Rate| {
             let each = (rate.per.as_duration() / rate.burst.get()).max(Duration::from_nanos(1));
             let quota = Quota::with_period(each)?.allow_burst(rate.burst);
-            Some(RateLimiter::new(quota, Counts::new(), LimitClock::new(Arc::clone(clock))))
+            let counts = Counts::new();
+            let limiter = RateLimiter::new(quota, counts.clone(), LimitClock::new(Arc::clone(clock)));
+            Some(Counted { limiter, counts, each: each.into() })
         };
-        Self(rate.and_then(limiter))
+        Self(rate.and_then(counted))
     }
 
     fn check(&self, key: &K) -> Result<(), Lifetime> {
-        let Some(limiter) = &self.0 else { return Ok(()) };
+        let Some(Counted { limiter, .. }) = &self.0 else { return Ok(()) };
         limiter.check_key(key).map_err(|early| {
             let wait = Lifetime::from(early.wait_time_from(limiter.clock().now()));
             wait.max(Lifetime::millis(1))
         })
     }
+
+    /// Takes one back that was counted just now.
+    fn give_back(&self, key: &K) {
+        let Some(Counted { counts, each, .. }) = &self.0 else { return };
+        if let Some(count) = counts.0.get(key) {
+            let mut count = count.lock();
+            *count = count.map(|until| until.saturating_sub(*each));
+        }
+    }
 }
 
-/// What is counted. Key: whose. Bound: [`CAPACITY`]; those that are asked for most stay. Staleness: none; a forgotten one
-/// starts anew. Nobody empties it.
-struct Counts<K>(Cache<K, Arc<Mutex<Option<Nanos>>>>);
+/// Until when the requests of one reach, which come one by one.
+type Count = Arc<Mutex<Option<Nanos>>>;
+
+/// What is counted. Key: whose. Bound: [`CAPACITY`]; those that are asked for most stay in a half of it, and the newest in the other.
+/// Staleness: none; a forgotten one starts anew. Nobody empties it.
+#[derive(Clone)]
+struct Counts<K>(Arc<Cache<K, Count>>);
 
 impl<K: Hash + Eq + Clone> Counts<K> {
     fn new() -> Self {
-        Self(Cache::new(CAPACITY))
+        Self(Arc::new(half_for_new(CAPACITY)))
     }
 }
 

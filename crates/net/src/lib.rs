@@ -4,10 +4,12 @@
 //! is asking, behind proxies. [`client_certificate`](mod@client_certificate): which certificate the client proved to
 //! hold, behind proxies too. [`tls_termination`]: whether plain http may be believed to have been https.
 //! [`MAX_HEADER_LINES`]: how many lines of headers a request may have. [`fetch`]: the one guarded HTTP client. [`smtp`]: mail, handed to
-//! its server. [`LimitClock`]: what rate limiters tell the time by. [`whole_body`](fn@whole_body): a body in one piece.
+//! its server. [`LimitClock`]: what rate limiters tell the time by. [`bounded`]: memory of what strangers can make any number of.
+//! [`whole_body`](fn@whole_body): a body in one piece.
 //!
 //! Nothing here knows a route: whose requests these are is the business of `http` and `gateway`.
 
+pub mod bounded;
 pub mod client_address;
 pub mod client_certificate;
 pub mod fetch;
@@ -20,7 +22,9 @@ pub mod tls;
 pub mod tls_termination;
 mod whole_body;
 
-pub use client_address::{ClientAddress, TrustedProxies, forwarded_proto, forwarded_without_hosts};
+pub use client_address::{
+    ClientAddress, TrustedProxies, canonical_network, forwarded_proto, forwarded_without_hosts,
+};
 pub use client_certificate::{
     CertificateHeader, CertificateHeaderFormat, ClientCertificate, ClientCertificateSource,
     ForwardedCertificatePolicy, UnreadableCertificate, client_certificate,

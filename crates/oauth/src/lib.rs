@@ -4,7 +4,7 @@
 //! [`device`], [`flow`], [`login_session`], [`consent`], [`logout`]. What comes of it: [`grant`], [`grant_handler`], [`token_exchange`], [`hooks`],
 //! [`issuing`], [`keys`], [`subject`], [`sector`]. What tokens are worth: [`access_token_reader`], [`introspection`], [`revocation`],
 //! [`userinfo`]. [`discovery`] tells clients of it all, [`metrics`] tell the operator. [`network_limit`]: what anybody may do so often.
-//! [`takeover`]: what a Hydra kept before.
+//! [`takeover`]: what a Hydra kept before. `set_back`: what holds though the clock was set back.
 
 pub mod access_token_reader;
 pub mod authorization;
@@ -33,6 +33,7 @@ pub mod replay;
 pub mod revocation;
 pub mod sector;
 pub mod sender_constraint;
+mod set_back;
 pub mod subject;
 pub mod takeover;
 pub mod token_exchange;

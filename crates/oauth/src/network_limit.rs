@@ -5,17 +5,20 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
+use sluice_net::bounded::half_for_new;
 use sluice_primitives::{Lifetime, Timestamp};
 use sluice_protocol::ClientId;
 
 use crate::client::Client;
+use crate::set_back::holds;
 
 /// How many networks, or clients, are counted at once.
 const COUNTED: usize = 10_000;
 /// How many networks' worth a site may do: a /48 of IPv6 has 65,536 of them.
 const SITE: u32 = 16;
 
-/// Counts by some key. Bound: [`COUNTED`]; the longest unseen go first. Staleness: none, but every node counts for itself.
+/// Counts by some key. Bound: [`COUNTED`]; those that come again stay in a half of it, and the newest in the other. Staleness: none, but
+/// every node counts for itself.
 struct Counts<K> {
     most: u32,
     window: Lifetime,
@@ -25,13 +28,13 @@ struct Counts<K> {
 
 impl<K: Hash + Eq + Clone> Counts<K> {
     fn new(most: u32, window: Lifetime) -> Self {
-        Self { most, window, seen: Cache::new(COUNTED), turn: Mutex::new(()) }
+        Self { most, window, seen: half_for_new(COUNTED), turn: Mutex::new(()) }
     }
 
     fn allows(&self, key: K, now: Timestamp) -> bool {
         let _turn = self.turn.lock();
-        let (since, count) =
-            self.seen.get(&key).filter(|(since, _)| now < *since + self.window).unwrap_or((now, 0));
+        let known = self.seen.get(&key).filter(|(since, _)| holds(*since, *since + self.window, now));
+        let (since, count) = known.unwrap_or((now, 0));
         self.seen.insert(key, (since, count.saturating_add(1)));
         count < self.most
     }
@@ -231,6 +234,27 @@ mod tests {
         assert!(!limit.allows(&client("d"), Some([198, 51, 100, 1].into()), now));
         assert!(limit.allows(&client("e"), address, now));
         assert!(limit.allows(&client("d"), address, now + WINDOW));
+    }
+
+    #[test]
+    fn what_was_counted_by_a_clock_that_was_ahead_does_not_count_once_it_is_right() {
+        let limit = NetworkLimit::new(MOST, WINDOW);
+        let (mine, now) = ("2001:db8::1".parse().unwrap(), Timestamp::from_secs(1_000_000));
+        let ahead = now + Lifetime::hours(1);
+        assert!((0..MOST).all(|_| limit.allows(mine, ahead)));
+        assert!(!limit.allows(mine, ahead - Lifetime::secs(30)), "who read the time before the others came");
+        assert!((0..MOST).all(|_| limit.allows(mine, now)));
+        assert!(!limit.allows(mine, now));
+    }
+
+    #[test]
+    fn networks_that_come_no_more_do_not_keep_new_ones_from_being_counted() {
+        let (limit, now) = (NetworkLimit::new(1, WINDOW), Timestamp::from_secs(1_000_000));
+        let address = |number: u32| IpAddr::from(Ipv4Addr::from_bits(number));
+        assert!((0..30_000).all(|number| limit.allows(address(number), now)));
+        let (new, now) = (30_000..34_000, now + WINDOW);
+        assert!(new.clone().all(|number| limit.allows(address(number), now)));
+        assert_eq!(new.filter(|number| limit.allows(address(*number), now)).count(), 0);
     }
 
     #[test]

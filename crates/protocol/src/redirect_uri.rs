@@ -49,8 +49,8 @@ impl RedirectUri {
         Url::parse(&self.0).ok()
     }
 
-    /// Whether `requested` may be used where this one is registered: the same string, or, for a loopback address of a
-    /// native application, the same but for the port (RFC 8252 §7.3).
+    /// Whether `requested` may be used where this one is registered: the same string, or, for a loopback address or `localhost`
+    /// of a native application, the same but for the port (RFC 8252 §7.3, RFC 9700 §4.1.3).
     pub fn admits(&self, requested: &Self) -> bool {
         self == requested || self.same_but_for_loopback_port(requested)
     }
@@ -72,7 +72,8 @@ fn is_plain_loopback(uri: &Url) -> bool {
     let loopback = match uri.host() {
         Some(Host::Ipv4(address)) => IpAddr::from(address).is_loopback(),
         Some(Host::Ipv6(address)) => IpAddr::from(address).is_loopback(),
-        _ => false,
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
     };
     loopback && uri.scheme() == "http" && uri.username().is_empty() && uri.password().is_none()
 }
@@ -131,9 +132,29 @@ mod tests {
         assert!(uri("http://127.0.0.1/cb").admits(&uri("http://127.0.0.1:53112/cb")));
         assert!(uri("http://[::1]:1/cb").admits(&uri("http://[::1]:53112/cb")));
         assert!(!uri("http://127.0.0.1/cb").admits(&uri("http://127.0.0.1:53112/other")));
-        assert!(!uri("http://localhost/cb").admits(&uri("http://localhost:53112/cb")));
         assert!(!uri("http://127.0.0.1/cb").admits(&uri("http://u@127.0.0.1:5/cb")));
         assert!(!uri("http://127.0.0.1/cb").admits(&uri("http://127.0.0.1:5/x/../cb")));
+    }
+
+    #[test]
+    fn localhost_may_use_any_port_and_is_no_other_host() {
+        assert!(uri("http://localhost/cb").admits(&uri("http://localhost:53112/cb")));
+        assert!(uri("http://localhost:8080/cb?a=b").admits(&uri("http://localhost:53112/cb?a=b")));
+        for other in [
+            "http://127.0.0.1:53112/cb",
+            "http://localhost:53112/other",
+            "https://localhost:53112/cb",
+            "http://LOCALHOST:53112/cb",
+            "http://localhost.:53112/cb",
+            "http://localhost.example:53112/cb",
+            "http://a.localhost:53112/cb",
+            "http://u@localhost:53112/cb",
+        ] {
+            assert!(!uri("http://localhost/cb").admits(&uri(other)), "{other}");
+        }
+        for fixed in ["https://localhost", "http://a.localhost", "http://localhost.example"] {
+            assert!(!uri(&format!("{fixed}/cb")).admits(&uri(&format!("{fixed}:53112/cb"))), "{fixed}");
+        }
     }
 
     #[test]

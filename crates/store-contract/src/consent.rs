@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a promise that cannot be checked is broken")]
 
+use futures_util::future::join_all;
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::{ConsentRepository, DecisionName, DecisionPage, Forget, RememberedConsent};
 use sluice_oauth::grant::{Grant, GrantClaims, GrantPage, GrantRepository, Listed, MadeIn, Redemption};
@@ -94,6 +95,20 @@ pub async fn a_later_decision_replaces_the_earlier_one(fixture: &impl Fixture) {
     assert_eq!(find(&*store, 20).await, Some(later.clone()));
     remember(&*store, given::decision()).await;
     assert_eq!(find(&*store, 20).await, Some(later), "an earlier one that arrives late replaces nothing");
+}
+
+/// Also of those that come at once and are written together, in whatever order they come.
+pub async fn of_decisions_that_come_at_once_the_latest_is_remembered(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let made = |secs: i64| RememberedConsent { decided_at: given::at(secs), ..given::decision() };
+    let latest = 100;
+    let in_turn = (20..52).chain([latest]).chain(52..84);
+    let stall = fixture.stall().await;
+    let remembered = join_all(in_turn.map(|secs| remember(&*store, made(secs))));
+    let release = async { drop(stall) };
+    let (grants, ()) = tokio::join!(remembered, release);
+    assert_eq!(grants.len(), 65);
+    assert_eq!(find(&*store, latest).await, Some(made(latest)));
 }
 
 /// A decision holds until it expires.

@@ -69,6 +69,7 @@ pub async fn an_expired_code_gives_its_user_code_free(fixture: &impl Fixture) {
     assert!(insert(&*store, &second, 600).await);
     assert_eq!(find(&*store, &second, 601).await, Some(second.clone()));
     assert_eq!(poll(&*store, second.id, 601).await, DevicePoll::Pending);
+    assert_eq!(poll(&*store, second.id, 606).await, DevicePoll::Pending, "as fast as the first was not");
     assert_eq!(poll(&*store, first.id, 601).await, DevicePoll::Unknown);
 }
 

@@ -63,8 +63,11 @@ pub async fn factors_are_listed_oldest_first(fixture: &impl Fixture) {
     };
     let passkey = added(&*store, passkey).await;
     let totp = added(&*store, given::factor(alice, 1)).await;
+    // Whose enrolment began before those of the others, and ended after them.
+    let slow = Factor { created_at: given::at(5), ..given::factor(alice, 0) };
+    let slow = added(&*store, slow).await;
     let reader = fixture.second_node().await;
-    assert_eq!(list(&*reader, alice).await, [totp, passkey]);
+    assert_eq!(list(&*reader, alice).await, [totp, passkey, slow]);
     assert_eq!(list(&*reader, bob).await, [bobs]);
     assert_eq!(list(&*reader, given::identity_id()).await, []);
 }

@@ -127,6 +127,11 @@ pub fn replaced_by(hook: &str) -> GrantClaims {
     GrantClaims { replaced: Some(Replaced::new(said.clone(), said)), ..claims() }
 }
 
+/// What a redemption or rotation may bring: no claims, or those that a hook replaced. Stores have statements of their own for the latter.
+pub fn brought_claims() -> [Option<Box<GrantClaims>>; 2] {
+    [None, Some(Box::new(replaced_by("hook")))]
+}
+
 /// Redeems the code of `grant` at second `now`; from then on it lives until second 100,000. A marker would live until second 200,000.
 pub fn redeem(grant: GrantId, now: i64) -> RedeemCode {
     let (expires_at, marker_expires_at) = (at(100_000), at(200_000));

@@ -100,6 +100,22 @@ pub async fn a_later_token_of_hydra_speaks_for_its_grant(fixture: &impl Fixture)
     assert!(grant(&*store, revoked.grant.id).await.revoked_at.is_some());
 }
 
+/// However long its chain goes on there: it is there as long as its last token, also one that was refreshed here before it was revoked.
+pub async fn a_grant_of_hydra_that_was_revoked_is_there_as_long_as_its_last_token(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let (first, refreshed) = (token(), token());
+    import(&*store, vec![first.clone(), refreshed.clone()]).await;
+    given::rotated(&*store, given::rotate(refreshed.grant.id, 0, 100)).await;
+    for token in [first, refreshed] {
+        store.revoke(token.grant.id, given::at(200), given::at(9000)).await.unwrap();
+        import(&*store, vec![later(&token, 9_000_000, "openid email")]).await;
+        let found = grant(&*store, token.grant.id).await;
+        assert_eq!((found.expires_at, found.revoked_at), (given::at(9_000_000), Some(given::at(200))));
+        let again = store.rotate_refresh(given::rotate(token.grant.id, 0, 300)).await.unwrap();
+        assert_eq!(again, Rotation::Revoked);
+    }
+}
+
 /// Of two tokens of one grant the one that ends last speaks, in whatever order they come, together or one after the other.
 pub async fn the_token_of_hydra_that_ends_last_speaks_for_its_grant(fixture: &impl Fixture) {
     let store = fixture.store();

@@ -158,6 +158,22 @@ pub async fn a_change_to_a_taken_address_changes_nothing(fixture: &impl Fixture)
     assert_eq!(given::markers(&*store).await, []);
 }
 
+/// Of an address that somebody wants who does not know what the record says now, nothing is told.
+pub async fn a_stale_change_to_a_taken_address_is_stale(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let alice = given::registered(&*store, given::identity("alice")).await;
+    let other = given::registered(&*store, given::identity("other")).await;
+    let status = Some(IdentityStatus::Active);
+    let now = given::changed(&*store, &IdentityChange { status, ..given::change(&alice, 10) }).await;
+    for looked_at in [&alice, &given::identity("nobody")] {
+        let outcome = store.change(&change_of_everything(looked_at, 20)).await.unwrap();
+        assert_eq!(outcome, Changed::Stale);
+    }
+    assert_eq!(store.change(&change_of_everything(&now, 20)).await.unwrap(), Changed::Taken);
+    assert_eq!(given::person(&*store, alice.id).await, now);
+    assert_eq!(owner(&*store, "other").await, Some(other.id));
+}
+
 /// The address that was left finds nobody, and is free; one's own address is not taken.
 pub async fn a_former_address_is_free_again(fixture: &impl Fixture) {
     let store = fixture.store();

@@ -74,6 +74,19 @@ pub async fn an_identity_session_is_begun_once(fixture: &impl Fixture) {
     assert_eq!(list(&*store, begun.identity, 20).await, [rotated]);
 }
 
+/// A beginning that was lost on its way brings back no session that has ended since.
+pub async fn an_identity_session_that_has_ended_is_not_begun_again(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let session = chain(&*store, "alice", &[]).await;
+    assert!(end(&*store, session.id, session.identity).await);
+    for node in [store.clone(), fixture.second_node().await] {
+        assert!(!node.begin(&session).await.unwrap());
+        assert_eq!(list(&*node, session.identity, 20).await, []);
+    }
+    let next = given::begun(&*store, session.identity, 21).await;
+    assert_eq!(list(&*store, session.identity, 21).await, [next]);
+}
+
 /// The current generation makes the next, soon after the last rotation or long after.
 pub async fn the_current_generation_is_rotated(fixture: &impl Fixture) {
     let (store, other) = (fixture.store(), fixture.second_node().await);
@@ -233,6 +246,21 @@ pub async fn sessions_are_listed_newest_first(fixture: &impl Fixture) {
     assert_eq!(list(&*store, first.identity, 299).await[0], expired);
     assert_eq!(list(&*store, bobs.identity, 300).await, [bobs]);
     assert_eq!(list(&*store, given::identity_id(), 300).await, []);
+}
+
+/// Which is the newest their ids say, by which the oldest go, too.
+pub async fn sessions_are_listed_in_the_order_of_their_ids(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let alice = given::identity_id();
+    let mut sessions = [1, 2, 3].map(|begun| IdentitySession {
+        authenticated_at: given::at(10 - begun),
+        ..given::identity_session(alice, begun)
+    });
+    for session in &sessions {
+        assert!(store.begin(session).await.unwrap());
+    }
+    sessions.reverse();
+    assert_eq!(list(&*store, alice, 20).await, sessions);
 }
 
 /// A session is ended by its person and by nobody else, once, with its marker.

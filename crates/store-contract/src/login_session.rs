@@ -381,11 +381,13 @@ pub async fn a_remembered_session_is_kept_for_its_participants(fixture: &impl Fi
 /// A session that is still kept has ended all the same.
 pub async fn a_session_whose_time_is_over_does_not_go_on(fixture: &impl Fixture) {
     let store = fixture.store();
-    let expired = LoginSession { idle: Lifetime::FOREVER, ..given::session() };
-    let idle = LoginSession { expires_at: given::at(9000), ..given::session() };
-    for session in [&expired, &idle] {
+    let expired = || LoginSession { idle: Lifetime::FOREVER, ..given::session() };
+    let idle = || LoginSession { expires_at: given::at(9000), ..given::session() };
+    let until = Some(given::at(9000));
+    for (session, end) in [(expired(), until), (idle(), until), (expired(), None), (idle(), None)] {
+        let session = &session;
         insert(&*store, session).await;
-        store.touch(session.id, given::at(3600), Some(given::at(9000))).await.unwrap();
+        store.touch(session.id, given::at(3600), end).await.unwrap();
         assert_eq!(find(&*store, session, 3600).await, None);
         assert!(!store.renew(&renewed(session, 3600)).await.unwrap());
         assert_eq!(find(&*store, session, 3601).await, None);

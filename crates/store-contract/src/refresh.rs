@@ -194,16 +194,25 @@ pub async fn a_rotation_with_claims_that_cannot_be_stored_is_refused(fixture: &i
     assert_eq!(rotate(&*store, given::rotate(grant.id, 0, 101)).await, Verdict::Rotated);
 }
 
-/// Nothing is rotated that is not there, not redeemed, expired, or from a future that never was.
+/// Nothing is rotated that is not there, not redeemed, expired, revoked, or from a future that never was, whatever claims are
+/// brought.
 pub async fn only_a_living_redeemed_grant_is_rotated(fixture: &impl Fixture) {
     let store = fixture.store();
-    assert_eq!(rotate(&*store, given::rotate(given::grant_id(), 0, 20)).await, Verdict::Unknown);
-    let fresh = given::inserted(&*store, given::grant()).await;
-    assert_eq!(rotate(&*store, given::rotate(fresh.id, 0, 20)).await, Verdict::Unknown);
-    let grant = chain(&*store, &[]).await;
-    assert_eq!(rotate(&*store, given::rotate(grant.id, 0, 100_000)).await, Verdict::Unknown);
-    assert_eq!(rotate(&*store, given::rotate(grant.id, 1, 30)).await, Verdict::Unknown);
-    assert_eq!(rotate(&*store, given::rotate(grant.id, 0, 30)).await, Verdict::Rotated);
+    for claims in given::brought_claims() {
+        let used = async |grant: GrantId, presented: u32, now: i64| {
+            let rotation = RotateRefresh { claims: claims.clone(), ..given::rotate(grant, presented, now) };
+            rotate(&*store, rotation).await
+        };
+        assert_eq!(used(given::grant_id(), 0, 20).await, Verdict::Unknown);
+        let fresh = given::inserted(&*store, given::grant()).await;
+        assert_eq!(used(fresh.id, 0, 20).await, Verdict::Unknown);
+        let grant = chain(&*store, &[]).await;
+        assert_eq!(used(grant.id, 0, 100_000).await, Verdict::Unknown);
+        assert_eq!(used(grant.id, 1, 30).await, Verdict::Unknown);
+        assert_eq!(used(grant.id, 0, 30).await, Verdict::Rotated);
+        store.revoke(grant.id, given::at(31), given::at(9000)).await.unwrap();
+        assert_eq!(used(grant.id, 1, 32).await, Verdict::Revoked);
+    }
 }
 
 /// Of many simultaneous uses of one token on two nodes one rotates, and all others get the same pair.

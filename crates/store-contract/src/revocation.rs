@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a promise that cannot be checked is broken")]
 
 use sluice_oauth::consent::Forget;
-use sluice_oauth::grant::{Grant, GrantPage, GrantRepository, Listed, Redemption, Rotation, Standing};
+use sluice_oauth::grant::{
+    Grant, GrantPage, GrantRepository, Listed, RedeemCode, Redemption, RotateRefresh, Rotation, Standing,
+};
 use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
 use sluice_primitives::Timestamp;
 use sluice_token::{Feed, FeedPosition, Target};
@@ -76,15 +78,26 @@ fn cases() -> Vec<(Grant, Target, bool)> {
     cases
 }
 
+/// As many grants like this one as there are claims to be brought.
+fn alike(grant: &Grant) -> [Grant; 2] {
+    [grant.clone(), Grant { id: given::grant_id(), attempt: given::attempt(), ..grant.clone() }]
+}
+
 /// `sid` and `subject` hold by authentication, `client`, (`subject`, `client`) and the consents of a subject by consent:
-/// redemption obeys.
+/// redemption obeys, whatever claims it brings.
 pub async fn wide_markers_stop_redemption_by_the_time_that_counts(fixture: &impl Fixture) {
     let (store, other) = (fixture.store(), fixture.second_node().await);
     for (grant, target, covered) in cases() {
-        given::inserted(&*store, grant.clone()).await;
+        let grants = alike(&grant);
+        for grant in &grants {
+            given::inserted(&*store, grant.clone()).await;
+        }
         mark(&*other, &target).await;
-        let outcome = store.redeem_code(given::redeem(grant.id, USED)).await.unwrap();
-        assert_eq!(outcome == Redemption::Revoked, covered, "{target:?}: {outcome:?}");
+        for (grant, claims) in grants.iter().zip(given::brought_claims()) {
+            let redeem = RedeemCode { claims, ..given::redeem(grant.id, USED) };
+            let outcome = store.redeem_code(redeem).await.unwrap();
+            assert_eq!(outcome == Redemption::Revoked, covered, "{target:?}: {outcome:?}");
+        }
     }
 }
 
@@ -92,13 +105,20 @@ pub async fn wide_markers_stop_redemption_by_the_time_that_counts(fixture: &impl
 pub async fn wide_markers_stop_rotation_by_the_time_that_counts(fixture: &impl Fixture) {
     let (store, other) = (fixture.store(), fixture.second_node().await);
     for (grant, target, covered) in cases() {
-        let grant = given::redeemed(&*store, grant).await;
-        let grant = given::rotated(&*store, given::rotate(grant.id, 0, 30)).await;
+        let grants = alike(&grant);
+        for grant in &grants {
+            given::redeemed(&*store, grant.clone()).await;
+            given::rotated(&*store, given::rotate(grant.id, 0, 30)).await;
+        }
         mark(&*other, &target).await;
-        for presented in [1, 0] {
-            let outcome = store.rotate_refresh(given::rotate(grant.id, presented, USED + 100)).await.unwrap();
-            let expected = if covered { outcome == Rotation::Revoked } else { outcome != Rotation::Revoked };
-            assert!(expected, "{target:?}, generation {presented}: {outcome:?}");
+        for (grant, claims) in grants.iter().zip(given::brought_claims()) {
+            for presented in [1, 0] {
+                let claims = claims.clone();
+                let rotate = RotateRefresh { claims, ..given::rotate(grant.id, presented, USED + 100) };
+                let outcome = store.rotate_refresh(rotate).await.unwrap();
+                let is_revoked = outcome == Rotation::Revoked;
+                assert_eq!(is_revoked, covered, "{target:?}, generation {presented}: {outcome:?}");
+            }
         }
     }
 }
@@ -215,8 +235,11 @@ pub async fn an_expired_marker_goes_after_its_sweep_and_revives_nothing(fixture:
     }
     assert_eq!(given::markers(&*store).await, []);
     for (grant, covered) in grants {
-        let outcome = store.rotate_refresh(given::rotate(grant, 0, FORGOTTEN + 2)).await.unwrap();
-        assert_eq!(outcome == Rotation::Revoked, covered, "{outcome:?}");
+        for claims in given::brought_claims() {
+            let rotate = RotateRefresh { claims, ..given::rotate(grant, 0, FORGOTTEN + 2) };
+            let outcome = store.rotate_refresh(rotate).await.unwrap();
+            assert_eq!(outcome == Rotation::Revoked, covered, "{outcome:?}");
+        }
     }
 }
 
@@ -255,8 +278,11 @@ pub async fn a_grant_that_comes_after_the_sweep_of_its_marker_stays_revoked(fixt
     }
     assert_eq!(given::markers(&*store).await, []);
     for (grant, covered) in late {
-        let outcome = store.redeem_code(given::redeem(grant.id, FORGOTTEN + 2)).await.unwrap();
-        assert_eq!(outcome == Redemption::Revoked, covered, "{outcome:?}");
+        for claims in given::brought_claims() {
+            let redeem = RedeemCode { claims, ..given::redeem(grant.id, FORGOTTEN + 2) };
+            let outcome = store.redeem_code(redeem).await.unwrap();
+            assert_eq!(outcome == Redemption::Revoked, covered, "{outcome:?}");
+        }
     }
 }
 
@@ -269,7 +295,10 @@ pub async fn a_grant_that_was_revoked_in_flight_is_inserted_revoked(fixture: &im
     let (subject, now) = (grant.subject, given::at(20));
     let all = GrantPage { subject, session: None, listed: Listed::All, before: None, now, limit: 10 };
     assert_eq!(GrantRepository::list(&*store, all).await.unwrap(), []);
-    assert_eq!(store.redeem_code(given::redeem(grant.id, 20)).await.unwrap(), Redemption::Revoked);
+    for claims in given::brought_claims() {
+        let redeem = RedeemCode { claims, ..given::redeem(grant.id, 20) };
+        assert_eq!(store.redeem_code(redeem).await.unwrap(), Redemption::Revoked);
+    }
 }
 
 /// A reader that starts after a marker went reads on without it.

@@ -10,8 +10,9 @@ use tokio::runtime::Handle;
 use tokio::sync::OwnedMutexGuard;
 use tokio_postgres::Row;
 
-use crate::connection::{Link, Params, Session};
+use crate::connection::{Params, Session};
 use crate::error::Failure;
+use crate::link::Link;
 use crate::turn::Place;
 
 /// Somebody who runs a statement over a link, again if need be.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
 const SCHEMES: &[&str] = &["postgres://", "postgresql://"];
 /// Parameters of Hydra's connection pool. There is no such pool here; they are accepted so that its DSN can be kept.
@@ -121,6 +121,30 @@ pub(crate) struct Address {
     pub(crate) root_certificates: Option<PathBuf>,
     /// Whether a server that only follows another will do: the DSN itself says what it wants of one.
     pub(crate) standby_will_do: bool,
+    /// Whether the database is another program's: nothing is set on its connections, which a pooler may give to that program next.
+    pub(crate) is_guest: bool,
+}
+
+impl Address {
+    /// The same for the database of another program: what is to be set is said as the connection is opened, with what the DSN says itself. A
+    /// pooler refuses that, unless it is told to pass it over. `target_session_attrs=read-only` tells no standby from a primary then: whatever lets
+    /// nothing be written over this connection only reads.
+    pub(crate) fn into_guest(mut self, settings: &str) -> Self {
+        self.is_guest = true;
+        for server in &mut self.servers {
+            let options = match server.get_options() {
+                Some(own) => format!("{own} {settings}"),
+                None => settings.to_owned(),
+            };
+            server.options(options);
+            // Who says that it writes nothing is not asked whether it could: a primary is what it wants, and that is asked for itself.
+            if server.get_target_session_attrs() == TargetSessionAttrs::ReadWrite {
+                server.target_session_attrs(TargetSessionAttrs::Any);
+                self.standby_will_do = false;
+            }
+        }
+        self
+    }
 }
 
 /// Whether a store could be reached by this DSN, as far as its text tells.
@@ -148,7 +172,7 @@ impl FromStr for Address {
                 "sslrootcert" => authorities = Some(decoded(value)),
                 name if POOL.contains(&name) || WITHOUT_EFFECT.contains(&name) => {}
                 name if OF_THE_DRIVER.contains(&name) => {
-                    standby_will_do |= name == "target_session_attrs";
+                    standby_will_do |= name == "target_session_attrs" && decoded(value) != "read-write";
                     kept.push(pair);
                 }
                 name => return Err(unsupported(name)),
@@ -165,7 +189,7 @@ impl FromStr for Address {
         config.ssl_mode(if tls.is_some() { mode } else { SslMode::Disable });
         complete(&mut config);
         let root_certificates = authorities.filter(|named| named != SYSTEM).map(PathBuf::from);
-        Ok(Self { servers: servers(config), tls, root_certificates, standby_will_do })
+        Ok(Self { servers: servers(config), tls, root_certificates, standby_will_do, is_guest: false })
     }
 }
 

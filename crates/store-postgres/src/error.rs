@@ -14,6 +14,13 @@ pub(crate) enum Failure {
     /// The server or the driver said so. It is told whole, and has no source to be told again: what the server adds has values of rows in it.
     #[error("PostgreSQL: {}", describe(.0))]
     Postgres(Arc<tokio_postgres::Error>),
+    /// The same while a connection was to be opened. Of one that starts it may be a mistake, once a node runs it is something that passes: what
+    /// stands there was changed under it, is being started, or has no process left.
+    #[error("PostgreSQL: {}", describe(.0))]
+    Connecting(Arc<tokio_postgres::Error>),
+    /// No connection within this time, and no word why.
+    #[error("PostgreSQL opened no connection within {0:?}")]
+    Unopened(Duration),
     /// No answer within this time. The connection is given up.
     #[error("PostgreSQL did not answer within {0:?}")]
     Silent(Duration),
@@ -62,29 +69,39 @@ impl From<tokio_postgres::Error> for Failure {
 }
 
 impl Failure {
+    /// A connection that could not be opened.
+    pub(crate) fn connecting(error: tokio_postgres::Error) -> Self {
+        Self::Connecting(Arc::new(error))
+    }
+
     /// What must happen next.
     pub(crate) fn nature(&self) -> Nature {
         match self {
-            Self::Silent(_) | Self::Late(_) | Self::Standby => Nature::Lost,
+            Self::Silent(_) | Self::Late(_) | Self::Standby | Self::Connecting(_) | Self::Unopened(_) => {
+                Nature::Lost
+            }
             Self::IndexUnderWay => Nature::Busy,
             Self::Foreign | Self::Closed => Nature::Refused,
-            Self::Postgres(error) => match error.code() {
-                Some(code) => nature_of(code),
-                None if error.is_closed() || from_io(error) => Nature::Lost,
-                None => Nature::Refused,
-            },
+            Self::Postgres(error) => nature_of_error(error),
         }
     }
 
-    /// Whether the server is there and does not let this user in, or not into this database: a mistake at the start, and something that
-    /// passes once a node runs, since the password or the database was changed under it.
+    /// Whether the server is there and does not let this user in, or not into this database, or not by this kind of connection: a mistake
+    /// at the start.
     pub(crate) fn is_turned_away(&self) -> bool {
-        matches!(self, Self::Postgres(error) if error.code().is_some_and(|code| TURNED_AWAY.contains(code)))
+        let Self::Connecting(error) = self else { return false };
+        error.code().is_some_and(|code| TURNED_AWAY.contains(code))
+            || !matches!(nature_of_error(error), Nature::Lost | Nature::Busy)
     }
 
     /// Whether the server, the database or the role has as many connections as it may.
     pub(crate) fn is_for_want_of_connections(&self) -> bool {
-        matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS))
+        matches!(self, Self::Connecting(error) if error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS))
+    }
+
+    /// Whether the server only reads.
+    pub(crate) fn is_refusal_to_write(&self) -> bool {
+        matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION))
     }
 
     /// Whether a transaction that was sent may be committed all the same. Who is told what stood in its way is told that it was rolled back,
@@ -92,7 +109,8 @@ impl Failure {
     pub(crate) fn may_be_committed(&self) -> bool {
         match self {
             Self::Silent(_) | Self::Late(_) => true,
-            Self::Standby | Self::Foreign | Self::IndexUnderWay | Self::Closed => false,
+            Self::Connecting(_) | Self::Unopened(_) | Self::Standby => false,
+            Self::Foreign | Self::IndexUnderWay | Self::Closed => false,
             Self::Postgres(error) => error.code().is_none_or(leaves_open),
         }
     }
@@ -156,7 +174,7 @@ impl Failure {
 
     /// Whether the server said that this user has not the right.
     pub(crate) fn is_lack_of_rights(&self) -> bool {
-        matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE))
+        matches!(self, Self::Postgres(error) | Self::Connecting(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE))
     }
 
     /// Whether the server said that there is no such table.
@@ -197,6 +215,14 @@ const TURNED_AWAY: &[SqlState] = &[
     SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
     SqlState::INVALID_CATALOG_NAME,
 ];
+
+fn nature_of_error(error: &tokio_postgres::Error) -> Nature {
+    match error.code() {
+        Some(code) => nature_of(code),
+        None if error.is_closed() || from_io(error) => Nature::Lost,
+        None => Nature::Refused,
+    }
+}
 
 fn nature_of(code: &SqlState) -> Nature {
     const BUSY: &[SqlState] = &[
@@ -248,97 +274,20 @@ fn from_io(error: &tokio_postgres::Error) -> bool {
 
 /// The sentence and the code of the server, without its details and hints; or what the driver says, with its causes.
 fn describe(error: &tokio_postgres::Error) -> String {
-    error
-        .as_db_error()
-        .map_or_else(|| chain(error), |said| format!("{} ({})", said.message(), said.code().code()))
+    let Some(said) = error.as_db_error() else { return chain(error) };
+    let told = format!("{} ({})", said.message(), said.code().code());
+    // A statement that is unknown, or another's.
+    let is_mixed_up = [
+        SqlState::INVALID_SQL_STATEMENT_NAME,
+        SqlState::DUPLICATE_PSTATEMENT,
+        SqlState::INVALID_BINARY_REPRESENTATION,
+    ]
+    .contains(said.code());
+    if is_mixed_up {
+        return format!("{told}; does a pooler stand between that shares connections among its clients?");
+    }
+    told
 }
 
 #[cfg(test)]
-mod tests {
-    use tokio::io::AsyncWriteExt;
-    use tokio_postgres::NoTls;
-
-    use super::*;
-
-    /// What the driver makes of these bytes of a server.
-    async fn said_by_a_server(message: &[u8]) -> Failure {
-        let (ours, mut theirs) = tokio::io::duplex(1024);
-        theirs.write_all(message).await.unwrap();
-        let connected = tokio_postgres::Config::new().user("sluice").connect_raw(ours, NoTls).await;
-        connected.err().unwrap().into()
-    }
-
-    #[tokio::test]
-    async fn what_a_server_says_is_told_once_and_without_values_of_rows() {
-        let sentence = "null value in column \"status\" violates not-null constraint";
-        let hint = "one line\nand another";
-        let fields = format!(
-            "SERROR\0VERROR\0C23502\0M{sentence}\0DFailing row contains (ada@example.com).\0H{hint}\0\0"
-        );
-        let length = u32::try_from(4 + fields.len()).unwrap();
-        let message = [&b"E"[..], &length.to_be_bytes()[..], fields.as_bytes()].concat();
-        let failure = said_by_a_server(&message).await;
-        assert_eq!(chain(&failure), format!("PostgreSQL: {sentence} (23502)"));
-        let told = chain(&failure.into_store_error());
-        assert_eq!(told, format!("the store refused: PostgreSQL: {sentence} (23502)"));
-    }
-
-    #[tokio::test]
-    async fn what_the_driver_says_is_told_with_its_cause() {
-        // No message is shorter than its own length.
-        let told = chain(&said_by_a_server(b"E\0\0\0\0").await);
-        let cause = told.strip_prefix("PostgreSQL: error communicating with the server: ");
-        assert!(cause.is_some_and(|cause| cause.starts_with("invalid message length")), "{told}");
-    }
-
-    #[test]
-    fn contention_is_tried_again_and_a_bad_value_is_not() {
-        assert_eq!(nature_of(&SqlState::T_R_SERIALIZATION_FAILURE), Nature::Busy);
-        assert_eq!(nature_of(&SqlState::T_R_DEADLOCK_DETECTED), Nature::Busy);
-        assert_eq!(nature_of(&SqlState::CHARACTER_NOT_IN_REPERTOIRE), Nature::Poisoned);
-        assert_eq!(nature_of(&SqlState::UNIQUE_VIOLATION), Nature::Poisoned);
-    }
-
-    #[test]
-    fn a_connection_is_given_up_if_it_is_silent_and_not_if_one_answer_is_late() {
-        let (silent, late) = (Failure::Silent(Duration::ZERO), Failure::Late(Duration::ZERO));
-        assert_eq!(
-            (silent.nature(), late.nature()),
-            (Nature::Lost, Nature::Lost),
-            "who knows what became of it"
-        );
-        assert!(silent.ends_session() && !late.ends_session());
-    }
-
-    #[test]
-    fn a_transaction_that_the_server_refused_is_not_committed() {
-        assert!(Failure::Silent(Duration::ZERO).may_be_committed());
-        assert!(Failure::Late(Duration::ZERO).may_be_committed());
-        assert!(!Failure::Standby.may_be_committed());
-        for (code, is_open) in
-            [("08006", true), ("57P01", true), ("57P02", true), ("25006", false), ("0A000", false)]
-        {
-            assert_eq!(leaves_open(&SqlState::from_code(code)), is_open, "{code}");
-        }
-    }
-
-    #[test]
-    fn a_connection_that_is_not_ours_alone_or_was_idle_too_long_is_made_anew() {
-        assert_eq!(nature_of(&SqlState::DUPLICATE_PSTATEMENT), Nature::Lost);
-        for too_long in ["57P05", "25P03", "25P04"] {
-            assert_eq!(nature_of(&SqlState::from_code(too_long)), Nature::Lost, "{too_long}");
-        }
-    }
-
-    #[test]
-    fn a_server_that_goes_away_is_lost_and_a_full_disk_is_not() {
-        assert_eq!(nature_of(&SqlState::ADMIN_SHUTDOWN), Nature::Lost);
-        assert_eq!(nature_of(&SqlState::CONNECTION_FAILURE), Nature::Lost);
-        assert_eq!(nature_of(&SqlState::READ_ONLY_SQL_TRANSACTION), Nature::Lost);
-        for turned_away in ["28P01", "28000", "3D000", "53300"] {
-            assert_eq!(nature_of(&SqlState::from_code(turned_away)), Nature::Lost, "{turned_away}");
-        }
-        assert_eq!(nature_of(&SqlState::DISK_FULL), Nature::Refused);
-        assert_eq!(nature_of(&SqlState::UNDEFINED_TABLE), Nature::Refused);
-    }
-}
+mod tests;

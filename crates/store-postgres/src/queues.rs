@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use sluice_commit::{CommitMetrics, Config, Queue, Writer};
 
-use crate::connection::Link;
 use crate::consent::find::FindConsents;
 use crate::grant::Hot;
+use crate::link::Link;
 
 /// More readers than this for each lane are of no use: statements are pipelined.
 pub(crate) const READERS_PER_LANE: usize = 2;

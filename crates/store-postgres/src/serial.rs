@@ -14,8 +14,11 @@ use sluice_primitives::Clock;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use crate::connection::{Dialer, Link, Session};
+use crate::connection::Session;
+use crate::dialer::Dialer;
 use crate::error::Failure;
+use crate::lenders::Lenders;
+use crate::link::Link;
 use crate::retry::Tries;
 use crate::statistics::{Counters, Kind};
 use crate::turn::Turn;
@@ -109,7 +112,7 @@ impl Committed {
 
 /// The connection, and who waits for it.
 pub(crate) struct Serial {
-    link: Link,
+    link: Arc<Link>,
     turn: Turn,
     patience: Duration,
     clock: Arc<dyn Clock>,
@@ -118,14 +121,16 @@ pub(crate) struct Serial {
 }
 
 impl Serial {
-    /// At most `depth` transactions wait, none longer than `patience`.
+    /// At most `depth` transactions wait, none longer than `patience`. Where the lenders have no connection, they are given this one.
     pub(crate) fn new(
-        dialer: Arc<Dialer>,
+        (dialer, lenders): (Arc<Dialer>, &Lenders),
         depth: usize,
         (patience, clock): (Duration, Arc<dyn Clock>),
         (counters, refusals): (Arc<Counters>, Arc<StoreRefusals>),
     ) -> Self {
-        Self { link: Link::new(dialer), turn: Turn::new(depth), patience, clock, counters, refusals }
+        let (link, turn) = (Arc::new(Link::new(dialer)), Turn::new(depth));
+        lenders.add_serial(&link, &turn);
+        Self { link, turn, patience, clock, counters, refusals }
     }
 
     /// Commits a transaction.

@@ -3,7 +3,7 @@
 //! One may be half open, so another is dialled at once. If that falls silent as well, it is the server that hangs, as in commits that wait
 //! for a standby. It does not notice that nobody waits any more, and keeps the process of each connection that is given up, until it has
 //! none left for anybody. So a link rests before it dials again, each time for longer. Meanwhile it listens to the session that it gave up:
-//! the first word from there ends the rest.
+//! the first word from there ends the rest, and so does a move to another server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -40,13 +40,14 @@ struct Rest {
 impl Silences {
     /// Whether nothing is to be dialled yet.
     pub(crate) fn is_resting(&self) -> bool {
-        self.0.lock().rest.as_ref().is_some_and(|rest| !rest.listening.is_finished())
+        self.0.lock().rest.as_ref().is_some_and(|rest| !rest.listening.is_finished() && !rest.is_left())
     }
 
     /// Gives up a session that fell silent; a rest begins if it is not the first.
     pub(crate) fn add(&self, session: &Arc<Session>) {
         let mut row = self.0.lock();
-        let is_over = row.rest.as_ref().is_some_and(|rest| rest.is_answered.load(Ordering::Acquire));
+        let is_over =
+            row.rest.as_ref().is_some_and(|rest| rest.is_answered.load(Ordering::Acquire) || rest.is_left());
         if is_over || session.age() >= LONGEST_REST {
             row.length = 0;
         }
@@ -87,6 +88,11 @@ impl Rest {
             }
         });
         Self { session: known, listening: listening.abort_handle(), is_answered }
+    }
+
+    /// Whether the node has moved to another server, of which the silence of this one says nothing.
+    fn is_left(&self) -> bool {
+        self.session.upgrade().is_some_and(|session| session.is_left())
     }
 }
 

@@ -15,8 +15,9 @@ use uuid::Uuid;
 
 use crate::caller::Caller;
 use crate::client::insert::InsertClients;
-use crate::connection::{Dialer, Link, Params};
+use crate::connection::Params;
 use crate::consent::find::FindConsents;
+use crate::dialer::Dialer;
 use crate::dsn::{Address, InvalidDsn};
 use crate::error::column;
 use crate::feed::listener::Listener;
@@ -28,6 +29,7 @@ use crate::grant::rotate_refresh::RotateRefreshes;
 use crate::grant::sweep::Pass;
 use crate::identity::register::RegisterIdentities;
 use crate::identity_session::IdentitySessionQueues;
+use crate::link::Link;
 use crate::login_session::LoginSessionQueues;
 use crate::migrate::{self, MigrationStatus};
 use crate::queues::{Queues, READERS_PER_LANE};
@@ -65,7 +67,8 @@ pub struct StoreOptions {
     pub lanes: NonZeroUsize,
     /// Connections for reads; default 2.
     pub readers: NonZeroUsize,
-    /// Whether upkeep has a connection of its own, behind whose statements nobody waits; default yes. Else it goes over the lanes.
+    /// Whether upkeep has a connection of its own, behind whose statements nobody waits unless the server opens no other; default yes. Else it
+    /// goes over the lanes.
     pub has_upkeep_connection: bool,
     /// How often the feed is polled at least; default 500 ms.
     pub feed_poll: Duration,
@@ -173,7 +176,7 @@ impl PostgresStore {
             rng: options.rng,
             feed_poll: options.feed_poll,
             serial: Serial::new(
-                dialer.clone(),
+                (dialer.clone(), &lenders),
                 depth,
                 (patience, options.clock.clone()),
                 (counters.clone(), refusals.clone()),
@@ -199,7 +202,7 @@ impl PostgresStore {
             patience,
             readers,
             lanes,
-            upkeep_link: options.has_upkeep_connection.then(|| Arc::new(Link::new(dialer.clone()))),
+            upkeep_link: options.has_upkeep_connection.then(shared),
             turn: AtomicUsize::new(0),
             counters,
             metrics,
@@ -215,9 +218,17 @@ impl PostgresStore {
     /// # Errors
     /// What the server says.
     pub async fn migrate_up(&self) -> Result<(), StoreError> {
+        self.migrate_up_telling(|_| {}).await
+    }
+
+    /// The same; it may take ten minutes, and each time that it is tried again `tell` hears why.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn migrate_up_telling(&self, tell: impl FnMut(&StoreError)) -> Result<(), StoreError> {
         let network = NetworkId::generate(self.clock.now(), &*self.rng);
         let dialer = dialer(&self.address, migrate::PATIENCE)?;
-        migrate::up(&dialer, self.clock.now(), network).await
+        migrate::up(&dialer, (self.clock.now(), network), tell).await
     }
 
     /// The migrations that this version knows, and when each was applied.

@@ -4,10 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sluice_commit::StoreError;
+use thiserror::Error;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::{Instant, timeout_at};
 
+/// Who had the turn before had it all the time.
+#[derive(Debug, Error)]
+#[error("those before it were not answered in time")]
+struct NoTurn;
+
 /// What is done by one caller at a time.
+#[derive(Clone)]
 pub(crate) struct Turn {
     lock: Arc<Mutex<()>>,
     waiting: Arc<AtomicUsize>,
@@ -26,7 +33,13 @@ impl Turn {
     /// [`StoreError::Busy`] if too many wait; [`StoreError::Unavailable`] if it has not come by `deadline`.
     pub(crate) async fn take(&self, deadline: Instant) -> Result<OwnedMutexGuard<()>, StoreError> {
         let _place = Place::take(&self.waiting, self.depth)?;
-        timeout_at(deadline, self.lock.clone().lock_owned()).await.map_err(|_| StoreError::Unavailable(None))
+        let turn = timeout_at(deadline, self.lock.clone().lock_owned()).await;
+        turn.map_err(|_| StoreError::unavailable(NoTurn))
+    }
+
+    /// The same if nobody has it, and nobody waits for it.
+    pub(crate) fn at_once(&self) -> Option<OwnedMutexGuard<()>> {
+        self.lock.clone().try_lock_owned().ok()
     }
 
     /// Returns when nobody has it.
@@ -67,7 +80,7 @@ mod tests {
         let deadline = Instant::now() + Duration::from_secs(5);
         let held = turn.take(deadline).await.unwrap();
         let (waited, turned_away) = tokio::join!(turn.take(deadline), turn.take(deadline));
-        assert!(matches!(waited, Err(StoreError::Unavailable(_))));
+        assert!(matches!(waited, Err(StoreError::Unavailable(Some(_)))), "with the reason: {waited:?}");
         assert!(matches!(turned_away, Err(StoreError::Busy)));
         drop(held);
         assert!(turn.take(Instant::now() + Duration::from_secs(5)).await.is_ok());

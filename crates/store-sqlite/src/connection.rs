@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
+use parking_lot::Mutex;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Params, Row};
 
 use crate::error::{Consequence, SqliteError};
-use crate::file::DatabaseFile;
+use crate::file::{DatabaseFile, refuse_without_log};
 use crate::migrate::refuse_foreign;
 
 /// Statements kept ready per connection: more than there are.
@@ -25,9 +27,17 @@ pub(crate) struct Opening {
     pub(crate) busy_timeout: Duration,
     /// Whether the data outlives the process, and so must be on the disk before an answer is sent.
     pub(crate) durable: bool,
+    /// Who closes a connection has it.
+    pub(crate) closing: Arc<Mutex<()>>,
 }
 
 impl Opening {
+    /// The first connection of all: the one that writes. Refused if the log that others use is not beside the file.
+    pub(crate) fn first(&self) -> Result<Connection, SqliteError> {
+        refuse_without_log(self.file.path())?;
+        self.writer()
+    }
+
     /// The connection that writes. A file that is gone is missed, and not made anew; one of another program is left as it is.
     pub(crate) fn writer(&self) -> Result<Connection, SqliteError> {
         let connection = self.open()?;
@@ -38,6 +48,7 @@ impl Opening {
         }
         connection.pragma_update(None, "synchronous", if self.durable { "FULL" } else { "OFF" })?;
         connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+        self.open_log(&connection)?;
         Ok(connection)
     }
 
@@ -45,13 +56,45 @@ impl Opening {
     pub(crate) fn reader(&self) -> Result<Connection, SqliteError> {
         let connection = self.open()?;
         connection.pragma_update(None, "query_only", true)?;
+        self.open_log(&connection)?;
         Ok(connection)
     }
 
+    /// Closes a connection. With the last one to a file the engine brings its log into it, as far as the index tells, and deletes the log.
+    /// It does not if that index has lost its name and there is a log: others use another index since, and have maybe written what this one
+    /// does not know.
+    pub(crate) fn close(&self, connection: Connection) {
+        // Two that close at once each find the other there, and neither is the last.
+        let turn = self.closing.lock();
+        self.save_log(&connection);
+        if self.file.is_behind() {
+            drop(connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true));
+        }
+        drop(connection);
+        drop(turn);
+    }
+
+    /// Brings a log that nobody finds any more into the file, as far as nobody reads what was before: it is gone with this process.
+    pub(crate) fn save_log(&self, connection: &Connection) {
+        if self.file.has_nameless_log() {
+            drop(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())));
+        }
+    }
+
+    /// Reads something. With that the engine opens the log and its index: those that are there now, and not what may lie there later.
+    fn open_log(&self, connection: &Connection) -> Result<(), SqliteError> {
+        refuse_foreign(connection)?;
+        self.file.remember_log()
+    }
+
     fn open(&self) -> Result<Connection, SqliteError> {
+        // All connections have the same files open.
+        self.file.is_in_place()?;
         let connection = open(self.file.path(), self.busy_timeout)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         connection.pragma_update(None, "temp_store", "MEMORY")?;
+        // Statements are not planned anew for the values that they get.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok(connection)
     }
 

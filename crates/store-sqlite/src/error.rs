@@ -27,6 +27,12 @@ pub enum SqliteError {
     /// The path of the file leads to another by now, or to none.
     #[error("the database file was removed or replaced while it was open")]
     Replaced,
+    /// What lies beside the file is not what was opened with it: others do not see what is written, and a crash loses it.
+    #[error("the log of the database (-wal), or its index (-shm), was removed or replaced while it was open")]
+    LogReplaced,
+    /// The file was mounted without its directory, so that whoever opens it elsewhere has another log.
+    #[error("the database file is mounted by itself: mount the directory that it and its log are in")]
+    Mounted,
     /// The file has tables of somebody else, under a name of ours.
     #[error("this is the database of another program (Hydra's?): Sluice needs one of its own")]
     Foreign,
@@ -77,9 +83,13 @@ impl SqliteError {
             Self::CommitLost(_) => Consequence::Reconnect,
             Self::Unreadable(_) | Self::Panicked => Consequence::Poisoned,
             Self::Overloaded => Consequence::TryAgain,
-            Self::File(_) | Self::Replaced | Self::Foreign | Self::ReadOnly | Self::Closed => {
-                Consequence::Refused
-            }
+            Self::File(_)
+            | Self::Replaced
+            | Self::LogReplaced
+            | Self::Mounted
+            | Self::Foreign
+            | Self::ReadOnly
+            | Self::Closed => Consequence::Refused,
         }
     }
 

@@ -37,6 +37,7 @@ impl Readers {
                 job(&connection);
             }
         }
+        opening.close(connection);
     }
 
     /// Does `work` with a connection that sees everything committed before.

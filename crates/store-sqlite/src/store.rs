@@ -90,7 +90,8 @@ impl SqliteStore {
             }
         };
         let (file, durable) = (Arc::new(file), directory.is_none());
-        let opening = Opening { file: Arc::clone(&file), busy_timeout: options.busy_timeout, durable };
+        let (busy_timeout, closing) = (options.busy_timeout, Arc::default());
+        let opening = Opening { file: Arc::clone(&file), busy_timeout, durable, closing };
         let store = Self::start(options, file, directory);
         store.start_threads(&opening).await?;
         Ok(store)

@@ -3,7 +3,7 @@
 //! [`postgres`]: a private PostgreSQL cluster for one test process. With the feature `node`: `node`, a server within the
 //! process; `keys`, what it signs with; `browser`, a browser without windows; `client`, the application behind a registered client. With the feature
 //! `smtp`: `smtp`, a mail server. With `factors`: `authenticator`, which holds a passkey; `app_code`, an
-//! authenticator app.
+//! authenticator app. With `log`: `Captured`, what a test logs.
 
 #![cfg_attr(
     feature = "node",
@@ -21,6 +21,8 @@ mod app_code;
 pub mod authenticator;
 #[cfg(feature = "node")]
 pub mod browser;
+#[cfg(feature = "log")]
+mod captured;
 #[cfg(feature = "node")]
 pub mod client;
 #[cfg(feature = "keys")]
@@ -36,6 +38,8 @@ pub use app_code::app_code;
 pub use authenticator::Authenticator;
 #[cfg(feature = "node")]
 pub use browser::{Browser, Page, accept_consent, accept_login, redirect_to};
+#[cfg(feature = "log")]
+pub use captured::{CaptureGuard, Captured};
 #[cfg(feature = "node")]
 pub use client::{Authorize, TestClient, TokenAnswer, VERIFIER};
 #[cfg(feature = "keys")]

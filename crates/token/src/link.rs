@@ -161,6 +161,7 @@ impl From<FeedAnswer> for FeedBatch {
             position: (&answer.position).into(),
             age: Lifetime::millis(answer.age_ms.try_into().unwrap_or(u32::MAX)),
             more: answer.more,
+            ..Self::default()
         }
     }
 }
@@ -197,6 +198,7 @@ mod tests {
             },
             age: Lifetime::millis(120),
             more: true,
+            ..FeedBatch::default()
         };
         let told = serde_json::to_vec(&FeedAnswer::from(&batch)).unwrap();
         assert_eq!(FeedBatch::from(serde_json::from_slice::<FeedAnswer>(&told).unwrap()), batch);

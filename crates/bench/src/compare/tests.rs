@@ -95,3 +95,17 @@ fn all_runs_of_a_file_count() {
     let both: Run = serde_json::from_value(one).unwrap();
     assert_eq!(both.all().len(), 2);
 }
+
+#[test]
+fn the_page_names_a_database_where_one_was_seen_and_its_table_is_scrolled_by_keyboard_too() {
+    let page = |runs: &[(String, RunReport)]| report::comparison_html(&Comparison::of(runs)).unwrap();
+    let unseen = run("a", "login", 100.0, 50.0);
+    let seen = ("b".to_owned(), RunReport { postgres_cpu_us: Some(4.0), ..unseen.1.clone() });
+    let legend = "<span class=\"postgres\">PostgreSQL</span>";
+    assert!(!page(std::slice::from_ref(&unseen)).contains(legend));
+    let page = page(&[unseen, seen]);
+    assert!(page.contains(legend), "{page}");
+    let table = "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All systems\"><table";
+    assert!(page.contains(table), "{page}");
+    assert_eq!(page.matches("<td class=\"word\">").count(), 2 * 2, "scenario and system: {page}");
+}

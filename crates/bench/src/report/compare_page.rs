@@ -48,6 +48,7 @@ pub(super) fn page(comparison: &Comparison) -> Page {
         splits: groups.filter_map(split).collect(),
         tables: vec![Table {
             title: "All systems".to_owned(),
+            names: 2,
             head: COMPARED.map(str::to_owned).to_vec(),
             rows: comparison.rows.iter().map(compared).collect(),
         }],
@@ -60,15 +61,22 @@ fn split(rows: &[Compared]) -> Option<Split> {
     let first = rows.first()?;
     let sums = rows.iter().map(|row| parts(row).iter().map(|(_, _, cost)| cost).sum());
     let scale = Scale::from_zero(sums);
-    let legend = [("server", "server"), ("postgres", "PostgreSQL"), ("driver", "driver")];
     Some(Split {
         title: first.label.clone(),
         note: "CPU of an operation in µs".to_owned(),
-        legend: legend.map(|(class, name)| (class, name.to_owned())).to_vec(),
+        legend: legend(rows),
         rows: rows.iter().map(|row| bar(row, &scale)).collect(),
         marks: Vec::new(),
         ticks: scale.ticks(),
     })
+}
+
+/// What at least one of them has.
+fn legend(rows: &[Compared]) -> Vec<(&'static str, String)> {
+    let legend = [("server", "server"), ("postgres", "PostgreSQL"), ("driver", "driver")];
+    let is_there = |class: &str| rows.iter().flat_map(parts).any(|(own, _, _)| own == class);
+    let there = legend.into_iter().filter(|&(class, _)| is_there(class));
+    there.map(|(class, name)| (class, name.to_owned())).collect()
 }
 
 fn parts(row: &Compared) -> Vec<(&'static str, &'static str, f64)> {

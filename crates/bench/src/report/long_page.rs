@@ -99,7 +99,7 @@ fn points(report: &GrowthReport) -> Table {
     };
     let names = report.scenarios();
     let rows = names.into_iter().flat_map(|name| of_scenario(report, name)).map(row).collect();
-    Table { title: "All sizes".to_owned(), head: head.map(str::to_owned).to_vec(), rows }
+    Table { title: "All sizes".to_owned(), names: 1, head: head.map(str::to_owned).to_vec(), rows }
 }
 
 /// Of a run that goes on for long.
@@ -185,7 +185,7 @@ fn errors(report: &EnduranceReport) -> Vec<Table> {
     }
     let rows = report.errors_by_kind.iter().map(|(kind, count)| vec![kind.clone(), number::count(*count)]);
     let head = ["what went wrong", "times"].map(str::to_owned).to_vec();
-    vec![Table { title: "Errors".to_owned(), head, rows: rows.collect() }]
+    vec![Table { title: "Errors".to_owned(), names: 1, head, rows: rows.collect() }]
 }
 
 fn over_time(report: &EnduranceReport, title: &str, note: &str, lines: &[(&'static str, &str, Of)]) -> Chart {

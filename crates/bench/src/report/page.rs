@@ -87,9 +87,11 @@ pub(super) struct Bar {
     pub(super) value: String,
 }
 
-/// Numbers.
+/// Numbers, and what they are of.
 pub(super) struct Table {
     pub(super) title: String,
+    /// So many columns at the left are names: where there is little room, they are broken.
+    pub(super) names: usize,
     pub(super) head: Vec<String>,
     pub(super) rows: Vec<Vec<String>>,
 }

@@ -297,6 +297,7 @@ fn tables(median: &RunReport, runs: &[RunReport]) -> Vec<Table> {
     if runs.len() > 1 {
         tables.push(Table {
             title: format!("All {} runs", runs.len()),
+            names: 1,
             head: words(&[
                 "run",
                 "rate /s",
@@ -315,7 +316,8 @@ fn tables(median: &RunReport, runs: &[RunReport]) -> Vec<Table> {
     if !median.errors_by_kind.is_empty() {
         let rows = median.errors_by_kind.iter();
         let rows = rows.map(|(kind, count)| vec![kind.clone(), number::count(*count)]).collect();
-        tables.push(Table { title: "Errors".to_owned(), head: words(&["what went wrong", "times"]), rows });
+        let head = words(&["what went wrong", "times"]);
+        tables.push(Table { title: "Errors".to_owned(), names: 1, head, rows });
     }
     tables
 }

@@ -13,6 +13,12 @@ fn store_error(cause: &Cause) -> &StoreError {
     cause.downcast_ref().expect("the store's own error")
 }
 
+/// What is said of an op whose deadline has passed.
+fn unavailable(answer: Result<Written, SubmitError>) -> String {
+    let Err(SubmitError::Unavailable(Some(cause))) = answer else { panic!("{answer:?}") };
+    cause.to_string()
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_poisoned_row_among_a_hundred_fails_alone() {
     let store = Store::held();
@@ -113,8 +119,8 @@ async fn a_caller_is_answered_at_its_deadline_even_if_the_commit_hangs() {
     let taken = submitted_until(&queue, op(1, 1), start + Duration::from_secs(1));
     store.a_commit_begins().await;
     let waiting = submitted_until(&queue, op(2, 2), start + Duration::from_secs(2));
-    assert!(matches!(taken.await, Err(SubmitError::Unavailable(None))));
-    assert!(matches!(waiting.await, Err(SubmitError::Unavailable(None))));
+    assert_eq!(unavailable(taken.await), "no answer within 1.0s");
+    assert_eq!(unavailable(waiting.await), "no answer within 2.0s");
     assert_eq!(start.elapsed().as_secs(), 2);
     store.let_go();
     assert_eq!(queue.submit(op(3, 3), in_one_minute()).await.unwrap().id, 3);
@@ -129,7 +135,34 @@ async fn after_an_outage_a_deadline_is_not_blamed_on_it() {
     let queue = queue(&store);
     queue.submit(op(1, 1), in_one_minute()).await.unwrap();
     let answer = queue.submit(op(2, 2), Instant::now() + Duration::from_secs(1)).await;
-    assert!(matches!(answer, Err(SubmitError::Unavailable(None))));
+    assert_eq!(unavailable(answer), "no answer within 1.0s");
+}
+
+/// Nobody has asked the store anything since.
+#[tokio::test(start_paused = true)]
+async fn an_outage_that_nobody_outlasted_is_not_the_cause_of_what_comes_later() {
+    let store = Store::held().script([Step::LoseBeforeWriting]);
+    let queue = queue(&store);
+    store.let_one_go();
+    let during = queue.submit(op(1, 1), Instant::now() + Duration::from_millis(5)).await;
+    assert_eq!(unavailable(during), "the store said so");
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    let hanging = queue.submit(op(2, 2), Instant::now() + Duration::from_secs(1)).await;
+    assert_eq!(unavailable(hanging), "no answer within 1.0s");
+}
+
+/// The batch with the first has ended for want of anybody who waits for it; the next hangs.
+#[tokio::test(start_paused = true)]
+async fn who_waited_during_an_outage_is_told_of_it_although_its_own_commit_only_hangs() {
+    let store = Store::held().script([Step::LoseBeforeWriting]);
+    let queue = queue(&store);
+    let start = Instant::now();
+    let first = submitted_until(&queue, op(1, 1), start + Duration::from_millis(5));
+    store.a_commit_begins().await;
+    let second = submitted_until(&queue, op(2, 2), start + Duration::from_secs(1));
+    store.let_one_go();
+    assert_eq!(unavailable(first.await), "the store said so");
+    assert_eq!(unavailable(second.await), "the store said so");
 }
 
 #[tokio::test(start_paused = true)]

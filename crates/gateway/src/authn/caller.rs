@@ -89,12 +89,24 @@ pub enum SubjectKind {
 }
 
 impl Caller {
-    /// `sub` as this client's resource servers see it; `None` for a client that acts for itself.
+    /// The person who calls: `sub` as this client's resource servers see it. `None` for a client that acts for itself, or with what was
+    /// exchanged for the token of such a one: in `sub` is a client then ([`Caller::sub`]).
     pub fn subject(&self) -> Option<&str> {
         match self {
-            Self::Own(claims) => claims.subject.is_some().then(|| claims.visible_subject()),
+            Self::Own(claims) => (!is_of_client(claims)).then(|| claims.visible_subject()),
             Self::Person(claims) => Some(claims.subject.as_str()),
             Self::Foreign(claims) => claims.subject.as_deref(),
+        }
+    }
+
+    /// `sub` as tokens say it: where no person calls, a client.
+    pub fn sub(&self) -> &str {
+        match self {
+            Self::Own(claims) => claims.visible_subject(),
+            Self::Person(claims) => claims.subject.as_str(),
+            Self::Foreign(claims) => {
+                claims.subject.as_deref().or(claims.client.as_deref()).unwrap_or_default()
+            }
         }
     }
 
@@ -169,3 +181,14 @@ impl Caller {
         }
     }
 }
+
+/// Whether a token of ours speaks of a client: of one that got it for itself, or got what it was exchanged for (RFC 8693). In an exchanged one
+/// that client is the subject, and may be called as a person is (RFC 9700 §4.15): but nobody logged in, and all began with its own token.
+fn is_of_client(claims: &AccessTokenClaims) -> bool {
+    let rare = &claims.rare;
+    let first = rare.origins.first().map_or(&claims.client, |origin| &origin.client);
+    claims.subject.as_ref().is_none_or(|subject| rare.without_login && subject.as_str() == first.as_str())
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_token::claims::{Extra, RareClaims};
-use sluice_token::{AccessTokenClaims, Confirmation, TokenId};
+use sluice_token::{AccessTokenClaims, Confirmation, Origin, TokenId};
 
 use super::{Caller, ForeignClaims, PersonClaims};
 use crate::route::{Enrichment, Route, RoutePolicy};
@@ -36,6 +36,17 @@ pub(crate) fn alice(extra: Option<Value>) -> Caller {
 pub(crate) fn robot() -> Caller {
     let Caller::Own(mut claims) = alice(None) else { unreachable!("alice's is one of the server's") };
     claims.subject = None;
+    Caller::Own(claims)
+}
+
+/// What another client exchanged such a token for (RFC 8693).
+pub(crate) fn agent() -> Caller {
+    let Caller::Own(mut claims) = robot() else { unreachable!("the robot's is one of the server's") };
+    let origin =
+        Origin { client: claims.client.clone(), token: claims.id, consented_at: claims.consented_at };
+    claims.subject = Some("shop-app".parse().unwrap());
+    claims.client = "agent".parse().unwrap();
+    claims.rare = RareClaims { origins: vec![origin], without_login: true, ..RareClaims::default() };
     Caller::Own(claims)
 }
 

@@ -26,7 +26,7 @@ mod tests {
     use sluice_primitives::Timestamp;
 
     use super::*;
-    use crate::authn::{ForeignClaims, SubjectKind};
+    use crate::authn::{ForeignClaims, SubjectKind, given};
 
     fn caller(scope: &str, audience: &[&str], subject: Option<&str>) -> Caller {
         Caller::Foreign(Box::new(ForeignClaims {
@@ -94,5 +94,7 @@ mod tests {
         assert_eq!(check(&people, &app), Err(Refusal::WrongSubjectKind));
         assert_eq!(check(&clients, &app), Ok(()));
         assert_eq!(check(&clients, &alice), Err(Refusal::WrongSubjectKind));
+        assert_eq!(check(&people, &given::agent()), Err(Refusal::WrongSubjectKind), "for a client");
+        assert_eq!(check(&clients, &given::agent()), Ok(()));
     }
 }

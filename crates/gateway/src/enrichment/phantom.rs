@@ -143,7 +143,7 @@ impl PhantomSigner {
     ) -> Option<HeaderValue> {
         let payload = Payload {
             iss: &self.issuer,
-            sub: caller.subject().or_else(|| caller.client()).unwrap_or_default(),
+            sub: caller.sub(),
             aud: &phantom.audience,
             client_id: caller.client(),
             idp: caller.foreign_issuer(),

@@ -10,18 +10,16 @@ use governor::middleware::StateInformationMiddleware;
 use governor::nanos::Nanos;
 use governor::state::{InMemoryState, NotKeyed, StateStore};
 use governor::{Quota, RateLimiter};
-use quick_cache::sync::{Cache, DefaultLifecycle};
-use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
+use quick_cache::sync::Cache;
 use sluice_net::LimitClock;
+use sluice_net::bounded::half_for_new;
 use sluice_primitives::{Clock, Lifetime};
 
 use super::Whose;
 use crate::route::Limit;
 
-/// How many callers one rule counts; of more than that, some of those who call least start anew. About 10 MB when full.
-const CAPACITY: u64 = 100_000;
-/// How many there is room for at the start.
-const AT_FIRST: usize = 1024;
+/// How many callers one rule counts; of more than that some start anew. About 15 MB when full.
+const CAPACITY: usize = 100_000;
 
 /// What one rule counts.
 pub(super) struct Counts {
@@ -84,23 +82,13 @@ impl Counts {
     }
 }
 
-/// Buckets. Key: whose. Bound: [`CAPACITY`]; those that are asked for most stay. Staleness: none; a forgotten one starts anew.
-/// Nobody empties it.
+/// Buckets. Key: whose. Bound: [`CAPACITY`]; those that are asked for most stay in a half of it, and the newest in the other. Staleness:
+/// none; a forgotten one starts anew. Nobody empties it.
 struct Buckets(Cache<Key, Arc<InMemoryState>>);
 
 impl Buckets {
     fn new() -> Self {
-        let options =
-            OptionsBuilder::new().estimated_items_capacity(AT_FIRST).weight_capacity(CAPACITY).build();
-        let cache = |options| {
-            Cache::with_options(
-                options,
-                UnitWeighter,
-                DefaultHashBuilder::default(),
-                DefaultLifecycle::default(),
-            )
-        };
-        Self(options.map_or_else(|_| Cache::new(AT_FIRST), cache))
+        Self(half_for_new(CAPACITY))
     }
 }
 

@@ -234,3 +234,12 @@ fn of_too_many_callers_some_are_forgotten_and_memory_stays_bounded() {
     let callers = counts.callers();
     assert!((50_000..=100_000).contains(&callers), "{callers}");
 }
+
+#[test]
+fn callers_who_come_no_more_do_not_keep_new_ones_from_being_counted() {
+    let clock: Arc<dyn Clock> = Arc::new(ManualClock::at(Timestamp::from_secs(1)));
+    let counts = Counts::new(&limit(LimitBy::Client, 1, 60, 1), &clock);
+    let passes = |number: u32| counts.check(Whose::Client(None, &number.to_string())).wait.is_none();
+    assert!((0..220_000).all(passes));
+    assert_eq!((200_000..220_000).filter(|number| passes(*number)).count(), 0);
+}

@@ -43,7 +43,9 @@ pub enum InvalidPattern {
     #[error("must begin with a slash")]
     NoSlash,
     /// It could be read in two ways, or has a query.
-    #[error("must not have `..`, `//`, `;`, `?`, `#` or escaped slashes: no request could match")]
+    #[error(
+        "must not have `..`, `//`, `;`, `?` or `#`, be they escaped or not, nor escaped slashes or escapes: no request could match"
+    )]
     Ambiguous,
     /// It has braces or a star, and is no template.
     #[error("must be plain text: placeholders are for `pattern`, and a prefix needs no star")]
@@ -105,6 +107,13 @@ impl PathPattern {
     pub(super) fn final_slash_after(&self) -> Option<usize> {
         // A slash at the end of an exact path is a segment without text.
         self.text.ends_with('/').then(|| self.segments.len().saturating_sub(usize::from(!self.has_below)))
+    }
+
+    /// How many segments it has, not counting a slash at its end, if the last of them is text.
+    pub(super) fn text_ends_after(&self) -> Option<usize> {
+        let is_slash = |segment: &Segment| matches!(segment, Segment::Literal(text) if text.is_empty());
+        let last = self.segments.iter().rposition(|segment| !is_slash(segment))?;
+        matches!(self.segments.get(last), Some(Segment::Literal(_))).then_some(last + 1)
     }
 
     /// Whether it is text, and all that is below.
@@ -184,7 +193,10 @@ mod tests {
 
     #[test]
     fn a_path_that_no_request_could_match_is_refused() {
-        for text in ["/a/../b", "/a//b", "/a;b", "/a?b", "/a#b", "/a%2fb", "/a\\b", "/a/."] {
+        for text in [
+            "/a/../b", "/a//b", "/a;b", "/a?b", "/a#b", "/a%2fb", "/a%2562", "/a\\b", "/a/.", "/a%3Bb",
+            "/a%3fb", "/a%23b",
+        ] {
             assert_eq!(PathPattern::exact(text), Err(InvalidPattern::Ambiguous), "{text}");
             assert_eq!(PathPattern::prefix(text), Err(InvalidPattern::Ambiguous), "{text}");
             assert_eq!(PathPattern::template(text), Err(InvalidPattern::Ambiguous), "{text}");

@@ -7,6 +7,7 @@ use http::{HeaderName, HeaderValue, Method};
 use sluice_net::TrustedProxies;
 
 use super::host::ByHost;
+use super::path::suffix::{without_ends, without_suffixes};
 use super::path::{AmbiguousPath, Readings, readings};
 use super::pattern::Match;
 use super::rule::{Preflight, Route};
@@ -39,6 +40,9 @@ pub struct Settings {
     pub encoded_slash: bool,
     /// Whether paths are compared without the case of letters. Default: no.
     pub ignore_case: bool,
+    /// Whether a path passes only if it leads to the same route without suffixes, and without dots and blanks at the ends of names. Default:
+    /// no.
+    pub ignore_suffix: bool,
     /// Issuers whose tokens count beside this installation's own.
     pub issuers: Vec<Arc<IssuerConfig>>,
 }
@@ -137,9 +141,12 @@ impl RouteTable {
             (Ok(one), Ok(another)) => Arc::ptr_eq(one, another),
             (one, another) => one.err() == another.err(),
         };
-        let is_moved = |reading: &str| found.is_ok_and(|route| self.is_moved(route, method, host, reading));
-        let is_ambiguous = is_moved(&readings.literal)
-            || readings.others.iter().any(|other| !agrees(other) || is_moved(other));
+        let is_elsewhere =
+            |reading: &str| found.is_ok_and(|route| self.leads_elsewhere(route, (method, host), reading));
+        let is_ambiguous = is_elsewhere(&readings.literal)
+            || readings.others.iter().any(|other| !agrees(other) || is_elsewhere(other))
+            || found
+                .is_ok_and(|route| self.goes_on_elsewhere(route, (method, host), path, &readings.literal));
         if is_ambiguous { Err(Unrouted::AmbiguousPath) } else { found }
     }
 
@@ -212,17 +219,74 @@ impl RouteTable {
         leaf.choose(method).ok_or(Unrouted::OtherMethods)
     }
 
+    /// Whether it is what some programs do not look at that leads this path to `route`.
+    fn leads_elsewhere(&self, route: &Arc<Route>, (method, host): (&Method, &str), path: &str) -> bool {
+        self.is_moved(route, (method, host), path)
+            || self.settings.ignore_suffix && self.is_suffixed(route, (method, host), path)
+    }
+
     /// Whether it is the slash at its end that leads this path to `route`, and no route has it there: many programs serve `/admin/` as
     /// `/admin`, for which the file may say something else.
-    fn is_moved(&self, route: &Arc<Route>, method: &Method, host: &str, path: &str) -> bool {
+    fn is_moved(&self, route: &Arc<Route>, (method, host): (&Method, &str), path: &str) -> bool {
         let Some(bare) = path.strip_suffix('/').filter(|bare| !bare.is_empty()) else { return false };
         !self.leaf(host, path).is_some_and(|leaf| leaf.names_slash_after(bare))
-            && !self.choose(method, host, bare).is_ok_and(|of_bare| Arc::ptr_eq(of_bare, route))
+            && !self.leads_to(route, (method, host), bare)
+    }
+
+    /// Whether the same is true of its suffixes, and of dots and blanks at the ends of names.
+    fn is_suffixed(&self, route: &Arc<Route>, (method, host): (&Method, &str), path: &str) -> bool {
+        let is_elsewhere = |bare: &str| {
+            !self.leads_to(route, (method, host), bare) || self.is_moved(route, (method, host), bare)
+        };
+        // Before a suffix there may be a blank: `/admin .json`.
+        let is_elsewhere_too = |bare: &str| {
+            is_elsewhere(bare)
+                || without_ends(bare).map_or(true, |end| end.as_deref().is_some_and(is_elsewhere))
+        };
+        let Ok(bare) = without_ends(path) else { return true };
+        if bare.as_deref().is_some_and(is_elsewhere) {
+            return true;
+        }
+        let path = bare.as_deref().unwrap_or(path);
+        !self.leaf(host, path).is_some_and(|leaf| leaf.names_end_of(path))
+            && without_suffixes(path).is_none_or(|mut shorter| shorter.any(|bare| is_elsewhere_too(&bare)))
+    }
+
+    /// Whether what is left of this path without the prefix of `route` is read by some program as what another route is for. Where all of the
+    /// prefix is cut off, what goes on may begin with `//`. `literal` is the path without its escapes.
+    fn goes_on_elsewhere(
+        &self,
+        route: &Arc<Route>,
+        (method, host): (&Method, &str),
+        path: &str,
+        literal: &str,
+    ) -> bool {
+        if route.rewrite_prefix.as_deref() != Some("") {
+            return false;
+        }
+        let Some((_, rest)) = split_behind(path, route.prefix_segments) else { return false };
+        let Some((prefix, _)) = split_behind(literal, route.prefix_segments) else { return false };
+        let is_elsewhere = |read: &String| {
+            let asked = format!("{prefix}{read}");
+            !self.leads_to(route, (method, host), &asked)
+                || self.leads_elsewhere(route, (method, host), &asked)
+        };
+        self.readings(rest).ok().is_none_or(|readings| readings.others.iter().any(is_elsewhere))
+    }
+
+    fn leads_to(&self, route: &Arc<Route>, (method, host): (&Method, &str), path: &str) -> bool {
+        self.choose(method, host, path).is_ok_and(|found| Arc::ptr_eq(found, route))
     }
 
     fn leaf(&self, host: &str, path: &str) -> Option<&Leaf> {
         self.tree.find(host, |tree| tree.find(path))
     }
+}
+
+/// The first segments of a path, and what follows them.
+fn split_behind(path: &str, segments: usize) -> Option<(&str, &str)> {
+    let (end, _) = path.match_indices('/').nth(segments)?;
+    Some(path.split_at(end))
 }
 
 /// The methods of a route: `HEAD` goes with `GET` (RFC 9110 §9.3.2), `OPTIONS` with preflights that pass.

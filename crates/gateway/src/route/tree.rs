@@ -24,6 +24,8 @@ pub(super) struct Leaf {
     choices: Vec<Choice>,
     /// Behind how many segments the file has a slash at the end of the path, if it has one.
     slash_after: Option<usize>,
+    /// Behind how many segments the path ends in the file, if it ends with text.
+    text_after: Option<usize>,
 }
 
 /// A route, and the methods with which it is meant; none: with all.
@@ -42,6 +44,7 @@ impl PathTree {
         });
         let leaf = if path.has_below { &mut node.below } else { &mut node.here };
         leaf.slash_after = path.final_slash_after().or(leaf.slash_after);
+        leaf.text_after = path.text_ends_after();
         leaf
     }
 
@@ -107,6 +110,12 @@ impl Leaf {
     /// Whether the file has a slash at the end of just this path, which is given without.
     pub(super) fn names_slash_after(&self, bare: &str) -> bool {
         self.slash_after == Some(bare.split('/').count() - 1)
+    }
+
+    /// Whether the file has the last name of just this path as it stands there.
+    pub(super) fn names_end_of(&self, path: &str) -> bool {
+        let bare = path.strip_suffix('/').unwrap_or(path);
+        self.text_after == Some(bare.split('/').count() - 1)
     }
 
     /// Whether requests come to `route` from here.

@@ -97,10 +97,10 @@ mod tests {
     use sluice_crypto::jwk::{Jwk, RsaSize, SigningAlgorithm};
     use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret, Timestamp};
     use sluice_store_contract::MemoryStore;
+    use sluice_testkit::Captured;
     use tower::ServiceExt;
 
     use super::*;
-    use crate::captured::Captured;
 
     fn admin() -> Router {
         let sealer = Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())]);
@@ -157,7 +157,7 @@ mod tests {
 
     #[tokio::test]
     async fn whom_an_administrator_trusts_is_in_the_audit_trail() {
-        let (log, _guard) = Captured::begin();
+        let (log, _guard) = Captured::everything();
         let admin = admin();
         let jwk = Jwk::generate(SigningAlgorithm::ES256, "key-1".to_owned(), RsaSize::Bits2048).unwrap();
         let asked = json!({

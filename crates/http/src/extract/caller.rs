@@ -11,11 +11,11 @@ use crate::proxies::Proxies;
 
 /// The caller behind these headers and this connection.
 pub(crate) fn caller(headers: &HeaderMap, extensions: &Extensions, proxies: &Proxies) -> Caller {
-    let peer = extensions.get::<PeerAddress>().map(|PeerAddress(peer)| peer.ip());
+    let peer = extensions.get::<PeerAddress>().copied();
     Caller {
         dpop: dpop(headers),
-        certificate: peer.and_then(|peer| certificate(peer, headers, extensions, proxies)),
-        address: peer.map(|peer| proxies.addresses.client_address(peer, headers)),
+        certificate: peer.and_then(|PeerAddress(peer)| certificate(peer.ip(), headers, extensions, proxies)),
+        address: proxies.address(peer, headers),
     }
 }
 

@@ -1,12 +1,10 @@
 //! Who calls the identity API, and from where.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, OptionalFromRequestParts, Path};
 use http::header::{AUTHORIZATION, USER_AGENT};
 use http::request::Parts;
-use http::{Extensions, HeaderMap};
 use sluice_identity::Network;
 use sluice_identity::session::Caller;
 use sluice_net::PeerAddress;
@@ -14,7 +12,6 @@ use uuid::Uuid;
 
 use super::IdentityState;
 use crate::extract::bearer;
-use crate::proxies::Proxies;
 use crate::respond::{Problem, ProblemKind};
 
 /// Somebody who presented an access token that holds (RFC 6750 §2.1).
@@ -66,13 +63,9 @@ impl FromRequestParts<Arc<IdentityState>> for Origin {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &Arc<IdentityState>) -> Result<Self, Problem> {
-        Ok(Self(network(&state.proxies, &parts.headers, &parts.extensions)))
+        let peer = parts.extensions.get::<PeerAddress>().copied();
+        Ok(Self(state.proxies.network(peer, &parts.headers)))
     }
-}
-
-fn network(proxies: &Proxies, headers: &HeaderMap, extensions: &Extensions) -> Network {
-    let peer = extensions.get::<PeerAddress>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
-    proxies.addresses.client_address(peer, headers).into()
 }
 
 /// What the browser or program calls itself.

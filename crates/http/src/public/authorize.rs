@@ -37,8 +37,7 @@ pub(super) fn browser(
     peer: Option<Extension<PeerAddress>>,
     headers: &HeaderMap,
 ) -> Browser {
-    let address = peer
-        .map(|Extension(PeerAddress(peer))| state.ui.proxies.addresses.client_address(peer.ip(), headers));
+    let address = state.ui.proxies.address(peer.map(|Extension(peer)| peer), headers);
     Browser { address, ..state.cookies.browser(headers) }
 }
 

@@ -1,4 +1,5 @@
-//! `/health/alive`, `/health/ready`, `/version`: for those who watch.
+//! `/health/alive`, `/health/ready`, `/version`: for those who watch, and for no cache: it would say of a server that has ended that it is
+//! well.
 
 use std::sync::Arc;
 
@@ -7,16 +8,17 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
+use crate::busy::kept_by_nobody;
 use crate::state::{Health, Ready};
 
 /// `GET /health/alive`: the process answers.
 pub(crate) async fn alive() -> Response {
-    Json(json!({"status": "ok"})).into_response()
+    kept_by_nobody(Json(json!({"status": "ok"})).into_response())
 }
 
 /// `GET /health/ready`: the process can serve.
 pub(crate) async fn ready(health: Arc<dyn Health>) -> Response {
-    match health.ready().await {
+    kept_by_nobody(match health.ready().await {
         Ready::Yes { feed_age: None } => Json(json!({"status": "ok"})).into_response(),
         Ready::Yes { feed_age: Some(age) } => {
             Json(json!({"status": "ok", "feed_age_ms": age.as_millis()})).into_response()
@@ -28,12 +30,12 @@ pub(crate) async fn ready(health: Arc<dyn Health>) -> Response {
                 .collect();
             (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"errors": errors}))).into_response()
         }
-    }
+    })
 }
 
 /// `GET /version`.
 pub(crate) fn version(version: &'static str) -> std::future::Ready<Response> {
-    std::future::ready(Json(json!({"version": version})).into_response())
+    std::future::ready(kept_by_nobody(Json(json!({"version": version})).into_response()))
 }
 
 #[cfg(test)]
@@ -50,6 +52,20 @@ mod tests {
     impl Health for Says {
         async fn ready(&self) -> Ready {
             self.0.clone()
+        }
+    }
+
+    #[tokio::test]
+    async fn no_cache_keeps_what_is_said() {
+        let says = |ready| Arc::new(Says(ready));
+        for answer in [
+            alive().await,
+            ready(says(Ready::Yes { feed_age: None })).await,
+            ready(says(Ready::Yes { feed_age: Some(Lifetime::millis(1)) })).await,
+            ready(says(Ready::No(vec![("feed", "old".to_owned())]))).await,
+            version("1").await,
+        ] {
+            assert_eq!(answer.headers()["cache-control"], "no-store");
         }
     }
 

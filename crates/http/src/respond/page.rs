@@ -19,10 +19,12 @@ use crate::ui::source;
 use crate::ui::views::{ErrorPage, ExpiredPage, LoggedOutPage, WayOut};
 
 /// What a page without frames and scripts may do.
-const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+const POLICY: &str =
+    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The same of a page that any page may show in a frame: there is nothing on it that a click could be led to.
-const FRAMED: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors *";
+const FRAMED: &str =
+    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors *";
 
 /// An error as the user sees it.
 pub(crate) struct ErrorView<'a> {
@@ -77,19 +79,20 @@ pub(crate) fn logged_out_page(config: &Config, frames: &[Url], continue_to: Opti
     let brand = crate::ui::brand(config);
     let html = LoggedOutPage {
         brand: &brand,
+        script: &crate::ui::script(config),
         frontchannel_urls: frames.iter().map(Url::as_str).collect(),
         continue_url: continue_to,
-        continue_after_seconds: if frames.is_empty() { 0 } else { 2 },
     };
-    page(html.render(), &framing(frames))
+    page(html.render(), &framing(frames, continue_to.is_some()))
 }
 
-/// The policy of a page with these frames. Their addresses are what clients say: none adds a directive, or takes a frame of
-/// another away.
-fn framing(frames: &[Url]) -> String {
+/// The policy of a page with these frames, and with the script if it leads on. Their addresses are what clients say: none adds
+/// a directive, or takes a frame of another away.
+fn framing(frames: &[Url], leads_on: bool) -> String {
     let sources: Vec<_> = frames.iter().map(source).collect();
     let sources = if sources.is_empty() { "'none'".to_owned() } else { sources.join(" ") };
-    format!("{POLICY}; frame-src {sources}")
+    let script = if leads_on { "; script-src 'self'" } else { "" };
+    format!("{POLICY}{script}; frame-src {sources}")
 }
 
 /// A page that posts itself.
@@ -139,7 +142,7 @@ mod tests {
 
     fn sources(frames: &[&str]) -> String {
         let frames: Vec<Url> = frames.iter().map(|url| url.parse().unwrap()).collect();
-        let policy = framing(&frames);
+        let policy = framing(&frames, false);
         policy.strip_prefix(POLICY).and_then(|rest| rest.strip_prefix("; frame-src ")).unwrap().to_owned()
     }
 
@@ -148,6 +151,12 @@ mod tests {
         assert_eq!(sources(&[]), "'none'");
         let frames = ["https://app.example/out?sid=1", "http://127.0.0.1:4446/out"];
         assert_eq!(sources(&frames), "https://app.example http://127.0.0.1:4446");
+    }
+
+    #[test]
+    fn only_a_page_that_leads_on_has_the_script_that_does_not_wait_for_its_frames_without_end() {
+        assert!(framing(&[], true).contains("; script-src 'self'; frame-src "));
+        assert!(!framing(&[], false).contains("script-src"));
     }
 
     #[test]

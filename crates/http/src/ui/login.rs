@@ -108,8 +108,8 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     if typed.email_error.or(typed.password_error).is_some() {
         return form(ui, &place, (unprocessable, &typed)).await;
     }
-    if !puzzle::is_solved(ui, PuzzlePurpose::Login, &fields) {
-        let unsolved = Typed { form_error: Some(puzzle::UNSOLVED), ..typed };
+    if let Some(sentence) = puzzle::mistake(ui, PuzzlePurpose::Login, &fields) {
+        let unsolved = Typed { form_error: Some(sentence), ..typed };
         return form(ui, &place, (unprocessable, &unsolved)).await;
     }
     let password = Secret::new(fields.get("password").unwrap_or_default().to_owned());
@@ -254,7 +254,7 @@ pub(super) async fn form(
         password_error: typed.password_error,
         form_error: typed.form_error,
         passkey: passkey.as_ref().map(|challenge| PasskeyButton::of(challenge, &action)),
-        puzzle: ui.proof_of_work.issue(PuzzlePurpose::Login),
+        puzzle: puzzle::issue(ui, PuzzlePurpose::Login),
     };
     Ok(page(status, &view, &Policy::form(&ui.config).with_script()))
 }

@@ -4,7 +4,7 @@
 //! [`login`], [`factor`], [`registration`], [`recovery`], [`verification`], [`consent`], [`device`], [`logout`]: one file per page,
 //! showing it and taking its form. [`account`]: one's own record. [`error`], [`logged_out`], [`email_change`]: pages without a form. [`assurance`]:
 //! how a login ends. [`puzzle`], [`standalone`], [`sentences`]: what forms share. [`visit`]: who asks, and the token that every
-//! form carries. [`known_browser`]: what a browser proves to have logged in to. [`mod@brand`], [`page`], [`policy`], [`mod@stylesheet`], [`mod@script`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
+//! form carries. [`known_browser`]: what a browser proves to have logged in to. [`mod@brand`], [`page`], [`policy`], [`mod@stylesheet`], [`mod@script`], [`icon`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
 //! show.
 
 mod account;
@@ -15,6 +15,7 @@ mod device;
 mod email_change;
 mod error;
 mod factor;
+mod icon;
 mod known_browser;
 mod logged_out;
 mod login;
@@ -58,6 +59,7 @@ use url::Url;
 
 pub(crate) use brand::{Brand, brand};
 pub(crate) use policy::source;
+pub(crate) use script::script;
 
 use crate::cookies::CookiePolicy;
 use crate::proxies::Proxies;
@@ -169,7 +171,8 @@ pub(crate) fn routes(state: UiState) -> Router {
         .route("/ui/device/success", get(device::done))
         .route("/ui/logged-out", get(logged_out::show))
         .route("/ui/style.css", get(stylesheet::show))
-        .route("/ui/sluice.js", get(script::show));
+        .route("/ui/sluice.js", get(script::show))
+        .route("/ui/icon.svg", get(icon::show));
     if state.has_account_pages() {
         routes = routes
             .route(LOGIN, get(login::show).post(login::submit))
@@ -198,7 +201,7 @@ fn beside(mut routes: Router<UiState>, state: &UiState) -> Router<UiState> {
     if recovery::is_served(state) {
         routes = routes
             .route(RECOVERY, get(recovery::show).post(recovery::submit))
-            .route(RECOVERY_CODE, get(recovery::show).post(recovery::submit_code))
+            .route(RECOVERY_CODE, get(recovery::show_code).post(recovery::submit_code))
             .route(RECOVERY_PASSWORD, get(recovery::show).post(recovery::submit_password));
     }
     if verification::is_served(state) {

@@ -3,7 +3,7 @@
 use sluice_oauth::Config;
 use url::{Host, Url};
 
-/// The policy of one page: its own style sheet and, if it has one, the script, and nothing else, in no frame.
+/// The policy of one page: its own style sheet, icon and, if it has one, the script, and nothing else, in no frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Policy {
     form_targets: Vec<String>,
@@ -35,7 +35,7 @@ impl Policy {
             if self.form_targets.is_empty() { "'none'".to_owned() } else { self.form_targets.join(" ") };
         let script = if self.scripted { " script-src 'self'; worker-src 'self';" } else { "" };
         format!(
-            "default-src 'none'; style-src 'self';{script} base-uri 'none'; frame-ancestors 'none'; form-action {targets}"
+            "default-src 'none'; style-src 'self'; img-src 'self';{script} base-uri 'none'; frame-ancestors 'none'; form-action {targets}"
         )
     }
 }

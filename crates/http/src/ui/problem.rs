@@ -75,7 +75,10 @@ impl Problem {
         let view =
             ErrorView { code: self.code(), sentence: self.sentence(), way_out: self.way_out(), over: false };
         let mut response = match self {
-            Self::NoChallenge(_) => stray_page(ui, &view),
+            Self::NoChallenge(_)
+            | Self::Flow(FlowProblem::Unknown(_))
+            | Self::Logout(LogoutProblem::Unknown)
+            | Self::Device(UserCodeProblem::Unknown(_)) => stray_page(ui, &view),
             _ => error_page(&ui.config, &view),
         };
         if let Self::Flow(FlowProblem::Quota(quota)) = self {

@@ -4,9 +4,9 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sluice_identity::InvalidField;
 use sluice_identity::account::{Claimant, Denied, MailProof};
 use sluice_identity::mail::CodePurpose;
+use sluice_identity::{Email, InvalidField};
 use sluice_primitives::{Lifetime, Secret};
 use sluice_protocol::Parameters;
 
@@ -16,14 +16,14 @@ use super::policy::Policy;
 use super::problem::Problem;
 use super::script::script;
 use super::sentences::{email_sentence, password_sentence};
-use super::standalone::{Done, Fresh, done, login_url, sign_in_url, waiting};
+use super::standalone::{Done, Fresh, done, login_url, page_url, sign_in_url, waiting};
 use super::views::{NewPasswordPage, RecoveryCodePage, RecoveryPage, SettledPage, WayOut};
 use super::visit::Visit;
 use super::{RECOVERY, RECOVERY_CODE, RECOVERY_PASSWORD, UiState, brand};
 
 const NO_MAIL: &str = "This server sends no mail, so that passwords cannot be reset here.";
 const WRONG_CODE: &str = "This code is not right, or too old. You can ask for another mail.";
-const GONE: &str = "This link or code was used already, or is too old, or something else about how you sign in was changed since. Ask for another mail.";
+const GONE: &str = "This link or code was used already, or is too old, or a newer mail took its place, or something else about how you sign in was changed since. Use the latest mail, or ask for another.";
 const TOO_MANY: &str = "There were too many tries. Please wait a moment and try again.";
 
 /// Whose password is set, and by what right.
@@ -128,6 +128,12 @@ pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Respons
     look(&ui, &visit).await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
+/// `GET /ui/recovery/code`: for who has a mail already, but the page no more that takes its code.
+pub(super) async fn show_code(State(ui): State<UiState>, request: Request) -> Response {
+    let visit = Visit::of_page(&ui, &request);
+    look_for_code(&ui, &visit).unwrap_or_else(|problem| problem.answer(&ui))
+}
+
 /// `POST /ui/recovery`: sends a mail, if there is somebody to send it to.
 pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
     let taken = async { take_email(&ui, &Visit::of_form(&ui, request).await?).await };
@@ -160,13 +166,28 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     Ok(email_form(ui, whence, (StatusCode::GONE, gone)))
 }
 
+fn look_for_code(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
+    let fields = visit.parameters()?;
+    if ui.accounts.mails.is_none() {
+        return Ok(email_form(ui, (visit, &fields), Mistake::no_mail()));
+    }
+    // Of an address in a link anybody may be the author.
+    Ok(code_form(ui, (visit, &fields), None, (StatusCode::OK, Mistake::default())))
+}
+
+/// The form is one that this server gave this browser; else it begins anew.
+fn check_token(ui: &UiState, visit: &Visit, fields: &Parameters<'_>) -> Result<(), Problem> {
+    let checked = visit.check_token(RECOVERY, fields);
+    checked.map_err(|problem| problem.restarting_at(link(ui, waiting(fields))))
+}
+
 async fn take_email(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
-    visit.check_token(RECOVERY, &fields)?;
+    check_token(ui, visit, &fields)?;
     let email = fields.get("email").unwrap_or_default();
     let begun = ui.accounts.begin_recovery(email, visit.network).await;
     Ok(match done(begun)? {
-        Done::Yes(()) => code_form(ui, (visit, &fields), (StatusCode::OK, Mistake::default())),
+        Done::Yes(()) => code_form(ui, (visit, &fields), Some(email), (StatusCode::OK, Mistake::default())),
         Done::No(denied) => {
             let mistake = Mistake::of(ui, denied, Mistake::of_form(GONE));
             email_form(ui, (visit, &fields), mistake)
@@ -177,26 +198,28 @@ async fn take_email(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
 
 async fn take_code(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
-    visit.check_token(RECOVERY, &fields)?;
-    let text = |name| fields.get(name).unwrap_or_default().to_owned();
-    let proof = MailProof::Code { who: Claimant::Email(text("email")), code: Secret::new(text("code")) };
+    check_token(ui, visit, &fields)?;
+    let (email, code) = (fields.get("email").unwrap_or_default(), fields.get("code").unwrap_or_default());
+    let ask = |mistake| code_form(ui, (visit, &fields), Some(email), mistake);
+    if let Err(reason) = email.parse::<Email>() {
+        return Ok(ask(Mistake::of_field(email_sentence(reason))));
+    }
+    let who = Claimant::Email(email.to_owned());
+    let proof = MailProof::Code { who, code: Secret::new(code.to_owned()) };
     let checked = ui.accounts.check_recovery(&proof, visit.network).await;
     Ok(match done(checked)? {
         Done::Yes(ticket) => {
             let asked = (StatusCode::OK, Mistake::default());
             password_form(ui, (visit, &fields), Account::of(&fields, "ticket", ticket.expose()), asked)
         }
-        Done::No(denied) => {
-            let mistake = Mistake::of(ui, denied, Mistake::of_field(WRONG_CODE));
-            code_form(ui, (visit, &fields), mistake)
-        }
-        Done::Busy => code_form(ui, (visit, &fields), Mistake::busy()),
+        Done::No(denied) => ask(Mistake::of(ui, denied, Mistake::of_field(WRONG_CODE))),
+        Done::Busy => ask(Mistake::busy()),
     })
 }
 
 async fn take_password(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
-    visit.check_token(RECOVERY, &fields)?;
+    check_token(ui, visit, &fields)?;
     let whence = (visit, &fields);
     let ticket = match (fields.get("ticket"), fields.get("token")) {
         (Some(ticket), _) => Secret::new(ticket.to_owned()),
@@ -250,26 +273,34 @@ fn email_form(
         email_error: mistake.field.as_deref(),
         form_error: mistake.form,
         sends_mail,
+        code_url: &page_url(ui, RECOVERY_CODE, waiting(fields)),
         login_url: login_url.as_deref(),
     };
     let page = mistake.tell(page(status, &view, &Policy::form(&ui.config).with_script()));
     fresh.with_cookie(ui, page)
 }
 
+/// Asks for the code, and for the address unless the form before did: what is typed here may have to be corrected here.
 fn code_form(
     ui: &UiState,
     (visit, fields): (&Visit, &Parameters<'_>),
+    email: Option<&str>,
     (status, mistake): (StatusCode, Mistake),
 ) -> Response {
     let fresh = Fresh::new(ui, visit, RECOVERY);
+    let email = email.unwrap_or_default().trim();
+    let (is_address, error) = (email.parse::<Email>().is_ok(), mistake.field.as_deref());
+    let (email_error, code_error) = if is_address { (None, error) } else { (error, None) };
     let view = RecoveryCodePage {
         brand: &brand(&ui.config),
         script: &script(&ui.config),
         action: &ui.path(RECOVERY_CODE),
         csrf: &fresh.csrf,
         login_challenge: waiting(fields),
-        email: fields.get("email").unwrap_or_default().trim(),
-        code_error: mistake.field.as_deref(),
+        asks_email: !is_address || fields.get("asks") == Some("email"),
+        email,
+        email_error,
+        code_error,
         form_error: mistake.form,
         recovery_url: &link(ui, waiting(fields)).unwrap_or_else(|| ui.path(RECOVERY)),
     };

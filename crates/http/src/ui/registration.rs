@@ -83,8 +83,8 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let place = Place { visit, challenge, answer: &answer };
     let text = |name| fields.get(name).unwrap_or_default();
     let typed = Typed { email: text("email"), username: text("username"), ..Typed::default() };
-    if !puzzle::is_solved(ui, PuzzlePurpose::Registration, &fields) {
-        let unsolved = Typed { form_error: Some(puzzle::UNSOLVED), ..typed };
+    if let Some(sentence) = puzzle::mistake(ui, PuzzlePurpose::Registration, &fields) {
+        let unsolved = Typed { form_error: Some(sentence), ..typed };
         return form(ui, &place, (StatusCode::UNPROCESSABLE_ENTITY, &unsolved));
     }
     let sign_up = SignUp {
@@ -190,7 +190,7 @@ fn form(
         username_error: typed.username_error,
         password_error: typed.password_error.as_deref(),
         form_error: typed.form_error,
-        puzzle: ui.proof_of_work.issue(PuzzlePurpose::Registration),
+        puzzle: puzzle::issue(ui, PuzzlePurpose::Registration),
     };
     Ok(page(status, &view, &Policy::form(&ui.config).with_script()))
 }

@@ -13,7 +13,7 @@ const SCRIPT: &str = include_str!("sluice.js");
 static VERSION: LazyLock<String> = LazyLock::new(|| version_of(SCRIPT));
 
 /// Where the pages find it. Their policy must allow it: [`super::policy::Policy::with_script`].
-pub(super) fn script(config: &Config) -> String {
+pub(crate) fn script(config: &Config) -> String {
     format!("{}/ui/sluice.js?v={}", config.issuer.path(), *VERSION)
 }
 

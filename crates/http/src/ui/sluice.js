@@ -7,6 +7,7 @@
  *   autofill of the form as well. [data-passkey-error] within the form says what went wrong.
  * input[data-puzzle]: the puzzle; data-bits, how hard. Its solution becomes the value. [data-puzzle-status] within the form
  *   says how far it is. The work is done by this same file, as a worker.
+ * a[data-onward]: where the page leads by itself, once its frames are loaded or have had their time.
  * Every form: is sent once, however often its button is pressed.
  */
 'use strict';
@@ -121,7 +122,7 @@
       worker.postMessage({ puzzle: field.dataset.puzzle, bits: Number(field.dataset.bits) });
     };
 
-    // Not before somebody types: a puzzle is good for a few minutes.
+    // Not before somebody types: who only looks at the page has nothing to solve.
     form.addEventListener('input', begin, { once: true });
     form.addEventListener('submit', (event) => {
       if (field.value || (event.submitter && event.submitter.dataset.passkey)) return;
@@ -222,6 +223,7 @@
     };
     button.addEventListener('click', async (event) => {
       event.preventDefault();
+      if (button.hasAttribute('aria-busy')) return;
       if (quiet) quiet.abort();
       say('');
       button.setAttribute('aria-busy', 'true');
@@ -246,6 +248,23 @@
     }
   }
 
+  /* The way on from a page whose frames tell applications something. */
+
+  // In milliseconds: what all frames together may take, and what they have to act once they are there.
+  const FRAMES = 7000;
+  const FRAMES_ACT = 500;
+
+  function goOn(link) {
+    let left = false;
+    const leave = () => {
+      if (!left) window.location.replace(link.href);
+      left = true;
+    };
+    // A page is loaded when its frames are, and a refresh waits for that: one that never answers is to keep nobody here.
+    window.addEventListener('load', () => setTimeout(leave, FRAMES_ACT));
+    setTimeout(leave, FRAMES);
+  }
+
   /* Forms: the second click of two would send what the first has spent, such as a code, and show what came of that. */
 
   // For so long, in milliseconds: a page may stay where it is, if an application opened or somebody stopped it.
@@ -264,6 +283,7 @@
   const all = (selector) => document.querySelectorAll(selector);
   all('.secret input[type=password]').forEach(reveal);
   all('input[data-puzzle]').forEach(prepare);
+  all('a[data-onward]').forEach(goOn);
   const capable = 'PublicKeyCredential' in window;
   all('.needs-script').forEach((part) => part.classList.add(capable ? 'is-ready' : 'is-unable'));
   if (capable) all('button[data-passkey]').forEach(offer);

@@ -59,6 +59,11 @@ pub(super) fn waiting<'a>(fields: &'a Parameters<'_>) -> Option<&'a str> {
     fields.get("login_challenge")
 }
 
+/// The address of a page of ours, with the flow that waits.
+pub(super) fn page_url(ui: &UiState, page: &str, challenge: Option<&str>) -> String {
+    challenge.map_or_else(|| ui.path(page), |challenge| ui.path_in_flow(page, challenge))
+}
+
 /// The login page of the flow that waits.
 pub(super) fn login_url(ui: &UiState, challenge: Option<&str>) -> Option<String> {
     challenge.map(|challenge| ui.link(&ui.config.pages.login, super::LOGIN, challenge))

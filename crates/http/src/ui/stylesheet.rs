@@ -1,5 +1,5 @@
-//! `GET /ui/style.css`: kept by browsers for as long as they like, because another content has another address. So is the
-//! script.
+//! `GET /ui/style.css`: kept by browsers for as long as they like, because another content has another address. So are the
+//! script and the icon.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;

@@ -15,15 +15,14 @@ use super::policy::Policy;
 use super::problem::Problem;
 use super::script::script;
 use super::sentences::email_sentence;
-use super::standalone::{Done, Fresh, done, sign_in_url, waiting};
+use super::standalone::{Done, Fresh, done, page_url, sign_in_url, waiting};
 use super::views::{LinkedAccount, Moment, SettledPage, VerificationPage, WayOut};
 use super::visit::Visit;
 use super::{UiState, VERIFICATION, brand};
 
 const NO_EMAIL: &str = "Enter your email address.";
 const WRONG_CODE: &str = "This code is not right, or too old.";
-const GONE: &str =
-    "This link was used already, or is too old. If the mail has a code that you did not use, enter it.";
+const GONE: &str = "This link was used already, or is too old. Only the latest mail counts: if it has a code that you did not use, enter that.";
 const NO_MAIL: &str = "This server sends no mail, so that addresses cannot be confirmed here.";
 const TOO_MANY: &str = "There were too many tries. Please wait a moment and try again.";
 
@@ -72,9 +71,15 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     form(ui, whence, token, (StatusCode::OK, Mistake::default())).await
 }
 
+/// The form is one that this server gave this browser; else it begins anew.
+fn check_token(ui: &UiState, visit: &Visit, fields: &Parameters<'_>) -> Result<(), Problem> {
+    let checked = visit.check_token(VERIFICATION, fields);
+    checked.map_err(|problem| problem.restarting_at(Some(page_url(ui, VERIFICATION, waiting(fields)))))
+}
+
 async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
-    visit.check_token(VERIFICATION, &fields)?;
+    check_token(ui, visit, &fields)?;
     let (whence, token) = ((visit, &fields), fields.get("token"));
     let (email, code) = (fields.get("email").unwrap_or_default(), fields.get("code").unwrap_or_default());
     if token.is_none() && email.trim().is_empty() {

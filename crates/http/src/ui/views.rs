@@ -27,7 +27,7 @@ pub(crate) use standalone::{
 };
 
 /// Asks whether a client may have what it requests. Posts `consent_challenge`, `csrf`, one `grant_scope` per granted
-/// scope, `remember=true` when ticked, and `decision=accept` or `decision=reject`. Enter on a checkbox rejects.
+/// scope, `remember=true` when ticked, and `decision=accept` or `decision=reject`. Enter on a checkbox decides nothing.
 #[derive(Template)]
 #[template(path = "consent.html")]
 pub(crate) struct ConsentPage<'a> {
@@ -163,12 +163,13 @@ pub(crate) struct OnwardPage<'a> {
 #[template(path = "logged_out.html")]
 pub(crate) struct LoggedOutPage<'a> {
     pub(crate) brand: &'a Brand,
+    /// Loaded if it goes on from here.
+    pub(crate) script: &'a str,
     /// One frame each; the page's `frame-src` must allow their origins.
     pub(crate) frontchannel_urls: Vec<&'a str>,
-    /// Where the browser goes next by itself, and by the "Continue" link; `None` ends here.
+    /// Where the browser goes next by itself once the frames are loaded, and by the "Continue" link; `None` ends here. The script
+    /// waits for frames no longer than some seconds; without it the browser waits for all of them.
     pub(crate) continue_url: Option<&'a str>,
-    /// How long the frames have before the browser moves on.
-    pub(crate) continue_after_seconds: u32,
 }
 
 /// Says that the logout was called off.
@@ -213,6 +214,16 @@ pub(crate) struct WayOut<'a> {
     pub(crate) label: &'a str,
 }
 
+/// A name in the title of a page, where nothing can be set apart as `bdi` does: without the characters that turn the direction of
+/// what follows (Unicode Standard Annex 9 §2).
+fn in_title(name: &str) -> String {
+    let turns = |character: char| {
+        let alone = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}');
+        alone || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    name.chars().filter(|character| !turns(*character)).collect()
+}
+
 /// The letter that stands for an account in its round badge.
 fn initial(account: &str) -> String {
     account
@@ -226,7 +237,7 @@ mod tests {
     use super::*;
 
     const LOGIN: LoginPage<'static> = LoginPage {
-        brand: &Brand { service: String::new(), stylesheet: String::new() },
+        brand: &Brand { service: String::new(), stylesheet: String::new(), icon: String::new() },
         script: "/ui/sluice.js",
         action: "/ui/login",
         login_challenge: "challenge",
@@ -257,6 +268,41 @@ mod tests {
         assert!(page.contains(r#"value="alice@""#));
         assert!(page.contains(r#"aria-describedby="email-error" autofocus"#));
         assert!(page.contains(r#"id="email-error" role="alert">Not an address."#));
+    }
+
+    #[test]
+    fn a_client_name_does_not_turn_the_title_around() {
+        assert_eq!(in_title("Shop\u{202e}\u{2066}pohS\u{2069}\u{200f}"), "ShoppohS");
+        let name = "Shop \u{202e}knab";
+        let page = DeviceConfirmPage {
+            brand: LOGIN.brand,
+            action: "/ui/device",
+            device_challenge: "challenge",
+            csrf: "token",
+            client_name: name,
+            client_host: None,
+            user_code: "ABCD-EFGH",
+        };
+        let page = page.render().unwrap();
+        assert!(page.contains("<title>Connect a device to Shop knab · "), "{page}");
+        assert!(page.contains(&format!("<bdi class=\"client\">{name}</bdi>")), "set apart: {page}");
+    }
+
+    #[test]
+    fn the_page_after_a_sign_out_goes_on_by_the_script_and_where_there_is_none_by_itself() {
+        let page = |continue_url| {
+            let frontchannel_urls = vec!["https://app.example/out"];
+            let page =
+                LoggedOutPage { brand: LOGIN.brand, script: LOGIN.script, frontchannel_urls, continue_url };
+            page.render().unwrap()
+        };
+        let onward = page(Some("https://app.example/bye"));
+        let refresh =
+            r#"<noscript><meta http-equiv="refresh" content="2;url=https://app.example/bye"></noscript>"#;
+        assert!(onward.contains(refresh) && onward.contains("<script src="), "{onward}");
+        assert!(onward.contains(r#"href="https://app.example/bye" data-onward>"#), "{onward}");
+        let end = page(None);
+        assert!(!end.contains("refresh") && !end.contains("<script") && end.contains("<iframe"), "{end}");
     }
 
     #[test]

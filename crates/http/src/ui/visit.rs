@@ -4,8 +4,6 @@
 //! Whose flow it is, the token does not say, since everybody can choose a key: forms of a flow are held to its binding, too.
 //! `Origin` is not looked at: the pages send no referrer, and then it says `null`.
 
-use std::net::{IpAddr, Ipv4Addr};
-
 use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::{Extensions, HeaderMap};
@@ -137,6 +135,5 @@ pub(super) fn restart<F: AsRef<FlowRequest>>(found: Result<FlowAnswer<F>, FlowPr
 }
 
 fn network(ui: &UiState, headers: &HeaderMap, extensions: &Extensions) -> Network {
-    let peer = extensions.get::<PeerAddress>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
-    ui.proxies.addresses.client_address(peer, headers).into()
+    ui.proxies.network(extensions.get::<PeerAddress>().copied(), headers)
 }

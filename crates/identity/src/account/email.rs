@@ -10,7 +10,7 @@ use super::outcome::{Denied, Outcome, Stop};
 use super::service::AccountService;
 use crate::error::IdentityError;
 use crate::identity::changing::change_latest;
-use crate::identity::{Changed, Email, Identity, IdentityChange, IdentityStatus, NewEmail};
+use crate::identity::{Changed, Email, Identity, IdentityChange, IdentityStatus, InvalidEmail, NewEmail};
 use crate::login::Network;
 use crate::mail::{CodePurpose, MessageKind};
 use crate::registration::InvalidField;
@@ -95,6 +95,9 @@ impl AccountService {
         if identity.email_verified_at.is_some() {
             return Err(Denied::Unchanged.into());
         }
+        if !identity.is_proved_by_mail() {
+            return Err(Denied::Invalid(InvalidEmail::Malformed.into()).into());
+        }
         self.limits.check_mail(&identity.login_name, network).map_err(Denied::TooMany)?;
         let new = NewCode {
             whose: (identity.id, identity.revision),
@@ -106,7 +109,7 @@ impl AccountService {
 
     async fn verification_sent_to(&self, email: &str, network: Network) -> Result<(), Stop> {
         let mails = self.mails.as_ref().ok_or(Denied::NoMail)?;
-        let email: Email = email.parse().map_err(InvalidField::from)?;
+        let email = Email::for_new(email).map_err(InvalidField::from)?;
         let account = email.login_name();
         self.limits.check_verification_mail(&account, network).map_err(Denied::TooMany)?;
         let found = self.identities.find_by_login_name(&account).await?.filter(waits_for_verification);
@@ -124,7 +127,7 @@ impl AccountService {
         let now = self.clock.now();
         // The address may be another one by now.
         let verifies = |identity: &Identity| {
-            (identity.email == right.email).then(|| IdentityChange {
+            (identity.email == right.email && identity.is_proved_by_mail()).then(|| IdentityChange {
                 email_verified_at: Some(Some(identity.email_verified_at.unwrap_or(now))),
                 ..IdentityChange::of(identity, now, self.attempt(now))
             })
@@ -142,7 +145,7 @@ impl AccountService {
 
     async fn email_change_begun(&self, confirmation: &Confirmation<'_>, new_email: &str) -> Result<(), Stop> {
         let mails = self.mails.as_ref().ok_or(Denied::NoMail)?;
-        let email: Email = new_email.parse().map_err(InvalidField::from)?;
+        let email = Email::for_new(new_email).map_err(InvalidField::from)?;
         let identity = self.confirmed(confirmation).await?;
         let network = confirmation.network;
         if identity.email == email.as_str() {
@@ -172,7 +175,7 @@ impl AccountService {
         if !self.sessions.goes_on(caller).await? {
             return Err(Denied::Gone.into());
         }
-        let email: Email = email.parse().map_err(|_| Denied::WrongCode)?;
+        let email = Email::for_new(&email).map_err(|_| Denied::WrongCode)?;
         let now = self.clock.now();
         let new_masked = masked(email.as_str());
         let change = IdentityChange {
@@ -202,5 +205,7 @@ fn masked(email: &str) -> String {
 }
 
 fn waits_for_verification(identity: &Identity) -> bool {
-    identity.email_verified_at.is_none() && identity.status == IdentityStatus::Active
+    identity.email_verified_at.is_none()
+        && identity.status == IdentityStatus::Active
+        && identity.is_proved_by_mail()
 }

@@ -47,8 +47,8 @@ impl AccountService {
         Outcome::of(self.recovery_checked(proof, network).await)
     }
 
-    /// Sets another password; whose it is. Everything of the person ends, and the address counts as verified. A password
-    /// that may not be chosen leaves the ticket as it is.
+    /// Sets another password; whose it is. Everything of the person ends, and the address counts as verified, unless its
+    /// mail may go elsewhere ([`Email::may_lead_elsewhere`]). A password that may not be chosen leaves the ticket as it is.
     ///
     /// # Errors
     /// [`IdentityError`] if hash pool or store cannot do it now.
@@ -133,19 +133,20 @@ impl AccountService {
         strangers: Option<&[Factor]>,
     ) -> IdentityChange {
         let now = self.clock.now();
-        let email_verified_at = Some(identity.email_verified_at.unwrap_or(now));
-        let verified = Identity { email_verified_at, ..identity.clone() };
-        let mut mails = self.password_notice(&verified);
+        let proved_at = identity.is_proved_by_mail().then_some(now);
+        let email_verified_at = identity.email_verified_at.or(proved_at);
+        let recovered = Identity { email_verified_at, ..identity.clone() };
+        let mut mails = self.password_notice(&recovered);
         if strangers.is_some_and(|factors| !factors.is_empty()) {
             // Not what they are called: that may be a stranger's text.
-            mails.extend(self.notice(&verified, MessageKind::FactorRemoved { name: String::new() }));
+            mails.extend(self.notice(&recovered, MessageKind::FactorRemoved { name: String::new() }));
         }
         IdentityChange {
             email_verified_at: Some(email_verified_at),
             forgets_factors: strangers.is_some(),
             username: identity.may_be_a_strangers().then(String::new),
             mails,
-            ..self.new_start(&verified, credential, now)
+            ..self.new_start(&recovered, credential, now)
         }
     }
 }

@@ -17,8 +17,8 @@ use crate::error::IdentityError;
 use crate::factor::{EnrolledFactor, FactorService};
 use crate::identity::changing::change_latest;
 use crate::identity::{
-    Changed, Email, EndsSessions, Identity, IdentityChange, IdentityDirectory, IdentityStatus, NewCredential,
-    NewEmail, Registration, Removed, Username,
+    Changed, Email, EndsSessions, Identity, IdentityChange, IdentityDirectory, IdentityStatus, InvalidEmail,
+    NewCredential, NewEmail, Registration, Removed, Username,
 };
 use crate::registration::{InvalidField, PasswordRules, Person};
 use crate::session::{IdentitySession, SessionService};
@@ -54,9 +54,9 @@ pub struct IdentityAdministration {
     pub rng: Arc<dyn Rng>,
 }
 
-/// An edit with which nothing is wrong.
+/// An edit with which nothing is wrong, but that its address may be one that is given to nobody ([`ValidEdit::leads_elsewhere`]).
 struct ValidEdit {
-    email: Option<NewEmail>,
+    email: Option<Email>,
     username: Option<String>,
     status: Option<IdentityStatus>,
     email_verified: Option<bool>,
@@ -77,7 +77,7 @@ impl IdentityAdministration {
     /// [`AdministrationError::Taken`] if the address is another identity's, [`AdministrationError::Invalid`] or
     /// [`AdministrationError::Hash`] if a field is not as it must be.
     pub async fn create(&self, asked: NewIdentity) -> Result<Identity, AdministrationError> {
-        let email: Email = asked.email.parse().map_err(InvalidField::from)?;
+        let email = Email::for_new(&asked.email).map_err(InvalidField::from)?;
         let username: Username = asked.username.parse().map_err(InvalidField::from)?;
         let now = self.clock.now();
         let id = IdentityId::generate(now, &*self.rng);
@@ -116,14 +116,17 @@ impl IdentityAdministration {
         let now = self.clock.now();
         let change = |identity: &Identity| edit.change(identity, &self.nothing_of(identity, now));
         let Some(before) = self.change(id, change).await? else {
-            // Nothing differs, or nobody is there.
-            return self.get(id).await;
+            // Nothing differs, or nobody is there, or nobody is given such an address.
+            let present = self.get(id).await?;
+            if edit.leads_elsewhere(&present) {
+                return Err(InvalidField::from(InvalidEmail::Malformed).into());
+            }
+            return Ok(present);
         };
         if edit.disables(&before) {
             self.sessions.revoke(id, now);
         }
-        let status = edit.status.unwrap_or(before.status).as_str();
-        info!(target: "sluice_audit", { identity.id = %id, status }, "identity changed by an administrator");
+        edit.tell_changed(&before, now);
         self.get(id).await
     }
 
@@ -194,7 +197,11 @@ impl IdentityAdministration {
     /// # Errors
     /// [`AdministrationError::NotFound`] if the person has no such session.
     pub async fn end_session(&self, id: IdentityId, session: SessionId) -> Result<(), AdministrationError> {
-        if self.sessions.end(id, session).await? { Ok(()) } else { Err(AdministrationError::NotFound) }
+        if !self.sessions.end(id, session).await? {
+            return Err(AdministrationError::NotFound);
+        }
+        info!(target: "sluice_audit", { identity.id = %id, session.id = %session }, "signed out by an administrator");
+        Ok(())
     }
 
     /// Signs the person out everywhere, and revokes what applications were given.
@@ -203,7 +210,9 @@ impl IdentityAdministration {
     /// [`AdministrationError::NotFound`] if there is no such identity.
     pub async fn end_sessions(&self, id: IdentityId) -> Result<(), AdministrationError> {
         self.get(id).await?;
-        Ok(self.sessions.end_all(id).await?)
+        self.sessions.end_all(id).await?;
+        info!(target: "sluice_audit", { identity.id = %id }, "signed out by an administrator");
+        Ok(())
     }
 
     /// The second factors of the person, the oldest first, and how many recovery codes are left.
@@ -285,21 +294,35 @@ impl ValidEdit {
         let email = edit.email.map(|email| email.parse::<Email>()).transpose()?;
         let username = edit.username.map(|username| username.parse::<Username>()).transpose()?;
         Ok(Self {
-            email: email
-                .map(|email| NewEmail { login_name: email.login_name(), email: email.as_str().to_owned() }),
+            email,
             username: username.map(Username::into_string),
             status: edit.status,
             email_verified: edit.email_verified,
         })
     }
 
+    /// The address that the edit gives somebody who has another one.
+    fn other_email(&self, identity: &Identity) -> Option<&Email> {
+        self.email.as_ref().filter(|email| email.login_name() != identity.login_name)
+    }
+
+    /// Whether that is one which is given to nobody. One that is there may stay.
+    fn leads_elsewhere(&self, identity: &Identity) -> bool {
+        self.other_email(identity).is_some_and(Email::may_lead_elsewhere)
+    }
+
     fn disables(&self, identity: &Identity) -> bool {
         self.status == Some(IdentityStatus::Disabled) && identity.status == IdentityStatus::Active
     }
 
-    /// What of the edit differs from the record, if anything does.
+    /// What of the edit differs from the record, if anything does. None if its address is given to nobody.
     fn change(&self, identity: &Identity, nothing: &IdentityChange) -> Option<IdentityChange> {
-        let email = self.email.clone().filter(|email| email.login_name != identity.login_name);
+        if self.leads_elsewhere(identity) {
+            return None;
+        }
+        let email = self.other_email(identity);
+        let email =
+            email.map(|email| NewEmail { login_name: email.login_name(), email: email.as_str().to_owned() });
         let now = nothing.now;
         let verified_at = if email.is_some() { None } else { identity.email_verified_at };
         let verified_at = match self.email_verified {
@@ -318,5 +341,15 @@ impl ValidEdit {
             ..nothing.clone()
         };
         (change != *nothing).then_some(change)
+    }
+
+    /// Says in the audit trail what of a record it has changed, and nothing of what that was.
+    fn tell_changed(&self, before: &Identity, now: Timestamp) {
+        let nothing = IdentityChange::of(before, now, before.attempt);
+        let Some(change) = self.change(before, &nothing) else { return };
+        let status = change.status.unwrap_or(before.status).as_str();
+        let (email, username) = (change.email.is_some(), change.username.is_some());
+        let email_verified = change.email_verified_at.is_some();
+        info!(target: "sluice_audit", { identity.id = %before.id, status, email, email_verified, username }, "identity changed by an administrator");
     }
 }

@@ -23,6 +23,8 @@ const MAX_BYTES: usize = 254;
 /// tell `Alice@` from `alice@`; none that people use does, and people type either, so the local part is lowered like the
 /// domain. What nobody sees, such as a zero-width space, is refused: it would make two names of what looks like one.
 ///
+/// Parsing finds whoever has an address; one that somebody is to have is made with [`Email::for_new`].
+///
 /// Prints `[e-mail]` in `Debug`, so that no log shows it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Email(String);
@@ -42,6 +44,24 @@ pub enum InvalidEmail {
 }
 
 impl Email {
+    /// An address that nobody has yet. Mail to it goes to it: see [`Self::may_lead_elsewhere`].
+    ///
+    /// # Errors
+    /// [`InvalidEmail`] as in parsing, and [`InvalidEmail::Malformed`] if mail may go elsewhere.
+    pub fn for_new(raw: &str) -> Result<Self, InvalidEmail> {
+        let email: Self = raw.parse()?;
+        if email.may_lead_elsewhere() { Err(InvalidEmail::Malformed) } else { Ok(email) }
+    }
+
+    /// Whether a mail server may take the local part for something else than a mailbox of the domain: for the way to a mailbox of
+    /// another one (`alice%other.example@`, `other.example!alice@`; RFC 5321 §3.6.1 calls that obsolete, Postfix's defaults do it),
+    /// for a command (`|`, or an option that begins with `-`), or for encoded text (`=?`, RFC 2047 §2). Whoever reads mail to it
+    /// may be a stranger to the domain.
+    pub fn may_lead_elsewhere(&self) -> bool {
+        let local = self.0.rsplit_once('@').map_or("", |(local, _)| local);
+        local.contains(['%', '!', '|']) || local.starts_with('-') || local.contains("=?")
+    }
+
     /// The address, normalised.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -212,6 +232,35 @@ mod tests {
         for raw in malformed {
             assert_eq!(reason(raw), InvalidEmail::Malformed, "{raw}");
         }
+    }
+
+    #[test]
+    fn an_address_whose_mail_may_go_elsewhere_is_found_and_given_to_nobody() {
+        for raw in [
+            "attacker%evil.example@corp.example",
+            "evil.example!attacker@corp.example",
+            "Attacker%Evil.example@corp.example",
+            "|program@corp.example",
+            "a|b@corp.example",
+            "-option@corp.example",
+            "=?utf-8?q?attacker=40evil.example?=@corp.example",
+            "a=?x?q?b?=@corp.example",
+        ] {
+            assert!(email(raw).may_lead_elsewhere(), "{raw}");
+            assert_eq!(Email::for_new(raw), Err(InvalidEmail::Malformed), "{raw}");
+        }
+        for raw in [
+            "alice@corp.example",
+            "alice+tag@corp.example",
+            "alice-b@corp.example",
+            "o'hara@corp.example",
+            "bounces+alice=other.example@corp.example",
+            "who?@corp.example",
+            "josé@corp.example",
+        ] {
+            assert_eq!(Email::for_new(raw), Ok(email(raw)), "{raw}");
+        }
+        assert_eq!(Email::for_new(" "), Err(InvalidEmail::Missing));
     }
 
     #[test]

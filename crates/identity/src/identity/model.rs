@@ -4,6 +4,8 @@ use std::fmt;
 
 use sluice_primitives::{AttemptId, IdentityId, Timestamp};
 
+use super::email::Email;
+
 /// SHA-256 of a normalised login name: what makes it unique.
 pub type LoginNameHash = [u8; 32];
 
@@ -65,6 +67,13 @@ impl Identity {
     /// password, which whoever registers sets. One without a password was made by an administrator or an import.
     pub const fn may_be_a_strangers(&self) -> bool {
         self.email_verified_at.is_none() && !self.credential.is_empty()
+    }
+
+    /// Whether whoever reads mail to the address has shown by that to have the address. It may be from a time when one was given away
+    /// whose mail goes elsewhere ([`Email::may_lead_elsewhere`]); or it was taken then and would not be parsed now, which says nothing
+    /// of its mail.
+    pub(crate) fn is_proved_by_mail(&self) -> bool {
+        !self.email.parse::<Email>().is_ok_and(|email| email.may_lead_elsewhere())
     }
 }
 

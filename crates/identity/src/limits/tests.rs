@@ -153,8 +153,21 @@ fn a_flood_of_networks_needs_no_more_memory_and_frees_nobody_who_keeps_asking() 
             assert!(limits.check_registration(network(0)).is_err(), "after {n} others");
         }
     }
-    let counted = limits.registrations.each.0.unwrap().into_state_store().0.len();
+    let counted = limits.registrations.each.0.unwrap().counts.0.len();
     assert!(counted <= CAPACITY + CAPACITY / 10, "{counted}");
+}
+
+#[test]
+fn networks_that_come_no_more_do_not_keep_new_ones_from_being_counted() {
+    let (limits, _) = limits(|config| config.registrations_per_network = Some(Rate::per_hour(1)));
+    for n in 0..50_000 {
+        assert_eq!(limits.check_registration(network(n)), Ok(()));
+    }
+    for n in 50_000..54_000 {
+        assert_eq!(limits.check_registration(network(n)), Ok(()));
+    }
+    let again = (50_000..54_000).filter(|n| limits.check_registration(network(*n)).is_ok()).count();
+    assert_eq!(again, 0);
 }
 
 #[test]
@@ -164,6 +177,28 @@ fn a_site_asks_no_more_often_by_being_many_networks() {
     let asked = (0..1000).filter(|n| limits.check_login(of(format!("2001:db8:0:{n:x}::1"))).is_ok()).count();
     assert_eq!(asked, 32);
     assert_eq!(limits.check_login(of("2001:db8:1::1".to_owned())), Ok(()));
+}
+
+#[test]
+fn what_a_site_may_not_do_is_not_counted_for_the_network() {
+    let (limits, clock) = limits(|config| config.logins_per_network = Some(Rate::per_hour(60)));
+    let of = |n: u32| Network::from(format!("2001:db8:1:{n:x}::1").parse::<IpAddr>().unwrap());
+    let others = (0..16).flat_map(|n| [n; 60]);
+    assert!(others.map(of).all(|other| limits.check_login(other).is_ok()));
+    let mine = of(16);
+    assert!((0..60).all(|_| limits.check_login(mine).is_err()));
+    // Of the site's 960 an hour sixteen come back in a minute, of the network's 60 one.
+    clock.advance(Lifetime::minutes(1));
+    assert_eq!((0..60).filter(|_| limits.check_login(mine).is_ok()).count(), 16);
+}
+
+#[test]
+fn who_does_too_much_alone_leaves_the_rest_to_its_site() {
+    let (limits, _) = limits(|config| config.registrations_per_network = Some(Rate::per_hour(60)));
+    let of = |text: &str| Network::from(text.parse::<IpAddr>().unwrap());
+    let allowed = (0..10_000).filter(|_| limits.check_registration(of("2001:db8::1")).is_ok()).count();
+    assert_eq!(allowed, 60);
+    assert_eq!(limits.check_registration(of("2001:db8:0:1::1")), Ok(()));
 }
 
 #[test]

@@ -31,6 +31,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
+use sluice_net::bounded::half_for_new;
 use sluice_primitives::{Lifetime, SessionId, Timestamp};
 
 use crate::identity::LoginNameHash;
@@ -222,7 +223,8 @@ pub(super) struct Lockout {
     network: Failures<Network>,
     account: Failures<LoginNameHash>,
     /// Networks from which accounts were logged in to. Key: a keyed hash of both; two pairs with one hash would spare each
-    /// other the delay of the account. Bound: [`FAMILIAR`]. Staleness: none to speak of; a forgotten one is new again. Nobody empties it.
+    /// other the delay of the account. Bound: [`FAMILIAR`], half of it for those that are new. Staleness: none to speak of; a forgotten
+    /// one is new again. Nobody empties it.
     familiar: Cache<u64, ()>,
     /// The key of that hash.
     hasher: RandomState,
@@ -251,7 +253,7 @@ impl Lockout {
             pair: Failures::new(config.pair),
             network: Failures::new(config.network),
             account: Failures::new(config.account),
-            familiar: Cache::new(FAMILIAR),
+            familiar: half_for_new(FAMILIAR),
             hasher: RandomState::new(),
         }
     }
@@ -369,7 +371,8 @@ pub(crate) struct Counted {
     before: Timestamp,
 }
 
-/// One count. Key: whose. Bound: [`CAPACITY`]. Staleness: none; a forgotten one starts anew. Nobody empties it.
+/// One count. Key: whose. Bound: [`CAPACITY`], half of it for those that are new. Staleness: none; a forgotten one starts anew. Nobody
+/// empties it.
 pub(crate) struct Failures<K> {
     backoff: Backoff,
     counts: Cache<K, Arc<Mutex<Count>>>,
@@ -377,7 +380,7 @@ pub(crate) struct Failures<K> {
 
 impl<K: Hash + Eq + Clone> Failures<K> {
     pub(crate) fn new(backoff: Backoff) -> Self {
-        Self { backoff, counts: Cache::new(CAPACITY) }
+        Self { backoff, counts: half_for_new(CAPACITY) }
     }
 
     pub(crate) fn count(&self, key: &K, now: Timestamp) -> Result<Counted, Lifetime> {

@@ -13,13 +13,16 @@ use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
 use sluice_crypto::digest::sha256;
 use sluice_crypto::{Purpose, Sealer};
+use sluice_net::bounded::oldest_first;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
 
 use crate::config::ProofOfWorkConfig;
 
-/// How long a browser may take.
+/// How long a program may take.
 const LIFETIME: Lifetime = Lifetime::minutes(5);
+/// No puzzle is good for longer: so long it must be remembered which ones were used.
+const LONGEST: Lifetime = Lifetime::hours(1);
 /// More than this nobody waits for: a minute of a fast machine.
 const MOST_BITS: u8 = 32;
 /// A solution is no longer than this, in bytes.
@@ -68,8 +71,8 @@ pub struct ProofOfWork {
     sealer: Arc<Sealer>,
     clock: Arc<dyn Clock>,
     rng: Arc<dyn Rng>,
-    /// Puzzles that were used here. Key: their nonce. Bound: [`CAPACITY`]; who solves more than that within five minutes may
-    /// use the oldest again, and another node takes each once more. Staleness: none. Nobody empties it.
+    /// Puzzles that were used here. Key: their nonce. Bound: [`CAPACITY`]; once about as many others were used within its life, by
+    /// whomever, one may be used again, and another node takes each once more. Staleness: none. Nobody empties it.
     used: Cache<[u8; 16], ()>,
 }
 
@@ -81,16 +84,21 @@ impl ProofOfWork {
         clock: Arc<dyn Clock>,
         rng: Arc<dyn Rng>,
     ) -> Self {
-        Self { config, sealer, clock, rng, used: Cache::new(CAPACITY) }
+        Self { config, sealer, clock, rng, used: oldest_first(CAPACITY) }
     }
 
-    /// A puzzle; none if nothing needs to be solved for this.
+    /// A puzzle that is good for five minutes; none if nothing needs to be solved for this.
     pub fn issue(&self, purpose: PuzzlePurpose) -> Option<Puzzle> {
+        self.issue_for(purpose, LIFETIME)
+    }
+
+    /// A puzzle that is good for `lifetime`, and for an hour at most: one that stands on a page while a person reads and types.
+    pub fn issue_for(&self, purpose: PuzzlePurpose, lifetime: Lifetime) -> Option<Puzzle> {
         let bits = self.bits(purpose)?;
         let wire = Wire {
             purpose: purpose as u8,
             bits,
-            expires_at: (self.clock.now() + LIFETIME).as_millis(),
+            expires_at: (self.clock.now() + lifetime.min(LONGEST)).as_millis(),
             nonce: random_bytes(&*self.rng),
         };
         let bytes = postcard::to_stdvec(&wire).unwrap_or_default();

@@ -55,6 +55,38 @@ fn a_puzzle_is_good_for_five_minutes_and_for_its_purpose() {
 }
 
 #[test]
+fn a_puzzle_of_a_page_is_good_for_as_long_as_the_page() {
+    let (work, clock) = proof_of_work(1, 1);
+    let lifetime = Lifetime::minutes(30);
+    let [first, second] = [(); 2].map(|()| work.issue_for(PuzzlePurpose::Login, lifetime).unwrap());
+    clock.advance(Lifetime::minutes(29));
+    assert!(check(&work, PuzzlePurpose::Login, &first.challenge, &first.solve()));
+    clock.advance(Lifetime::minutes(1));
+    assert!(!check(&work, PuzzlePurpose::Login, &second.challenge, &second.solve()));
+}
+
+#[test]
+fn no_puzzle_is_good_for_longer_than_an_hour() {
+    let (work, clock) = proof_of_work(1, 1);
+    let lifetime = Lifetime::hours(24);
+    let [first, second] = [(); 2].map(|()| work.issue_for(PuzzlePurpose::Login, lifetime).unwrap());
+    clock.advance(Lifetime::minutes(59));
+    assert!(check(&work, PuzzlePurpose::Login, &first.challenge, &first.solve()));
+    clock.advance(Lifetime::minutes(1));
+    assert!(!check(&work, PuzzlePurpose::Login, &second.challenge, &second.solve()));
+}
+
+#[test]
+fn a_puzzle_is_used_once_however_many_were_used_before_it() {
+    let (work, _) = proof_of_work(1, 1);
+    let is_first = |number: usize| work.is_first((number as u128).to_be_bytes());
+    assert!((0..2 * CAPACITY).all(is_first));
+    let used = 2 * CAPACITY..2 * CAPACITY + 8_000;
+    assert!(used.clone().all(is_first));
+    assert_eq!(used.filter(|number| is_first(*number)).count(), 0);
+}
+
+#[test]
 fn nothing_needs_to_be_solved_where_nothing_is_asked_for() {
     let (work, _) = proof_of_work(BITS, 0);
     assert_eq!(work.issue(PuzzlePurpose::Login), None);

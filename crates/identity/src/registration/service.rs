@@ -150,7 +150,7 @@ impl RegistrationService {
     }
 
     fn validate(&self, sign_up: &SignUp) -> Result<Valid, InvalidField> {
-        let email: Email = sign_up.email.parse()?;
+        let email = Email::for_new(&sign_up.email)?;
         let username: Username = sign_up.username.parse()?;
         let person = Person { email: email.as_str(), username: username.as_str() };
         let password = self.parts.rules.judge(sign_up.password.expose(), person)?;

@@ -43,8 +43,8 @@ pub const MAX_SESSIONS: u32 = 200;
 /// Sessions. Every method is one transaction.
 #[async_trait]
 pub trait IdentitySessionRepository: Send + Sync {
-    /// Stores a session; twice with one id is once. Whether it is there: one that the present marker of its person covers is
-    /// over and not stored. Of more than [`MAX_SESSIONS`] of a person the oldest go, without a marker: their access tokens run
+    /// Stores a session; twice with one id is once. Whether it is there: one that its own marker, or the present one of its
+    /// person, covers is over and not stored. Of more than [`MAX_SESSIONS`] of a person the oldest go, without a marker: their access tokens run
     /// out by themselves.
     async fn begin(&self, session: &IdentitySession) -> Result<bool, StoreError>;
 

@@ -71,7 +71,7 @@ impl Serialize for IdText {
 
 impl Exporter {
     /// Writes a line for every record there is. Those that are registered meanwhile may be among them. `progress` hears
-    /// how many were written.
+    /// how many were written, also when no more can be.
     ///
     /// # Errors
     /// [`ExportError`] if not all were written.
@@ -84,10 +84,10 @@ impl Exporter {
         let mut filter = IdentityFilter { limit: PAGE, ..IdentityFilter::default() };
         loop {
             let page = self.identities.list(&filter).await?;
-            for identity in &page.identities {
-                self.write(identity, out, &mut exported)?;
-            }
+            let mut people = page.identities.iter();
+            let written = people.try_for_each(|identity| self.write(identity, out, &mut exported));
             progress(&exported);
+            written?;
             filter.after = page.next;
             if page.next.is_none() {
                 break;

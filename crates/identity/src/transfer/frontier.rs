@@ -66,6 +66,9 @@ pub struct ImportedCounts {
     pub duplicates: u64,
     /// Lines with something wrong.
     pub invalid: u64,
+    /// Of those that are imported: lines that say of an address that it was verified which is taken for verified of no line.
+    #[serde(default)]
+    pub disbelieved: u64,
 }
 
 impl ImportedCounts {
@@ -81,7 +84,10 @@ pub(super) enum LineOutcome {
     /// It is empty.
     Empty,
     /// There is a record.
-    Imported,
+    Imported {
+        /// Whether the line says of its address what is not believed.
+        is_disbelieved: bool,
+    },
     /// There is none.
     Rejected(Rejection),
 }
@@ -117,7 +123,10 @@ impl Frontier {
             self.offset = next.end;
             match next.outcome {
                 LineOutcome::Empty => {}
-                LineOutcome::Imported => self.counts.imported += 1,
+                LineOutcome::Imported { is_disbelieved } => {
+                    self.counts.imported += 1;
+                    self.counts.disbelieved += u64::from(is_disbelieved);
+                }
                 LineOutcome::Rejected(rejection) => {
                     match rejection {
                         Rejection::Duplicate | Rejection::IdTaken => self.counts.duplicates += 1,
@@ -144,11 +153,12 @@ mod tests {
         let mut frontier = Frontier::new(ImportedCounts::default());
         let taken = || LineOutcome::Rejected(Rejection::Duplicate);
         assert_eq!(frontier.settle(settled(3, taken())), []);
-        assert_eq!(frontier.settle(settled(2, LineOutcome::Empty)), []);
+        assert_eq!(frontier.settle(settled(2, LineOutcome::Imported { is_disbelieved: true })), []);
         assert_eq!((frontier.counts, frontier.offset), (ImportedCounts::default(), 0));
-        let rejected = frontier.settle(settled(1, LineOutcome::Imported));
+        assert_eq!(frontier.settle(settled(4, LineOutcome::Empty)), []);
+        let rejected = frontier.settle(settled(1, LineOutcome::Imported { is_disbelieved: false }));
         assert_eq!(rejected, [RejectedLine { line: 3, rejection: Rejection::Duplicate }]);
-        let counts = ImportedCounts { lines: 3, imported: 1, duplicates: 1, invalid: 0 };
-        assert_eq!((frontier.counts, frontier.offset), (counts, 30));
+        let counts = ImportedCounts { lines: 4, imported: 2, duplicates: 1, invalid: 0, disbelieved: 1 };
+        assert_eq!((frontier.counts, frontier.offset), (counts, 40));
     }
 }

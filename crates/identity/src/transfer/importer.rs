@@ -117,8 +117,17 @@ type Chunk = (Result<Vec<RawLine>, ImportError>, Option<(Lines, Source)>);
 struct Prepared {
     number: u64,
     end: u64,
-    /// What is to be stored, and whether its id was made up; or what has become of the line.
-    made: Result<(Box<Identity>, bool), LineOutcome>,
+    /// What is to be stored; or what has become of the line.
+    made: Result<Record, LineOutcome>,
+}
+
+/// What a line is to become.
+struct Record {
+    identity: Box<Identity>,
+    /// Whether its id was made up.
+    made_up: bool,
+    /// Whether the line says of its address what is not believed.
+    is_disbelieved: bool,
 }
 
 impl Importer {
@@ -193,7 +202,7 @@ impl Importer {
             async move {
                 let line = line?;
                 let _turn = match &line.made {
-                    Ok((identity, _)) => turns.of(&identity.login_name).await,
+                    Ok(record) => turns.of(&record.identity.login_name).await,
                     Err(_) => None,
                 };
                 self.settle(line, origin).await
@@ -219,8 +228,9 @@ impl Importer {
             Some(text) if text.trim_ascii().is_empty() => Err(LineOutcome::Empty),
             Some(text) => parse_line(&text)
                 .and_then(|imported| {
-                    let made_up = imported.id.is_none();
-                    Ok((Box::new(self.identity(imported, number, origin)?), made_up))
+                    let (made_up, is_disbelieved) = (imported.id.is_none(), imported.is_disbelieved);
+                    let identity = Box::new(self.identity(imported, number, origin)?);
+                    Ok(Record { identity, made_up, is_disbelieved })
                 })
                 .map_err(|error| LineOutcome::Rejected(error.into())),
             None => Err(LineOutcome::Rejected(LineError::of_line(LineFault::TooLong).into())),
@@ -281,7 +291,7 @@ impl Importer {
     async fn settle(&self, line: Prepared, origin: Origin) -> Result<Settled, ImportError> {
         let Prepared { number, end, made } = line;
         let outcome = match made {
-            Ok((identity, made_up)) => {
+            Ok(Record { identity, made_up, is_disbelieved }) => {
                 // A record that was changed since does not tell the attempt any more. An id that the line names may be there
                 // for longer than this import, or be that of another line: of one that was not changed, the store knew whose it is.
                 let is_of_line = |record: &Identity| {
@@ -290,18 +300,22 @@ impl Importer {
                     let named = || record.id == identity.id && was_changed && origin.dated(record);
                     if made_up { origin.made_up(number, record.id) } else { named() }
                 };
-                self.store(&identity, is_of_line).await?
+                match self.store(&identity, is_of_line).await? {
+                    None => LineOutcome::Imported { is_disbelieved },
+                    Some(rejection) => LineOutcome::Rejected(rejection),
+                }
             }
             Err(outcome) => outcome,
         };
         Ok(Settled { number, end, outcome })
     }
 
+    /// Stores a record, if it is not there; why it cannot be, if so.
     async fn store(
         &self,
         identity: &Identity,
         is_of_line: impl Fn(&Identity) -> bool,
-    ) -> Result<LineOutcome, ImportError> {
+    ) -> Result<Option<Rejection>, ImportError> {
         let registered = patiently(|| self.identities.register(identity.clone().into())).await;
         // Of a line of this file that was mended since, the id is the same, and the record is the one of before.
         let is_it =
@@ -309,22 +323,21 @@ impl Importer {
         let own = |found: Option<&Identity>| found.is_some_and(|found| is_of_line(found) && is_it(found));
         let of_same_id = || patiently(move || self.identities.find(identity.id));
         match registered {
-            Ok(Registration::Registered) => Ok(LineOutcome::Imported),
+            Ok(Registration::Registered) => Ok(None),
             Ok(Registration::Taken) => {
                 let holder = patiently(|| self.identities.find_by_login_name(&identity.login_name)).await?;
                 // Of this very line, and changed since; perhaps to another address, and somebody else took this one.
                 let is_own = own(holder.as_ref()) || own(of_same_id().await?.as_ref());
-                let outcome = LineOutcome::Rejected(Rejection::Duplicate);
-                Ok(if is_own { LineOutcome::Imported } else { outcome })
+                Ok((!is_own).then_some(Rejection::Duplicate))
             }
             // What the store would do to any line says nothing about this one.
             Err(error @ (StoreError::Busy | StoreError::Unavailable(_) | StoreError::Refused(_))) => {
                 Err(error.into())
             }
             Err(error @ (StoreError::Invalid(_) | StoreError::Fault(_))) => Ok(match of_same_id().await? {
-                None => LineOutcome::Rejected(Rejection::Refused(error.to_string())),
-                found if own(found.as_ref()) => LineOutcome::Imported,
-                Some(_) => LineOutcome::Rejected(Rejection::IdTaken),
+                None => Some(Rejection::Refused(error.to_string())),
+                found if own(found.as_ref()) => None,
+                Some(_) => Some(Rejection::IdTaken),
             }),
         }
     }

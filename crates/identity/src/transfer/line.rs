@@ -29,8 +29,10 @@ pub struct ImportedIdentity {
     pub username: Username,
     /// The password; without one, the person needs recovery.
     pub password: Option<ImportedPassword>,
-    /// Whether the address was verified.
+    /// Whether the address was verified. Never one whose mail may go elsewhere ([`Email::may_lead_elsewhere`]), whatever the line says.
     pub email_verified: bool,
+    /// Whether the line says that such an address was.
+    pub is_disbelieved: bool,
     /// Whether the person may log in.
     pub status: IdentityStatus,
     /// When the person registered.
@@ -124,7 +126,7 @@ pub fn parse_line(line: &[u8]) -> Result<ImportedIdentity, LineError> {
     let fields = Fields::read(line)?;
     let email = text(fields::EMAIL, fields.email)?.unwrap_or_default();
     let username = text(fields::USERNAME, fields.username)?.unwrap_or_default();
-    Ok(ImportedIdentity {
+    let mut imported = ImportedIdentity {
         id: text(fields::ID, fields.id)?.map(|id| read_id(&id)).transpose()?,
         email: email.parse().map_err(|invalid: InvalidEmail| LineError::of(fields::EMAIL, invalid))?,
         username: username
@@ -135,10 +137,15 @@ pub fn parse_line(line: &[u8]) -> Result<ImportedIdentity, LineError> {
             .transpose()?,
         email_verified: value(fields::EMAIL_VERIFIED, fields.email_verified, LineFault::NotTruth)?
             .unwrap_or_default(),
+        is_disbelieved: false,
         status: text(fields::STATUS, fields.status)?
             .map_or(Ok(IdentityStatus::Active), |status| read_status(&status))?,
         created_at: text(fields::CREATED_AT, fields.created_at)?.map(|time| read_time(&time)).transpose()?,
-    })
+    };
+    if imported.email.may_lead_elsewhere() {
+        imported.is_disbelieved = std::mem::take(&mut imported.email_verified);
+    }
+    Ok(imported)
 }
 
 fn text(field: &'static str, raw: Option<&RawValue>) -> Result<Option<String>, LineError> {

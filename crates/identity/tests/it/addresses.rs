@@ -2,14 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 
-use sluice_identity::Identity;
-use sluice_identity::RegistrationOutcome;
 use sluice_identity::account::{Claimant, Denied, MailProof, Outcome};
+use sluice_identity::{Email, Identity, InvalidEmail, InvalidField, LoginOutcome, RegistrationOutcome};
 use sluice_primitives::Lifetime;
+use sluice_store_contract::given;
 
 use super::services::{ALICE, BOB, PASSWORD, Services, code, confirmation, link, network, secret, typed};
 
 const NEW: &str = "alice@example.org";
+/// An address whose mail some servers send to somebody else.
+const ROUTED: &str = "stranger%example.net@example.com";
 
 async fn begin_change(services: &Services, alice: &Identity, new_email: &str) -> Outcome<()> {
     let (caller, password) = (services.caller(alice, &["pwd"]).await, secret(PASSWORD));
@@ -218,4 +220,53 @@ async fn a_concealed_registration_writes_to_whoever_has_the_address() {
         services.sign_up(ALICE, true).await;
     }
     assert_eq!(services.new_mails().await.len(), 8, "with those before ten an hour");
+}
+
+#[tokio::test]
+async fn nobody_is_given_an_address_whose_mail_may_go_elsewhere() {
+    let (services, alice, _) = Services::with_alice().await;
+    let malformed = InvalidField::Email(InvalidEmail::Malformed);
+    let refused = Outcome::Denied(Denied::Invalid(malformed));
+    for routed in [ROUTED, "example.net!stranger@example.com", "|stranger@example.com"] {
+        let registered = services.sign_up(routed, false).await;
+        assert_eq!(registered, RegistrationOutcome::Invalid(malformed), "{routed}");
+        assert_eq!(begin_change(&services, &alice, routed).await, refused, "{routed}");
+    }
+    assert!(services.new_mails().await.is_empty());
+}
+
+/// It is there from an import, or an earlier version gave it away.
+#[tokio::test]
+async fn whoever_has_an_address_whose_mail_may_go_elsewhere_gets_in_and_it_is_not_verified_by_that() {
+    let services = Services::new().await;
+    let login_name = ROUTED.parse::<Email>().unwrap().login_name();
+    let made = Identity { login_name, credential: String::new(), ..given::identity(ROUTED) };
+    let somebody = given::registered(&*services.store, made).await.id;
+    let refused = Outcome::Denied(Denied::Invalid(InvalidField::Email(InvalidEmail::Malformed)));
+    assert_eq!(services.account.send_verification(somebody, network()).await.unwrap(), refused);
+    assert_eq!(services.account.send_verification_to(ROUTED, network()).await.unwrap(), refused);
+    assert!(services.new_mails().await.is_empty());
+    services.account.begin_recovery(ROUTED, network()).await.unwrap();
+    let proof = link(&services.mail().await);
+    let Outcome::Done(ticket) = services.account.check_recovery(&proof, network()).await.unwrap() else {
+        panic!("the code is right")
+    };
+    let done = services.account.finish_recovery(ticket.expose(), &secret(PASSWORD), network()).await.unwrap();
+    assert_eq!(done, Outcome::Done(somebody));
+    assert_eq!(services.stored(ROUTED).await.email_verified_at, None);
+    assert!(matches!(services.log_in(ROUTED, PASSWORD).await, LoginOutcome::LoggedIn(_)));
+}
+
+/// An earlier version took it.
+#[tokio::test]
+async fn an_address_that_would_not_be_taken_any_more_is_verified_as_others_are() {
+    let services = Services::new().await;
+    let former = "alice@localhost";
+    assert!(former.parse::<Email>().is_err());
+    let alice = given::registered(&*services.store, given::identity(former)).await.id;
+    let sent = services.account.send_verification(alice, network()).await.unwrap();
+    assert_eq!(sent, Outcome::Done(()));
+    let proof = link(&services.mail().await);
+    assert_eq!(verify(&services, &proof).await, Outcome::Done(alice));
+    assert!(given::person(&*services.store, alice).await.email_verified_at.is_some());
 }

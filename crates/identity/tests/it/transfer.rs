@@ -247,9 +247,24 @@ async fn a_bad_line_is_told_and_does_not_stop_the_others() {
         "6: password_hash: the credential was made with the pepper 0badcafe, which is not known here",
     ];
     assert_eq!(told.rejected, expected);
-    assert_eq!(counts, ImportedCounts { lines: 7, imported: 2, duplicates: 1, invalid: 3 });
+    assert_eq!(counts, ImportedCounts { lines: 7, imported: 2, duplicates: 1, invalid: 3, disbelieved: 0 });
     assert_eq!(told.offset, std::fs::metadata(&path).unwrap().len());
     assert_eq!(everybody(&store).await.len(), 2);
+}
+
+#[tokio::test]
+async fn lines_that_say_verified_of_an_address_that_nobody_is_given_are_counted() {
+    let store = Arc::new(MemoryStore::new());
+    let verified = ", \"email_verified\": true";
+    let lines =
+        [line("a%b@example.com", verified), line("c@example.com", verified), line("d%e@example.com", "")];
+    let (_directory, path) = file(&lines.concat());
+    let (counts, _) = import(&importer(store.clone()), &path).await;
+    assert_eq!((counts.imported, counts.disbelieved), (3, 1));
+    let people = everybody(&store).await;
+    let verified = people.iter().filter(|person| person.email_verified_at.is_some());
+    assert_eq!(verified.map(|person| person.email.as_str()).collect::<Vec<_>>(), ["c@example.com"]);
+    assert_eq!(ImportFile::open(&path, NETWORK, false, NOW).unwrap().counts(), counts, "it is kept");
 }
 
 #[tokio::test]
@@ -261,7 +276,7 @@ async fn a_byte_order_mark_is_passed_over_before_the_first_line_only() {
     let (first, second) = (long.replace('\n', &format!("{padding}\n")), line("b@example.com", ""));
     let (_directory, path) = file(&format!("\u{feff}{first}{second}\u{feff}{second}"));
     let (counts, told) = import(&importer(store.clone()), &path).await;
-    assert_eq!(counts, ImportedCounts { lines: 3, imported: 2, duplicates: 0, invalid: 1 });
+    assert_eq!(counts, ImportedCounts { lines: 3, imported: 2, duplicates: 0, invalid: 1, disbelieved: 0 });
     assert!(told.rejected[0].starts_with("3: the line is no JSON object"), "{:?}", told.rejected);
     assert_eq!(told.offset, std::fs::metadata(&path).unwrap().len());
     let (_directory, path) = file(&format!("\u{feff}{}", first.replace('\n', " \n")));
@@ -287,7 +302,10 @@ async fn an_import_that_was_killed_goes_on_and_imports_everybody_once() {
     }
     assert!(everybody(&store).await.len() < 294);
     let (counts, _) = import(&importer(store.clone()), &path).await;
-    assert_eq!(counts, ImportedCounts { lines: 300, imported: 294, duplicates: 0, invalid: 6 });
+    assert_eq!(
+        counts,
+        ImportedCounts { lines: 300, imported: 294, duplicates: 0, invalid: 6, disbelieved: 0 }
+    );
     let people = everybody(&store).await;
     let emails: BTreeSet<&str> = people.iter().map(|person| person.email.as_str()).collect();
     assert_eq!((people.len(), emails.len()), (294, 294));
@@ -308,7 +326,10 @@ async fn an_import_stops_when_the_store_takes_no_more_and_goes_on_there() {
     assert!(again.counts().lines <= 40 && !again.is_finished(), "{:?}", again.counts());
     drop(again);
     let (counts, _) = import(&importer(store.clone()), &path).await;
-    assert_eq!(counts, ImportedCounts { lines: 100, imported: 100, duplicates: 0, invalid: 0 });
+    assert_eq!(
+        counts,
+        ImportedCounts { lines: 100, imported: 100, duplicates: 0, invalid: 0, disbelieved: 0 }
+    );
     assert_eq!(everybody(&store).await.len(), 100);
 }
 
@@ -390,7 +411,7 @@ async fn lines_that_are_done_again_are_no_duplicates_if_their_records_were_chang
     std::fs::write(&state, begun).unwrap();
     let (counts, told) = import(&importer, &path).await;
     assert_eq!(told.rejected, [""; 0]);
-    assert_eq!(counts, ImportedCounts { lines: 3, imported: 3, duplicates: 0, invalid: 0 });
+    assert_eq!(counts, ImportedCounts { lines: 3, imported: 3, duplicates: 0, invalid: 0, disbelieved: 0 });
     assert_eq!(everybody(&store).await.len(), 4);
 }
 
@@ -403,7 +424,7 @@ async fn the_first_of_two_lines_with_one_address_counts_though_the_store_takes_i
     let busy = Interrupted { store: store.clone(), by: BusyOnce(AtomicBool::new(true)) };
     let (counts, told) = import(&importer(Arc::new(busy)), &path).await;
     assert_eq!(told.rejected, ["2: email: the address belongs to another identity"]);
-    assert_eq!(counts, ImportedCounts { lines: 2, imported: 1, duplicates: 1, invalid: 0 });
+    assert_eq!(counts, ImportedCounts { lines: 2, imported: 1, duplicates: 1, invalid: 0, disbelieved: 0 });
     assert_eq!(everybody(&store).await[0].username, "First");
 }
 
@@ -413,7 +434,7 @@ async fn a_line_that_repeats_the_id_of_another_is_a_duplicate() {
     let store = Arc::new(MemoryStore::new());
     let (_directory, path) = file(&named_line("eve@example.com").repeat(2));
     let (counts, told) = import(&importer(store.clone()), &path).await;
-    assert_eq!(counts, ImportedCounts { lines: 2, imported: 1, duplicates: 1, invalid: 0 });
+    assert_eq!(counts, ImportedCounts { lines: 2, imported: 1, duplicates: 1, invalid: 0, disbelieved: 0 });
     assert_eq!((told.rejected.len(), everybody(&store).await.len()), (1, 1));
 }
 

@@ -4,17 +4,25 @@
 //! `forwarded`: the two headers; the latter also says how the proxy was asked, and for which host.
 //!
 //! Anyone can write these headers, so they are read from the right, where the nearest proxy wrote, and only as far as
-//! each writer is trusted.
+//! each writer is trusted. What a proxy passes on of a client's own must not make the client the proxy: a request whose client
+//! cannot be told counts for no address ([`TrustedProxies::counted_address`]).
 
 mod forwarded;
 mod x_forwarded_for;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::HeaderMap;
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
+use tokio::time::Instant;
+use tracing::warn;
 
 pub use forwarded::{forwarded_proto, forwarded_without_hosts};
+
+use crate::listen::seldom::Seldom;
+
+/// When it was last said that a client cannot be told.
+static UNTOLD: Seldom = Seldom::new();
 
 /// The networks of the proxies before this server. Default: none, so that headers are never believed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,14 +34,14 @@ pub struct ClientAddress {
     /// The address that stands for the client.
     pub address: IpAddr,
     /// Whether it is the client's: that of the peer, or one that a trusted proxy named. Else it is that of a proxy which
-    /// named none, or none that can be believed.
+    /// named none, or none that can be believed: one on its own machine, say.
     pub is_named: bool,
 }
 
 impl TrustedProxies {
     /// Trusts the proxies in `networks`.
     pub fn new(networks: Vec<IpNet>) -> Self {
-        Self(networks)
+        Self(networks.into_iter().map(canonical_network).collect())
     }
 
     /// Whether `address` is that of a trusted proxy.
@@ -46,7 +54,8 @@ impl TrustedProxies {
     ///
     /// An entry that is no address (`unknown`, `_hidden`, nonsense) ends the walk at the proxy that wrote it. If both
     /// `X-Forwarded-For` and `Forwarded` (RFC 7239) are there and lead to different clients, one of them was forged
-    /// and nothing tells which: the peer it is.
+    /// and nothing tells which: the peer it is. A loopback address (or one in `::/64`) that comes from another machine is there and not
+    /// here; most often somebody wrote it who is in a network that is trusted: the walk ends at the nearest machine to it.
     pub fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         self.client(peer, headers).address
     }
@@ -56,7 +65,26 @@ impl TrustedProxies {
         if self.trusts(peer) { self.client_behind(peer, headers) } else { ClientAddress::named(peer) }
     }
 
-    /// The same behind a peer that is trusted for a reason of its own: one on this machine, say.
+    /// The address that a request counts for: that of its client, or that of a trusted proxy which says of nobody that it asks
+    /// for them. `None`: it asks for somebody whom its headers do not name, name in two ways, or have on the proxy's own machine.
+    /// Anybody can bring that about by a header that the proxy passes on, so it counts for nobody who may more than others. A warning
+    /// says so once a minute.
+    pub fn counted_address(&self, peer: IpAddr, headers: &HeaderMap) -> Option<IpAddr> {
+        let client = self.client(peer, headers);
+        if client.is_named || names_nobody(headers) {
+            return Some(client.address);
+        }
+        if UNTOLD.is_due(Instant::now()) {
+            warn!(
+                peer.address = %peer,
+                "a trusted proxy does not name its client, or two headers name two, or it names 127.0.0.1 and is on another machine: \
+                 it must set X-Forwarded-For or Forwarded, and remove the other, and no network is to be trusted that clients are in"
+            );
+        }
+        None
+    }
+
+    /// As [`Self::client`] behind a peer that is trusted for a reason of its own: one on this machine, say.
     pub fn client_behind(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress {
         let by_x_forwarded_for =
             x_forwarded_for::hops(headers).map(|nearest_first| self.walk(peer, nearest_first));
@@ -74,14 +102,21 @@ impl TrustedProxies {
     /// Where it ends among trusted proxies only, the farthest is the client.
     fn walk(&self, peer: IpAddr, nearest_first: impl Iterator<Item = Option<IpAddr>>) -> ClientAddress {
         let mut reached = ClientAddress::of_proxy(peer);
+        let mut elsewhere = None;
         for hop in nearest_first {
             let Some(address) = hop else { return ClientAddress { is_named: false, ..reached } };
+            if !is_own(reached.address) {
+                elsewhere = Some(reached.address);
+            }
             reached = ClientAddress::named(address);
             if !self.trusts(address) {
                 break;
             }
         }
-        reached
+        match elsewhere {
+            Some(machine) if is_own(reached.address) => ClientAddress::of_proxy(machine),
+            _ => reached,
+        }
     }
 }
 
@@ -95,6 +130,33 @@ impl ClientAddress {
     fn of_proxy(address: IpAddr) -> Self {
         Self { address: address.to_canonical(), is_named: false }
     }
+}
+
+/// A network in the form in which peers are told: one of IPv4 that is written as one of IPv6 (`::ffff:10.0.0.0/104`, RFC 4291
+/// §2.5.5.2) as the network of IPv4 that it is. Else nobody would be in it.
+pub fn canonical_network(network: IpNet) -> IpNet {
+    let IpNet::V6(mapped) = network else { return network };
+    let parts = mapped.addr().to_ipv4_mapped().zip(mapped.prefix_len().checked_sub(96));
+    parts.and_then(|(first, length)| Ipv4Net::new(first, length).ok()).map_or(network, IpNet::V4)
+}
+
+/// Whether an address is of this machine wherever it is read: loopback, or in the /64 of `::1`, which nobody is given (RFC 4291
+/// §2.5). Of IPv4 inside IPv6 it is asked in the form of IPv4.
+fn is_own(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_loopback(),
+        IpAddr::V6(v6) => network_of(v6) == network_of(Ipv6Addr::LOCALHOST),
+    }
+}
+
+/// The first 64 bits.
+fn network_of(address: Ipv6Addr) -> u128 {
+    address.to_bits() >> 64
+}
+
+/// Whether no header says anything of a client.
+fn names_nobody(headers: &HeaderMap) -> bool {
+    x_forwarded_for::hops(headers).is_none() && forwarded::hops(headers).is_none()
 }
 
 /// An IP address, with a port or without; an IPv6 address with a port is in brackets, without it may be.

@@ -27,7 +27,7 @@ pub enum CertificateHeaderFormat {
     Envoy,
 }
 
-/// A header in which proxies pass a certificate. One that is empty passes none.
+/// A header in which proxies pass a certificate. One that is empty passes none, nor does a byte sequence that is (`::`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateHeader {
     /// Its name.
@@ -70,22 +70,23 @@ impl CertificateHeader {
         let text = str::from_utf8(value).map_err(|_| Flaw::Malformed)?;
         let certificate = match self.format {
             CertificateHeaderFormat::ByteSequence => byte_sequence(text)?,
-            CertificateHeaderFormat::EscapedPem => escaped_pem(text)?,
-            CertificateHeaderFormat::Envoy => match last_certificate(text).ok_or(Flaw::Malformed)? {
-                Some(pem) => escaped_pem(&pem)?,
-                None => return Ok(None),
-            },
+            CertificateHeaderFormat::EscapedPem => Some(escaped_pem(text)?),
+            CertificateHeaderFormat::Envoy => {
+                let pem = last_certificate(text).ok_or(Flaw::Malformed)?;
+                pem.map(|pem| escaped_pem(&pem)).transpose()?
+            }
         };
+        let Some(certificate) = certificate else { return Ok(None) };
         ParsedCertificate::try_from(&certificate).map_err(|_| Flaw::NotACertificate)?;
         Ok(Some(certificate.to_vec()))
     }
 }
 
-/// RFC 9651 §3.3.5; parameters are ignored.
-fn byte_sequence(text: &str) -> Result<CertificateDer<'static>, Flaw> {
+/// RFC 9651 §3.3.5; parameters are ignored. None if the sequence is empty: whatever the client shows, some proxies write the colons.
+fn byte_sequence(text: &str) -> Result<Option<CertificateDer<'static>>, Flaw> {
     let item: Item = Parser::new(text).parse().map_err(|_| Flaw::Malformed)?;
     let bytes = item.bare_item.as_byte_sequence().ok_or(Flaw::Malformed)?;
-    Ok(CertificateDer::from(bytes.to_vec()))
+    Ok((!bytes.is_empty()).then(|| CertificateDer::from(bytes.to_vec())))
 }
 
 fn escaped_pem(text: &str) -> Result<CertificateDer<'static>, Flaw> {

@@ -84,8 +84,9 @@ pub enum UnreadableCertificate {
     /// The header breaks its format.
     #[error("the header {0} breaks its format")]
     Malformed(HeaderName),
-    /// The header holds something else.
-    #[error("the header {0} holds no certificate")]
+    /// The header holds something else, also a certificate of an earlier version than 3, or with an extension that is critical and not
+    /// known.
+    #[error("the header {0} holds no X.509 v3 certificate that can be read")]
     NotACertificate(HeaderName),
 }
 

@@ -24,6 +24,8 @@ use super::record::Record;
 
 /// What is said to a client whose head is late (RFC 9110 §15.5.9).
 const LATE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+/// How many line ends a head ends with (RFC 9112 §2.1).
+const LINE_ENDS: u8 = 2;
 /// How a client of HTTP/2 begins (RFC 9113 §3.4); the line alone tells.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 
@@ -46,8 +48,10 @@ pub(super) struct ClientIo<I> {
     record: Arc<Record>,
     ends: Ends,
     protocol: Protocol,
-    /// After how many requests, the last of them without a body, bytes came that hyper has not asked to go on; 0: none did.
-    came_after: u32,
+    /// Whether bytes came over HTTP/1.1 that hyper has not asked to go on.
+    came: bool,
+    /// With how many line ends in a row they end.
+    line_ends: u8,
     /// Whether anything was written.
     wrote: bool,
     /// Whether the client closed its sending side.
@@ -93,7 +97,7 @@ impl Protocol {
 impl<I> ClientIo<I> {
     pub(super) const fn new(inner: I, record: Arc<Record>, ends: Ends) -> Self {
         let (protocol, stage) = (Protocol::Unknown(0), Stage::Open);
-        Self { inner, record, ends, protocol, came_after: 0, wrote: false, ended: false, stage }
+        Self { inner, record, ends, protocol, came: false, line_ends: 0, wrote: false, ended: false, stage }
     }
 
     /// Notes bytes that came.
@@ -107,18 +111,18 @@ impl<I> ClientIo<I> {
                 Protocol::Unknown(_) => {}
             }
         }
-        // Empty lines before a head are none of it (RFC 9112 §2.2).
-        let is_text = bytes.iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
-        if self.protocol == Protocol::Http1 && !self.record.has_body() && is_text {
-            self.came_after = self.record.requests();
+        if self.protocol == Protocol::Http1 {
+            self.came = true;
+            self.line_ends = line_ends(self.line_ends, bytes);
         }
     }
 
-    /// Notes that hyper wants more. After a request without a body it reads ahead no more than once while that is answered; when it
-    /// comes back after bytes came, the answer is out, and those bytes are the beginning of a head.
+    /// Notes that hyper wants more. While a request without a body is answered, it reads ahead no more than once, and not at all where
+    /// bytes came with that request that are none of it. So when it comes back after bytes came, they are those of such a request, which end
+    /// as its head does, or the answer is out, and a head has begun. Empty lines before a head are none of it (RFC 9112 §2.2).
     fn note_wanted(&mut self) {
-        if self.came_after > 0 {
-            self.record.begin_after(take(&mut self.came_after));
+        if take(&mut self.came) && self.line_ends < LINE_ENDS && !self.record.has_body() {
+            self.record.begin_after(self.record.requests());
         }
     }
 
@@ -168,6 +172,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> ClientIo<I> {
         let said = Pin::new(&mut self.inner).poll_write(context, LATE);
         self.stage = match said {
             Poll::Ready(Ok(written)) if written == LATE.len() => {
+                self.record.refuse_late();
                 Stage::Lingering(Box::new(Lingering::new(&self.ends.linger)))
             }
             Poll::Ready(_) | Poll::Pending => Stage::Over,
@@ -249,4 +254,17 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientIo<I> {
         }
         this.poll_end(context)
     }
+}
+
+/// With how many line ends in a row it ends what came, now that these bytes did, after so many.
+fn line_ends(before: u8, bytes: &[u8]) -> u8 {
+    let mut ends: u8 = 0;
+    for byte in bytes.iter().rev() {
+        match byte {
+            b'\n' => ends = ends.saturating_add(1),
+            b'\r' => {}
+            _ => return ends,
+        }
+    }
+    before.saturating_add(ends)
 }

@@ -156,14 +156,18 @@ where
         let service = Counted { inner: (self.make)(facts), record: member.record.clone() };
         let stream = TokioIo::new(ClientIo::new(stream, member.record.clone(), self.ends));
         let connection = builder.serve_connection_with_upgrades(stream, service);
-        match member.record.supervise(pin!(connection)).await {
+        let ended = member.record.supervise(pin!(connection)).await;
+        let refused = if member.record.has_refused_late() {
+            Some(StatusCode::REQUEST_TIMEOUT)
+        } else {
+            ended.as_ref().and_then(|ended| refused_with(ended.as_ref().err()?))
+        };
+        if let (Some(hear), Some(status)) = (&self.unreadable, refused) {
+            hear(peer, status);
+        }
+        match ended {
             Some(Ok(())) => {}
-            Some(Err(error)) => {
-                if let (Some(hear), Some(status)) = (&self.unreadable, refused_with(&error)) {
-                    hear(peer, status);
-                }
-                debug!(error, "a connection failed");
-            }
+            Some(Err(error)) => debug!(error, "a connection failed"),
             None => debug!("a connection was cut"),
         }
     }

@@ -19,7 +19,7 @@ mod open_files;
 mod places;
 mod record;
 mod request_facts;
-mod seldom;
+pub(crate) mod seldom;
 mod socket;
 mod supervision;
 mod unix_socket;
@@ -54,8 +54,8 @@ use crate::tls::TlsAcceptorHandle;
 /// What an error of a service or a body is turned into.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Hears of requests over HTTP/1.1 that cannot be read, by whom they came, and the status with which they were refused: no service is asked
-/// about them. It must not block.
+/// Hears of requests over HTTP/1.1 that cannot be read, or whose heads do not come in time, by whom they came, and the status with which
+/// they were refused: no service is asked about them. It must not block.
 pub type Unreadable = Arc<dyn Fn(PeerAddress, StatusCode) + Send + Sync>;
 
 /// How the last connections of a listener ended.
@@ -70,11 +70,13 @@ pub struct Drained {
 ///
 /// Requests carry [`PeerAddress`] and [`Transport`] in their extensions, and [`PeerCertificates`] if their peer showed
 /// any. HTTP/2 is spoken by ALPN, or when a client
-/// begins with it. `tls` does not apply to a Unix socket.
+/// begins with it. `tls` does not apply to a Unix socket. Requests that cannot be read `unreadable` hears of, when their connection has
+/// ended.
 pub async fn serve<S, B>(
     listener: Listener,
     tls: Option<TlsAcceptorHandle>,
     service: S,
+    unreadable: Option<Unreadable>,
     shutdown: CancellationToken,
     limits: Limits,
 ) -> Drained
@@ -86,11 +88,11 @@ where
     B::Error: Into<BoxError>,
 {
     let stamped = move |facts| Stamped { inner: service.clone(), facts };
-    serve_each(listener, tls, stamped, None, shutdown, limits).await
+    serve_each(listener, tls, stamped, unreadable, shutdown, limits).await
 }
 
 /// As [`serve`], but each connection has a service of its own, which `make` makes, and requests carry no facts: the service
-/// has them. Those that cannot be read `unreadable` hears of, when their connection has ended.
+/// has them.
 pub async fn serve_each<M, S, B>(
     listener: Listener,
     tls: Option<TlsAcceptorHandle>,

@@ -36,6 +36,8 @@ pub(crate) struct Record {
     begun_after: AtomicU32,
     /// Whether such a head did not go on in time.
     head_is_late: AtomicBool,
+    /// Whether the client was told that a head is late.
+    refused_late: AtomicBool,
     /// Whether it is HTTP no more.
     switched: AtomicBool,
     /// Whether it is just being told to drain: what ends meanwhile was idle.
@@ -100,6 +102,16 @@ impl Record {
         self.head_is_late.load(Ordering::Relaxed)
             && self.draining.load(Ordering::Relaxed)
             && self.has_begun_another()
+    }
+
+    /// Notes that the client was told that a head is late.
+    pub(crate) fn refuse_late(&self) {
+        self.refused_late.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was.
+    pub(crate) fn has_refused_late(&self) -> bool {
+        self.refused_late.load(Ordering::Relaxed)
     }
 
     /// Notes that what follows is not HTTP.

@@ -10,16 +10,16 @@ pub(super) const SAY_EVERY: Duration = Duration::from_mins(1);
 
 /// When it was last said.
 #[derive(Debug)]
-pub(super) struct Seldom(Mutex<Option<Instant>>);
+pub(crate) struct Seldom(Mutex<Option<Instant>>);
 
 impl Seldom {
     /// It was not said yet.
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(Mutex::new(None))
     }
 
     /// Whether it was not said in the last minute; then it is said now.
-    pub(super) fn is_due(&self, now: Instant) -> bool {
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
         let mut said = self.0.lock();
         if said.is_some_and(|last| now.saturating_duration_since(last) < SAY_EVERY) {
             return false;

@@ -11,8 +11,9 @@ use rustls::{CertificateError, DistinguishedName, Error, SignatureScheme};
 /// once, and common clients take 64 KiB.
 const MOST_CHAIN_BYTES: usize = 16 * 1024;
 
-/// Asks for a certificate and takes any whose key the client proves to hold. Who issued it and until when it is valid
-/// is not looked at: a self-signed certificate is as good as the client it is registered for.
+/// Asks for a certificate and takes any of X.509 version 3, without a critical extension that is not known, whose key the client
+/// proves to hold; with another the handshake fails, since its key is not read. Who issued it and until when it is valid is not
+/// looked at: a self-signed certificate is as good as the client it is registered for.
 #[derive(Debug)]
 pub(super) struct AnyClientCertificate {
     algorithms: WebPkiSupportedAlgorithms,

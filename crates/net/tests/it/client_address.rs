@@ -129,6 +129,84 @@ fn a_client_is_named_unless_the_walk_ends_at_a_proxy_that_names_nobody() {
 }
 
 #[test]
+fn a_request_whose_client_cannot_be_told_counts_for_no_address() {
+    let proxies = TrustedProxies::new(vec!["127.0.0.0/8".parse().unwrap(), "10.0.0.0/8".parse().unwrap()]);
+    let counted = |peer: &str, lines: &[(&'static str, &str)]| {
+        proxies.counted_address(peer.parse().unwrap(), &headers(lines)).map(|address| address.to_string())
+    };
+    for lines in [
+        &[("x-forwarded-for", "1.2.3.4"), ("forwarded", "for=_x")][..],
+        &[("x-forwarded-for", "1.2.3.4"), ("forwarded", "for=9.9.9.9")],
+        &[("x-forwarded-for", "1.2.3.4"), ("forwarded", "for=\"")],
+        &[("x-forwarded-for", "1.2.3.4"), ("forwarded", "for=127.0.0.1")],
+        &[("x-forwarded-for", "1.2.3.4"), ("forwarded", "")],
+        &[("x-forwarded-for", "127.0.0.1"), ("forwarded", "for=_x")],
+        &[("x-forwarded-for", "1.2.3.4, unknown")],
+        &[("x-forwarded-for", "1.2.3.4, unknown, 10.0.0.2")],
+        &[("x-forwarded-for", "")],
+        &[("forwarded", "proto=https")],
+    ] {
+        assert_eq!(counted("127.0.0.1", lines), None, "{lines:?}");
+        assert_eq!(counted("192.0.2.7", lines).as_deref(), Some("192.0.2.7"), "no proxy: {lines:?}");
+    }
+    for (lines, address) in [
+        (&[("x-forwarded-for", "1.2.3.4")][..], "1.2.3.4"),
+        (&[("x-forwarded-for", "1.2.3.4"), ("forwarded", "for=1.2.3.4")], "1.2.3.4"),
+        // Somebody on the machine of the proxy, who asks through it.
+        (&[("x-forwarded-for", "127.0.0.1")], "127.0.0.1"),
+        // The proxy itself, or a program beside it.
+        (&[], "127.0.0.1"),
+    ] {
+        assert_eq!(counted("127.0.0.1", lines).as_deref(), Some(address), "{lines:?}");
+    }
+    assert_eq!(counted("::ffff:127.0.0.1", &[]).as_deref(), Some("127.0.0.1"));
+}
+
+#[test]
+fn a_client_on_loopback_is_on_this_machine_or_cannot_be_told() {
+    let trusted = ["127.0.0.0/8", "10.0.0.0/8"].map(|network| network.parse().unwrap()).to_vec();
+    let ways = [TrustedProxies::new(trusted.clone()), TrustedProxies::new(trusted[1..].to_vec())];
+    for (peer, said, found, counted) in [
+        // Somebody in a network that is trusted, who wrote the first.
+        ("10.0.0.2", "127.0.0.1, 10.8.0.5", "10.8.0.5", None),
+        ("10.0.0.2", "127.0.0.1, 127.0.0.1, 10.8.0.5", "10.8.0.5", None),
+        ("10.0.0.2", "::1, 10.8.0.5", "10.8.0.5", None),
+        ("10.0.0.2", "::2, 10.8.0.5", "10.8.0.5", None),
+        ("10.0.0.2", "::, 10.8.0.5", "10.8.0.5", None),
+        ("10.0.0.2", "::ffff:ffff:ffff:ffff, 10.8.0.5", "10.8.0.5", None),
+        ("10.0.0.2", "::1.2.3.4, 10.8.0.5", "10.8.0.5", None),
+        // A program on the machine of the proxy, which is not this one.
+        ("10.0.0.2", "127.0.0.1", "10.0.0.2", None),
+        ("::ffff:10.0.0.2", "::ffff:127.0.0.1", "10.0.0.2", None),
+        ("10.0.0.2", "::2", "10.0.0.2", None),
+        // What is written like those, and is somebody's.
+        ("10.0.0.2", "::ffff:1.2.3.4, 10.8.0.5", "1.2.3.4", Some("1.2.3.4")),
+        ("10.0.0.2", "64:ff9b::1, 10.8.0.5", "64:ff9b::1", Some("64:ff9b::1")),
+        ("10.0.0.2", "1.2.3.4, 10.8.0.5", "1.2.3.4", Some("1.2.3.4")),
+    ] {
+        for proxies in &ways {
+            let (peer, lines) = (peer.parse().unwrap(), headers(&[("x-forwarded-for", said)]));
+            assert_eq!(proxies.client_address(peer, &lines).to_string(), found, "{said}");
+            let address = proxies.counted_address(peer, &lines).map(|address| address.to_string());
+            assert_eq!(address.as_deref(), counted, "{said}");
+        }
+    }
+    let [proxies, _] = &ways;
+    for (peer, said, counted) in [
+        ("127.0.0.1", "127.0.0.1", Some("127.0.0.1")),
+        ("127.0.0.1", "::2", Some("::2")),
+        // A proxy on this machine behind another one.
+        ("127.0.0.1", "127.0.0.1, 10.8.0.5", None),
+        // Two proxies on another machine.
+        ("10.0.0.2", "1.2.3.4, 127.0.0.1", Some("1.2.3.4")),
+    ] {
+        let lines = headers(&[("x-forwarded-for", said)]);
+        let address = proxies.counted_address(peer.parse().unwrap(), &lines).map(|it| it.to_string());
+        assert_eq!(address.as_deref(), counted, "{said}");
+    }
+}
+
+#[test]
 fn what_is_no_text_says_nothing_about_what_proxies_wrote_after_it() {
     assert_eq!(by_bytes("x-forwarded-for", b"\xff, 1.2.3.4"), "1.2.3.4");
     assert_eq!(by_bytes("x-forwarded-for", b"6.6.6.6, \xff, 1.2.3.4,10.5.5.5"), "1.2.3.4");
@@ -146,6 +224,15 @@ fn a_port_is_left_out() {
 #[test]
 fn an_ipv4_address_inside_an_ipv6_address_is_the_ipv4_address() {
     assert_eq!(client("::ffff:10.0.0.1", &[("x-forwarded-for", "::ffff:1.2.3.4")]), "1.2.3.4");
+}
+
+#[test]
+fn a_proxy_that_is_named_by_an_ipv4_network_inside_ipv6_is_trusted() {
+    let proxies = ["::ffff:127.0.0.1/128", "::ffff:10.0.0.0/104"].map(|network| network.parse().unwrap());
+    let proxies = TrustedProxies::new(proxies.to_vec());
+    let trusts = |address: &str| proxies.trusts(address.parse().unwrap());
+    assert!(["127.0.0.1", "::ffff:127.0.0.1", "10.9.9.9"].into_iter().all(trusts));
+    assert!(!["127.0.0.2", "11.0.0.1", "::1"].into_iter().any(trusts));
 }
 
 #[test]

@@ -19,6 +19,12 @@ const PROXY: &str = "10.0.0.1";
 const CLIENT_CERT: &str = "client-cert";
 const X_CLIENT_CERT: &str = "x-client-cert";
 const XFCC: &str = "x-forwarded-client-cert";
+/// A certificate of X.509 version 1, as `openssl x509 -req` makes it where no extension is asked for.
+const VERSION_1: &str = "MIIBHjCBxQIUOWOjX7Z4MOiZzFUHl53phQnj8ZYwCgYIKoZIzj0EAwIwETEPMA0GA1UEAwwGY2xpZW50MCAXDTI2MTEyOD\
+                         IxMzgwMFoYDzIxMjYxMTA0MjEzODAwWjARMQ8wDQYDVQQDDAZjbGllbnQwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQT\
+                         ASGREmEMZVghxN7q39r5fS+Via9FIwNWQfLQZFa00wGV8VIacRBuGv98yYQKWlyQ9o5Q0adGtQTREemg6Q7MMAoGCCqGSM\
+                         49BAMCA0gAMEUCIHHZ4mmrwcKRtuv+yBZGs0mNhs5WcNWswaBdA9HfFTmpAiEA070eY1wWwKlwrRGCvmQ3pRy1SW9IRdND\
+                         EptVaUydOeM=";
 
 type Decision = Result<Option<ClientCertificate>, UnreadableCertificate>;
 
@@ -142,6 +148,14 @@ fn what_is_no_certificate_is_refused() {
 }
 
 #[test]
+fn a_certificate_of_an_earlier_version_is_refused_and_the_reason_says_which_there_must_be() {
+    let refused = by_proxy(CLIENT_CERT, &format!(":{VERSION_1}:"));
+    assert_eq!(refused, not_a_certificate(CLIENT_CERT));
+    let reason = "the header client-cert holds no X.509 v3 certificate that can be read";
+    assert_eq!(refused.unwrap_err().to_string(), reason);
+}
+
+#[test]
 fn a_header_that_is_repeated_is_refused_whatever_it_says() {
     let client = Spelt::new();
     let (one, other) = ((X_CLIENT_CERT, &*client.escaped()), (CLIENT_CERT, &*client.byte_sequence()));
@@ -158,7 +172,12 @@ fn a_proxy_that_passes_none_has_a_client_without_whatever_its_own() {
     let own = PeerCertificates(Arc::new([Spelt::new().der]));
     assert_eq!(decide(PROXY, &[], Some(&own)), Ok(None));
     assert_eq!(decide(PROXY, &[(X_CLIENT_CERT, "")], Some(&own)), Ok(None));
-    assert_eq!(decide(PROXY, &[(CLIENT_CERT, " ")], Some(&own)), Ok(None));
+    for empty in [" ", "::", " :: ", "::;by=caddy"] {
+        assert_eq!(decide(PROXY, &[(CLIENT_CERT, empty)], Some(&own)), Ok(None), "{empty}");
+    }
+    let (client, passed) = (Spelt::new(), "::");
+    let lines = [(CLIENT_CERT, passed), (X_CLIENT_CERT, &*client.escaped())];
+    assert_eq!(decide(PROXY, &lines, None), Ok(Some(client.forwarded())));
 }
 
 #[test]

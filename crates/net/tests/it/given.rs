@@ -8,6 +8,7 @@ use axum::Router;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use sluice_net::{BindAddress, Drained, Limits, Listener, LocalAddress, TlsAcceptorHandle, serve};
 use sluice_primitives::{Clock, SystemClock, Timestamp};
+use sluice_testkit::Captured;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
@@ -43,6 +44,20 @@ pub(crate) async fn in_time<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(AT_MOST, future).await.unwrap()
 }
 
+/// The lines that have this text in them, as soon as there are so many.
+pub(crate) async fn logged(log: &Captured, text: &str, count: usize) -> Vec<String> {
+    in_time(async {
+        loop {
+            let lines = log.lines(text);
+            if lines.len() >= count {
+                return lines;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await
+}
+
 pub(crate) async fn listener(accept_loops: usize) -> Listener {
     let address = BindAddress::Tcp { host: "127.0.0.1".into(), port: 0 };
     Listener::bind(&address, NonZeroUsize::new(accept_loops).unwrap()).await.unwrap()
@@ -64,7 +79,7 @@ pub(crate) fn running_with(
 ) -> Running {
     let LocalAddress::Tcp(address) = *listener.local_address() else { panic!("not TCP") };
     let shutdown = CancellationToken::new();
-    let serving = tokio::spawn(serve(listener, tls, router, shutdown.clone(), limits));
+    let serving = tokio::spawn(serve(listener, tls, router, None, shutdown.clone(), limits));
     Running { address, shutdown, serving }
 }
 

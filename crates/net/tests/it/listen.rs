@@ -16,13 +16,13 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sluice_net::{
     BindAddress, ConnectionFacts, Limits, ListenError, Listener, LocalAddress, PeerAddress, Transport,
-    serve_each,
+    Unreadable, serve, serve_each,
 };
+use sluice_testkit::Captured;
 use tokio::net::TcpStream;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use crate::captured::Captured;
 use crate::given::*;
 
 const SOON: Duration = Duration::from_millis(250);
@@ -208,6 +208,35 @@ async fn a_head_that_is_too_large_gets_431() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_read_and_what_is_late_is_heard_of() {
+    let (tell, mut heard) = mpsc::unbounded_channel();
+    let unreadable: Unreadable = Arc::new(move |PeerAddress(peer), status| {
+        let _ = tell.send((peer, status.as_u16()));
+    });
+    let listener = listener(1).await;
+    let LocalAddress::Tcp(address) = *listener.local_address() else { panic!("not TCP") };
+    let shutdown = CancellationToken::new();
+    let limits = Limits { first_request_timeout: SOON, ..Limits::default() };
+    tokio::spawn(serve(listener, None, hello(), Some(unreadable), shutdown.clone(), limits));
+    for (said, status) in [
+        (GET.to_owned() + "GET /?\" HTTP/1.1\r\nhost: sluice\r\n\r\n", 400),
+        (format!("GET / HTTP/1.1\r\nhost: sluice\r\n{}\r\n", "x: y\r\n".repeat(101)), 431),
+        ("GET / HT".to_owned(), 408),
+        (GET.to_owned() + "GET / HT", 408),
+    ] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        say(&mut stream, &said).await;
+        let answer = answer_until(&mut stream, "never").await;
+        assert!(answer.contains(&format!("HTTP/1.1 {status} ")), "{answer}");
+        let peer = stream.local_addr().unwrap();
+        drop(stream);
+        assert_eq!(in_time(heard.recv()).await, Some((peer, status)), "{said}");
+    }
+    assert!(heard.try_recv().is_err(), "of what was answered nothing is heard");
+    shutdown.cancel();
+}
+
+#[tokio::test]
 async fn a_connection_beyond_the_limit_waits_until_another_ends() {
     let seen = Arc::new(AtomicUsize::new(0));
     let answered = seen.clone();
@@ -240,7 +269,7 @@ async fn that_every_place_is_taken_is_said_once_by_the_name_of_the_listener_and_
     for _ in 0..2 {
         let mut next = server.connect().await;
         say(&mut next, GET).await;
-        let said = log.until(FULL, 1).await;
+        let said = logged(&log, FULL, 1).await;
         assert!(said[0].contains("listener=\"public\"") && said[0].contains("limit=1"), "{said:?}");
         drop(std::mem::replace(&mut stream, next));
         assert!(answer_until(&mut stream, "hello").await.ends_with("hello"));

@@ -187,11 +187,35 @@ async fn a_later_head_that_is_late_is_answered_408() {
 }
 
 #[tokio::test]
-async fn what_may_be_no_head_is_never_answered_408() {
-    let limits = Limits { keep_alive_timeout: A_WHILE, ..Limits::default() };
+async fn a_later_head_that_begins_in_one_packet_with_a_request_is_answered_408() {
+    let limits = Limits { first_request_timeout: A_WHILE, ..Limits::default() };
     let server = running(echoing(), limits).await;
-    let cases =
-        [(GET.to_owned(), ""), (GET.to_owned(), "\r\n\r\n"), (post(4) + "four", ""), (post(4) + "four", "G")];
+    for (requests, beginning) in [(1, "GET / HT"), (2, "\r\nGET / HTTP/1.1\r\n")] {
+        let mut stream = server.connect().await;
+        say(&mut stream, &(GET.repeat(requests) + beginning)).await;
+        let answers = answer_until(&mut stream, "never").await;
+        assert!(answers.ends_with(LATE), "{answers}");
+        assert_eq!(answers.matches("HTTP/1.1 200 ").count(), requests);
+        let mut stream = server.connect().await;
+        say(&mut stream, GET).await;
+        assert!(answer_until(&mut stream, "\r\n\r\n").await.starts_with("HTTP/1.1 200 "));
+        say(&mut stream, &(GET.repeat(requests) + beginning)).await;
+        assert!(answer_until(&mut stream, "never").await.ends_with(LATE));
+    }
+}
+
+#[tokio::test]
+async fn what_may_be_no_head_is_never_answered_408() {
+    let (first_request_timeout, keep_alive_timeout) = (A_WHILE, A_WHILE * 2);
+    let limits = Limits { first_request_timeout, keep_alive_timeout, ..Limits::default() };
+    let server = running(echoing(), limits).await;
+    let cases = [
+        (GET.to_owned(), ""),
+        (GET.to_owned(), "\r\n\r\n"),
+        (GET.to_owned() + "\r\n\r", ""),
+        (post(4) + "four", ""),
+        (post(4) + "four", "G"),
+    ];
     for mut stream in answered_and_then(&server, &cases).await {
         assert_eq!(answer_until(&mut stream, "never").await, "");
     }

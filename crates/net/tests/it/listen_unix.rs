@@ -27,7 +27,7 @@ async fn a_unix_socket_is_served_by_its_mode_and_gone_afterwards() {
     let peer = |Extension(peer): Extension<PeerAddress>| async move { peer.0.to_string() };
     let router = Router::new().route("/", get(peer));
     let shutdown = CancellationToken::new();
-    let serving = tokio::spawn(serve(listener, None, router, shutdown.clone(), Limits::default()));
+    let serving = tokio::spawn(serve(listener, None, router, None, shutdown.clone(), Limits::default()));
     let mut stream = UnixStream::connect(&path).await.unwrap();
     say(&mut stream, GET).await;
     assert!(answer_until(&mut stream, "127.0.0.1:0").await.ends_with("127.0.0.1:0"));

@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "tests may unwrap")]
 
-mod captured;
 mod client_address;
 mod client_certificate;
 mod fetch;

@@ -16,12 +16,12 @@ use sluice_net::{
     AcceptorError, Limits, PemSource, Reload, SelfSigned, TlsAcceptorHandle, TlsError, Transport, self_signed,
 };
 use sluice_primitives::Secret;
+use sluice_testkit::Captured;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::sync::CancellationToken;
 
-use crate::captured::Captured;
 use crate::given::*;
 
 pub(crate) fn certificate() -> SelfSigned {
@@ -184,16 +184,16 @@ async fn a_missing_file_is_reported_after_a_bad_one_and_each_once_with_the_liste
         tokio::spawn(watched.reload_when_changed("public", Duration::from_millis(5), shutdown.clone()));
 
     fs::write(&file, "").unwrap();
-    let bad = log.until(NO_GOOD, 1).await;
+    let bad = logged(&log, NO_GOOD, 1).await;
     assert!(bad[0].contains("holds no certificate") && bad[0].contains("listener=\"public\""), "{bad:?}");
     fs::remove_file(&file).unwrap();
-    let missing = log.until(NO_GOOD, 2).await;
+    let missing = logged(&log, NO_GOOD, 2).await;
     assert!(missing[1].contains("cannot be read") && missing[1].contains("cert.pem"), "{missing:?}");
     assert!(missing[1].contains("listener=\"public\""), "{missing:?}");
 
     fs::write(&aside, &certificate.certificate).unwrap();
     fs::rename(&aside, &file).unwrap();
-    let replaced = log.until("the TLS certificate was replaced", 1).await;
+    let replaced = logged(&log, "the TLS certificate was replaced", 1).await;
     assert!(replaced[0].contains("listener=\"public\""), "{replaced:?}");
     assert_eq!(log.lines(NO_GOOD).len(), 2, "each once");
     shutdown.cancel();

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use quick_cache::sync::Cache;
 use sluice_commit::StoreError;
 use sluice_protocol::ClientId;
@@ -179,12 +179,23 @@ impl ClientDirectory {
 
     /// Forgets all clients: changes may have been missed.
     pub fn forget_all(&self) {
-        let mut generation = self.generation.lock();
-        *generation = generation.wrapping_add(1);
-        self.clients.clear();
+        let _generation = self.forget_those_of_the_store();
         if let Some(documents) = &self.documents {
             documents.forget_all();
         }
+    }
+
+    /// Forgets all clients that are registered: the store may have lost changes. Documents are what their hosts say, whatever became of the store.
+    pub fn forget_registered(&self) {
+        drop(self.forget_those_of_the_store());
+    }
+
+    /// Nothing is put in until what is returned is dropped.
+    fn forget_those_of_the_store(&self) -> MutexGuard<'_, u64> {
+        let mut generation = self.generation.lock();
+        *generation = generation.wrapping_add(1);
+        self.clients.clear();
+        generation
     }
 }
 

@@ -179,6 +179,7 @@ fn directory(registered: Arc<FakeClients>, hosts: Hosts) -> ClientDirectory {
         policy: MetadataDocumentPolicy { enabled: true, allowed_hosts: Vec::new() },
         rules: RegistrationRules::default(),
         default_scope: String::new(),
+        default_audience: Vec::new(),
         source: hosts.clone(),
         sectors: hosts.clone(),
         keys: hosts,

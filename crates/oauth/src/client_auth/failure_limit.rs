@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use quick_cache::sync::Cache;
+use sluice_net::bounded::half_for_new;
 use sluice_primitives::{Lifetime, Timestamp};
 use sluice_protocol::ClientId;
 
 use crate::network_limit::site;
+use crate::set_back::ANOTHER_CLOCK;
 
 /// So many guesses of one network at once.
 const BURST: i64 = 10;
@@ -62,7 +64,7 @@ fn guesser(client: &ClientId, from: Option<IpAddr>) -> (ClientId, IpAddr) {
     (client.clone(), network)
 }
 
-/// Cells by some key. Bound: [`CAPACITY`]. Staleness: none; who is forgotten starts anew. Nobody empties it.
+/// Cells by some key. Bound: [`CAPACITY`], half of it for those that are new. Staleness: none; who is forgotten starts anew. Nobody empties it.
 struct Cells<K> {
     due: Cache<K, Arc<AtomicI64>>,
     burst: i64,
@@ -72,16 +74,18 @@ struct Cells<K> {
 
 impl<K: Hash + Eq + Clone> Cells<K> {
     fn new(burst: i64, interval: i64) -> Self {
-        Self { due: Cache::new(CAPACITY), burst, interval }
+        Self { due: half_for_new(CAPACITY), burst, interval }
     }
 
     fn take(&self, key: &K, now: Timestamp) -> bool {
         let now = now.as_millis();
         let latest = now.saturating_add(self.interval.saturating_mul(self.burst - 1));
+        // It is later only if the clock was set back.
+        let last = latest.saturating_add(self.interval).saturating_add(ANOTHER_CLOCK.as_millis());
         // The theoretical arrival time of the next guess.
         self.cell(key)
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |due| {
-                let due = due.max(now);
+                let due = if due > last { now } else { due.max(now) };
                 (due <= latest).then(|| due.saturating_add(self.interval))
             })
             .is_ok()
@@ -143,6 +147,31 @@ mod tests {
         for other in ["2001:db8:2::1", "192.0.2.1", "::ffff:192.0.2.2"] {
             assert!(limit.take(&client, Some(other.parse().unwrap()), NOW), "{other}");
         }
+    }
+
+    #[test]
+    fn guesses_by_a_clock_that_was_ahead_cost_nothing_once_it_is_right() {
+        let (limit, client) = (FailureLimit::new(), "app".parse().unwrap());
+        let ahead = NOW + Lifetime::hours(1);
+        let guesses = (0..8).flat_map(|last| [at(last); 10]);
+        assert!(guesses.clone().all(|from| limit.take(&client, Some(from), ahead)));
+        assert!(!limit.take(&client, HERE, ahead));
+        let waited = ahead - Lifetime::secs(30);
+        assert!(!limit.take(&client, Some(at(0)), waited), "who read the time before the others came");
+        assert_eq!(guesses.filter(|from| limit.take(&client, Some(*from), NOW)).count(), 80);
+        assert!(!limit.take(&client, HERE, NOW));
+    }
+
+    #[test]
+    fn those_who_guess_no_more_do_not_keep_others_from_being_counted() {
+        let limit = FailureLimit::new();
+        let take = |number: usize| limit.take(&format!("client-{number}").parse().unwrap(), HERE, NOW);
+        assert!((0..2 * CAPACITY).all(take));
+        let new = 2 * CAPACITY..2 * CAPACITY + 2_000;
+        for _ in 0..BURST {
+            assert!(new.clone().all(take));
+        }
+        assert_eq!(new.filter(|number| take(*number)).count(), 0);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use thiserror::Error;
 use url::Url;
 
 use super::client_keys::{ClientKeySet, expected_entries};
+use crate::set_back::holds;
 
 /// A longer key set is not read, in bytes.
 const MAX_SET: usize = 128 * 1024;
@@ -124,7 +125,7 @@ impl RemoteKeys {
 
     /// The keys at `uri`.
     pub(crate) async fn keys(&self, uri: &Url, now: Timestamp) -> Result<Arc<ClientKeySet>, KeysNotFetched> {
-        let old = self.sets.get(uri).filter(|kept| kept.good_until <= now);
+        let old = self.sets.get(uri).filter(|kept| !kept.is_current(now));
         self.current(uri, old, now).await.keys.clone()
     }
 
@@ -135,7 +136,7 @@ impl RemoteKeys {
         now: Timestamp,
     ) -> Result<Option<Arc<ClientKeySet>>, KeysNotFetched> {
         let Some(old) = self.sets.get(uri) else { return self.keys(uri, now).await.map(Some) };
-        if old.tried_at + REFETCH > now {
+        if holds(old.tried_at, old.tried_at + REFETCH, now) {
             return Ok(None);
         }
         self.current(uri, Some(old), now).await.keys.clone().map(Some)
@@ -163,7 +164,7 @@ impl RemoteKeys {
         let last = last.filter(|last| now < last.fetched_at + LONGEST);
         let is_old = |last: &Arc<Kept>| old.is_some_and(|old| Arc::ptr_eq(old, last));
         // Somebody asked for them a moment ago and went away.
-        if let Some(begun) = last.as_ref().filter(|last| now < last.good_until && !is_old(last)) {
+        if let Some(begun) = last.as_ref().filter(|last| last.is_current(now) && !is_old(last)) {
             return Arc::clone(begun);
         }
         let meanwhile = last.map(|last| Arc::new(last.serving_on(now)));
@@ -200,9 +201,14 @@ impl Kept {
         Self { keys: Err(failure), tried_at: now, fetched_at: now, good_until, memory: 0 }
     }
 
-    /// The same keys, while it is not known whether there are newer ones.
+    /// Whether it need not be fetched again.
+    fn is_current(&self, now: Timestamp) -> bool {
+        holds(self.tried_at, self.good_until, now)
+    }
+
+    /// The same keys, while it is not known whether there are newer ones. Those that came by a clock that was ahead are as old as they were found.
     fn serving_on(&self, now: Timestamp) -> Self {
-        let (fetched_at, good_until) = (self.fetched_at, now + AFTER_FAILURE);
+        let (fetched_at, good_until) = (self.fetched_at.min(now), now + AFTER_FAILURE);
         Self { keys: self.keys.clone(), tried_at: now, fetched_at, good_until, memory: self.memory }
     }
 }
@@ -228,16 +234,19 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_secs(1_000_000);
 
-    /// Answers for one host, and counts how often it is asked.
+    /// Answers for one host, and for another once; counts how often it is asked.
     #[derive(Default)]
     struct Hosts(AtomicUsize);
 
     #[async_trait]
     impl KeySetSource for Hosts {
         async fn fetch(&self, uri: &Url) -> Result<FetchedKeySet, KeysNotFetched> {
-            self.0.fetch_add(1, Ordering::SeqCst);
-            if uri.host_str() != Some("app.example") {
-                std::future::pending::<()>().await;
+            let nth = self.0.fetch_add(1, Ordering::SeqCst) + 1;
+            match uri.host_str() {
+                Some("app.example") => {}
+                Some("once.example") if nth == 1 => {}
+                Some("once.example" | "gone.example") => return Err(KeysNotFetched("gone".to_owned())),
+                _ => std::future::pending::<()>().await,
             }
             Ok(FetchedKeySet { body: br#"{"keys":[]}"#.to_vec(), max_age: None })
         }
@@ -260,5 +269,36 @@ mod tests {
             drop(asking);
             assert!(keys.keys(&uri(199), NOW).now_or_never().is_none(), "there is room again");
         }
+    }
+
+    const AHEAD: Timestamp = Timestamp::from_secs(1_000_000 + 3_600);
+
+    fn given(host: &str) -> (Arc<Hosts>, RemoteKeys, Url) {
+        let source = Arc::new(Hosts::default());
+        let keys = RemoteKeys::new(Arc::clone(&source) as _);
+        (source, keys, format!("https://{host}/jwks").parse().unwrap())
+    }
+
+    #[tokio::test]
+    async fn what_came_by_a_clock_that_was_ahead_is_fetched_again_once_it_is_right() {
+        for (host, is_there) in [("app.example", true), ("gone.example", false)] {
+            let (source, keys, uri) = given(host);
+            for (now, fetches) in [(AHEAD, 1), (NOW, 2), (NOW, 2)] {
+                assert_eq!(keys.keys(&uri, now).await.is_ok(), is_there);
+                assert_eq!(source.0.load(Ordering::SeqCst), fetches, "{host}");
+            }
+        }
+        let (_, keys, uri) = given("app.example");
+        keys.keys(&uri, AHEAD).await.unwrap();
+        assert!(keys.refetch(&uri, NOW).await.unwrap().is_some(), "for a key that is not known");
+        assert!(keys.refetch(&uri, NOW).await.unwrap().is_none(), "but not again");
+    }
+
+    #[tokio::test]
+    async fn keys_that_came_by_a_clock_that_was_ahead_serve_no_longer_than_others() {
+        let (_, keys, uri) = given("once.example");
+        keys.keys(&uri, AHEAD).await.unwrap();
+        assert!(keys.keys(&uri, NOW).await.is_ok(), "there are no newer ones");
+        assert!(keys.keys(&uri, NOW + LONGEST).await.is_err());
     }
 }

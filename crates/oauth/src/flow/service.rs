@@ -7,6 +7,7 @@ use quick_cache::sync::Cache;
 use serde_json::{Map, Value};
 use sluice_commit::StoreError;
 use sluice_crypto::digest::sha256;
+use sluice_net::bounded::oldest_first;
 use sluice_primitives::{Clock, GrantId, SessionId, Timestamp};
 use sluice_protocol::{ErrorCode, Prompt, Subject};
 use thiserror::Error;
@@ -102,7 +103,7 @@ impl From<FlowError> for FlowProblem {
     }
 }
 
-/// Flows that this node has seen completed. Key: the id. Bound: entries. It only makes an answer clearer (the way
+/// Flows that this node has seen completed. Key: the id. Bound: entries; the oldest go first. It only makes an answer clearer (the way
 /// out instead of a refusal at the last leg); what makes a flow single-use is the insert of its grant.
 #[derive(Debug)]
 pub struct SpentFlows(Cache<GrantId, ()>);
@@ -110,7 +111,7 @@ pub struct SpentFlows(Cache<GrantId, ()>);
 impl SpentFlows {
     /// Remembers at most so many.
     pub fn new(entries: usize) -> Self {
-        Self(Cache::new(entries))
+        Self(oldest_first(entries))
     }
 
     /// The flow was completed.
@@ -349,6 +350,17 @@ pub(crate) fn next_session(session: SessionId, flow: GrantId) -> SessionId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_flows_that_were_completed_last_are_remembered() {
+        let spent = SpentFlows::new(1_000);
+        let flow = |number: u128| GrantId::from_bytes(number.to_be_bytes());
+        for number in 0..5_000 {
+            spent.add(flow(number));
+        }
+        assert!((4_100..5_000).all(|number| spent.hold(flow(number))));
+        assert!(!spent.hold(flow(3_000)));
+    }
 
     #[test]
     fn a_server_that_can_park_no_more_says_so() {

@@ -33,7 +33,13 @@ impl Replaced {
         is_more.then_some(Self { access_token, id_token, beside_page: true, once: self.once })
     }
 
-    /// Whether those of the consent page are among them.
+    /// The same, kept as those of the consent page are: by the grant, where a token has no room for them.
+    #[must_use]
+    pub fn kept_by_grant(self) -> Self {
+        Self { beside_page: true, ..self }
+    }
+
+    /// Whether they are kept as those of the consent page are, which may be among them.
     pub const fn is_beside_page(&self) -> bool {
         self.beside_page
     }

@@ -8,6 +8,7 @@ use sluice_protocol::{CodeVerifier, GrantType};
 
 use super::hooked::AboutToRedeem;
 use super::less::Less;
+use super::redemption::is_spent;
 use super::{Call, TokenError, TokenService};
 use crate::authorization::code::AuthorizationCode;
 use crate::client::Client;
@@ -31,7 +32,7 @@ impl TokenService {
         let code = AuthorizationCode::open(&exchange.code, &self.sealer)?;
         check(&code, client, &exchange, now)?;
         check_binding(&code, call)?;
-        let recipient = self.recipient(client, code.grant).await?;
+        let recipient = self.recipient(client, code.grant, |grant| Ok(is_spent(grant))).await?;
         self.spend_proof(call).await?;
         self.check_granted(client, code.grant, &exchange.less).await?;
         let about = AboutToRedeem {

@@ -6,6 +6,7 @@ use sluice_protocol::token_response::TokenResponse;
 
 use super::hooked::AboutToRedeem;
 use super::less::Less;
+use super::redemption::is_spent;
 use super::{Call, TokenError, TokenService};
 use crate::device::{DevicePoll, PollingCode};
 use crate::issuing::Issue;
@@ -35,7 +36,7 @@ impl TokenService {
             DevicePoll::Unknown if now >= code.expires_at => return Err(TokenError::DeviceExpired),
             DevicePoll::Unknown => return Err(TokenError::UnknownGrant(code.device)),
         }
-        let recipient = self.recipient(client, code.device).await?;
+        let recipient = self.recipient(client, code.device, |grant| Ok(is_spent(grant))).await?;
         self.spend_proof(call).await?;
         self.check_granted(client, code.device, &less).await?;
         let about = AboutToRedeem {

@@ -7,7 +7,7 @@ use sluice_protocol::{GrantType, Scope};
 use super::less::Less;
 use super::redemption::is_spent;
 use super::{Call, TokenError, TokenService};
-use crate::grant::{Grant, GrantClaims, Replaced, Requested};
+use crate::grant::{Grant, GrantClaims, Replaced, Requested, Standing};
 use crate::hooks::HookCall;
 
 /// A grant that is about to be redeemed.
@@ -50,8 +50,8 @@ impl TokenService {
         Ok(Some(claims))
     }
 
-    /// Asks the hooks about a grant that is about to be redeemed, unless it was: then redeeming says so, and may revoke it.
-    /// All its claims from now on, if that changes them.
+    /// Asks the hooks about a grant that is about to be redeemed, unless it was: then redeeming says so, and may revoke it. They
+    /// hear of none that was revoked. All its claims from now on, if that changes them.
     pub(super) async fn ask_before_redemption(
         &self,
         call: &Call<'_>,
@@ -60,10 +60,13 @@ impl TokenService {
         if !self.is_hooked(about.grant_type) {
             return Ok(None);
         }
-        let found = self.grants.find(about.grant).await?;
-        let mut grant = found.ok_or(TokenError::UnknownGrant(about.grant))?;
+        let found = self.grants.standing(about.grant).await?;
+        let Standing { mut grant, is_revoked } = found.ok_or(TokenError::UnknownGrant(about.grant))?;
         if is_spent(&grant) {
             return Ok(None);
+        }
+        if is_revoked || self.revocations.covers_grant(&grant.facts()) {
+            return Err(TokenError::Revoked(about.grant));
         }
         let (claims, granted) = (Box::new(grant.claims.clone()), grant.scope.clone());
         self.keep_asked(call.client, about.less.clone(), &mut grant)?;

@@ -54,7 +54,7 @@ impl TokenService {
         }
         let less = exchange.less()?;
         let recipient = if self.may_identify(client, &exchange) {
-            self.recipient(client, token.grant).await?
+            self.recipient(client, token.grant, |grant| self.is_old(&token, grant, now)).await?
         } else {
             None
         };
@@ -113,8 +113,8 @@ impl TokenService {
         keep_permitted(client, grant)
     }
 
-    /// Asks the hooks about a grant that is about to be refreshed, unless that is sure to be refused: then the refusal has to
-    /// tell theft, and revoke. All its claims from now on, if that changes them.
+    /// Asks the hooks about a grant that is about to be refreshed, unless that is sure to be refused: no hook stands in the way of
+    /// revoking what was stolen, or hears of what was revoked. All its claims from now on, if that changes them.
     async fn ask_before_refresh(
         &self,
         call: &Call<'_>,
@@ -124,8 +124,12 @@ impl TokenService {
         if !self.is_hooked(GrantType::RefreshToken) {
             return Ok(None);
         }
-        let Some(mut grant) = self.grants.find(token.grant).await? else { return Ok(None) };
-        if is_refused(token, &grant) {
+        let Some(found) = self.grants.standing(token.grant).await? else { return Ok(None) };
+        let Standing { mut grant, is_revoked } = found;
+        if is_revoked {
+            return Err(TokenError::Revoked(token.grant));
+        }
+        if self.is_old(token, &grant, call.now)? {
             return Ok(None);
         }
         check_narrower(exchange, &grant)?;
@@ -134,6 +138,23 @@ impl TokenService {
         self.keep(call.client, &mut grant)?;
         let scope = self.kept_scope(call.client, exchange, &grant);
         self.ask_about(&hook_call(call, GrantType::RefreshToken, &grant, &scope), claims).await
+    }
+
+    /// Whether a token is sure to be refused because others came after it, whatever is asked for: rotation has to tell theft, and
+    /// revoke, so nothing may refuse it before.
+    ///
+    /// # Errors
+    /// [`TokenError`] if the grant is over, as far as this node knows.
+    fn is_old(&self, token: &RefreshToken, grant: &Grant, now: Timestamp) -> Result<bool, TokenError> {
+        if grant.revoked_at.is_some() || self.revocations.covers_grant(&grant.facts()) {
+            return Err(TokenError::Revoked(token.grant));
+        }
+        if now >= grant.expires_at {
+            return Err(TokenError::UnknownGrant(token.grant));
+        }
+        let (next, window) = (token.generation.next(), self.config.lifetimes.refresh_window);
+        let may_be_retry = grant.rotated_at.is_some_and(|rotated_at| now.since(rotated_at) < window);
+        Ok(next < grant.generation || (next == grant.generation && !may_be_retry))
     }
 
     /// The grant of a refresh token that stays what it is: FAPI 2.0 has no rotation (FAPI 2.0 Security Profile §5.3.2.1),
@@ -178,8 +199,8 @@ impl TokenService {
         if changed || exchange.scope.is_some() || !exchange.less()?.is_all() {
             let mut grant =
                 self.grants.find(token.grant).await?.ok_or(TokenError::UnknownGrant(token.grant))?;
-            check_narrower(exchange, &grant)?;
-            if !is_refused(token, &grant) {
+            if !self.is_old(token, &grant, now)? {
+                check_narrower(exchange, &grant)?;
                 exchange.less()?.of(&mut grant);
                 self.keep(client, &mut grant)?;
             }
@@ -212,11 +233,6 @@ impl TokenService {
             Rotation::Unknown => Err(TokenError::UnknownGrant(token.grant)),
         }
     }
-}
-
-/// Whether a token is sure to be refused, whatever is asked for.
-fn is_refused(token: &RefreshToken, grant: &Grant) -> bool {
-    grant.revoked_at.is_some() || token.generation.next() < grant.generation
 }
 
 fn check_narrower(exchange: &Exchange, grant: &Grant) -> Result<(), TokenError> {

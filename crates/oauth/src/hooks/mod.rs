@@ -18,6 +18,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sluice_protocol::GrantType;
 
+use answer::Before;
 pub use error::HookError;
 use request::Server;
 pub use request::{HookCall, SentParameters};
@@ -112,18 +113,26 @@ impl Hooks {
         let mut replaced = None;
         if let Some(hook) = self.refresh_token.as_ref().filter(|_| call.grant_type == GrantType::RefreshToken)
         {
-            replaced = answer::read(&hook.ask(call.refresh_json(&server)).await?, self.room(call), None)?;
+            let answer = hook.ask(call.refresh_json(&server)).await?;
+            replaced = answer::read(&answer, self.room(call), before(call))?;
         }
         let Some(hook) = &self.token else { return Ok(replaced) };
         let said = replaced.clone().or_else(|| call.claims.replaced.clone());
         let claims = GrantClaims { replaced: said, ..call.claims.clone() };
         let call = HookCall { claims: &claims, ..*call };
         let answer = hook.ask(call.json(&server)).await?;
-        Ok(answer::read(&answer, self.room(&call), kept(&call))?.or(replaced))
+        Ok(answer::read(&answer, self.room(&call), before(&call))?.or(replaced))
     }
 }
 
-/// What the consent page said, where that is kept: in the answer to a code, as in Hydra.
-fn kept<'a>(call: &HookCall<'a>) -> Option<&'a GrantClaims> {
-    matches!(call.grant_type, GrantType::AuthorizationCode | GrantType::DeviceCode).then_some(call.claims)
+/// What becomes of what was said before: what the consent page said stays in the answer to a code, as in Hydra.
+const fn before<'a>(call: &HookCall<'a>) -> Before<'a> {
+    match call.grant_type {
+        GrantType::AuthorizationCode | GrantType::DeviceCode => Before::Stays(call.claims),
+        GrantType::RefreshToken => Before::GivesWay(call.claims),
+        GrantType::ClientCredentials
+        | GrantType::Implicit
+        | GrantType::JwtBearer
+        | GrantType::TokenExchange => Before::Gone,
+    }
 }

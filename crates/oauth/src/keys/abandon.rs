@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sluice_commit::StoreError;
 use sluice_crypto::jwk::{RsaSize, SigningAlgorithm};
 use sluice_primitives::Clock;
+use tracing::info;
 
 use super::at_rest::KeyError;
 use super::loaded::LoadedSet;
@@ -12,7 +13,7 @@ use super::maker::NewKeys;
 use super::repository::{KeyState, StoredKey};
 use super::reseal::SealedKeys;
 use super::ring::{Wanted, own};
-use super::rotation::RotationPolicy;
+use super::rotation::{RotationPolicy, tell_made};
 
 impl SealedKeys {
     /// The keys that no secret opens, as set and id.
@@ -33,8 +34,10 @@ impl SealedKeys {
         let lost = self.lost().await?;
         // Before they go: they alone say of which algorithms there were keys.
         self.make_anew(&lost, clock).await?;
-        for key in &lost {
-            self.repo.delete(&key.set, &key.kid).await?;
+        for StoredKey { set, kid, .. } in &lost {
+            if self.repo.delete(set, kid).await? {
+                info!(target: "sluice_audit", { key.set = set, key.kid = kid }, "key deleted");
+            }
         }
         Ok(lost.len())
     }
@@ -51,7 +54,8 @@ impl SealedKeys {
                 let (maker, (set, algorithm)) = (Arc::new(NewKeys) as _, wanted);
                 let wanted = (set, algorithm, RsaSize::Bits2048);
                 let made = self.sealer.make(&maker, wanted, (KeyState::Active, clock)).await?;
-                self.repo.add(vec![made]).await?;
+                self.repo.add(vec![made.clone()]).await?;
+                tell_made(&made);
             }
         }
         Ok(())

@@ -1,20 +1,24 @@
 //! A key repository for the tests of this crate.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use sluice_commit::StoreError;
 use sluice_primitives::Lifetime;
+use tokio::sync::Notify;
 
 use super::repository::{KeyRepository, StoredKey};
 
-/// Keys in a list; how many of them can still be deleted, if not all; and how many writes that make or delete keys still succeed.
+/// Keys in a list; how many of them can still be deleted, if not all; how many writes that make or delete keys still succeed; and
+/// a set whose next reading waits until it is let go on.
 #[derive(Default)]
 pub(crate) struct FakeKeys(
     pub(crate) Mutex<Vec<StoredKey>>,
     pub(crate) Mutex<Option<u32>>,
     pub(crate) Mutex<Option<u32>>,
+    pub(crate) Mutex<Option<(&'static str, Arc<Notify>)>>,
 );
 
 /// Takes one of those that are left.
@@ -28,6 +32,10 @@ fn take(left: &Mutex<Option<u32>>) -> Result<(), StoreError> {
 #[async_trait]
 impl KeyRepository for FakeKeys {
     async fn set(&self, set: &str) -> Result<Vec<StoredKey>, StoreError> {
+        let held = self.3.lock().take_if(|(name, _)| *name == set);
+        if let Some((_, go_on)) = held {
+            go_on.notified().await;
+        }
         let mut found: Vec<_> = self.0.lock().iter().filter(|key| key.set == set).cloned().collect();
         found.sort_by(|one, other| (other.created_at, &one.kid).cmp(&(one.created_at, &other.kid)));
         Ok(found)

@@ -123,6 +123,11 @@ impl LoadedSet {
         Some(Arc::clone(signer))
     }
 
+    /// Whether there is a key of this name, whatever it is for.
+    pub(super) fn has(&self, kid: &str) -> bool {
+        self.0.iter().any(|key| key.stored.kid == kid)
+    }
+
     /// Whether a key of this algorithm signs, now or when it has been announced for long enough.
     pub(super) fn has_signer(&self, algorithm: SigningAlgorithm) -> bool {
         self.0.iter().any(|key| key.signs_with(algorithm))

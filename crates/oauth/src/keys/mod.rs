@@ -2,8 +2,8 @@
 //!
 //! [`ring`]: the keys that this server uses, in memory; `loaded` is one reading of them, `encryption` those that are not
 //! for signatures. [`rotation`]: how signing keys come and go; `life` says by times alone where one is. [`service`]: what
-//! an administrator may do with key sets; `silent` tells of a key that he brings along and that does not sign; `on_demand` rotates
-//! at his word. `at_rest`: how keys are sealed; [`reseal`]: with another secret; `abandon`: what is done if there is none any
+//! an administrator may do with key sets; `shown` tells that he read them; `silent` of a key that he brings along and that does not
+//! sign; `on_demand` rotates at his word. `at_rest`: how keys are sealed; [`reseal`]: with another secret; `abandon`: what is done if there is none any
 //! more. [`repository`]: stored keys.
 
 mod abandon;
@@ -21,6 +21,7 @@ pub mod reseal;
 pub mod ring;
 pub mod rotation;
 pub mod service;
+mod shown;
 mod signing_keys;
 mod silent;
 

@@ -17,7 +17,7 @@ use super::encryption::REQUEST_OBJECT_SET;
 use super::loaded::{Loaded, LoadedSet, Rows};
 use super::maker::{KeyMaker, NewKeys};
 use super::repository::{KeyRepository, KeyState, StoredKey};
-use super::rotation::RotationPolicy;
+use super::rotation::{RotationPolicy, tell_made};
 
 /// The set of the keys that sign id tokens and logout tokens.
 pub const ID_TOKEN_SET: &str = "hydra.openid.id-token";
@@ -150,22 +150,23 @@ impl KeyRing {
         self.create(wanted).await
     }
 
-    /// The keys that are to be a set, with new ones of the algorithms that it signs with, or that each set does, and that nothing
+    /// What keys that are to be a set lack: new ones of the algorithms that it signs with, or that each set does, and that nothing
     /// would sign with.
-    pub(super) async fn completed(
+    pub(super) async fn lacking(
         &self,
         set: &'static str,
-        mut keys: Vec<StoredKey>,
+        keys: &[StoredKey],
     ) -> Result<Vec<StoredKey>, KeyError> {
         let jwks = keys.iter().map(|key| self.sealer.open(key)).collect::<Result<Vec<_>, _>>()?;
-        let loaded = LoadedSet::parse(keys.clone(), &jwks, self.policy());
+        let loaded = LoadedSet::parse(keys.to_vec(), &jwks, self.policy());
         let mut missing: BTreeSet<_> = self.loaded().own(set).map(LoadedSet::algorithms).unwrap_or_default();
         missing.extend(ALGORITHMS);
         missing.retain(|algorithm| !loaded.has_signer(*algorithm));
+        let mut made = Vec::new();
         for algorithm in missing {
-            keys.push(self.make_key((set, algorithm), KeyState::Active, RsaSize::Bits2048).await?);
+            made.push(self.make_key((set, algorithm), KeyState::Active, RsaSize::Bits2048).await?);
         }
-        Ok(keys)
+        Ok(made)
     }
 
     /// Makes the key that signs in the place of this one, if nothing else would.
@@ -174,7 +175,9 @@ impl KeyRing {
             return Ok(());
         };
         let made = self.make_key((set, algorithm), KeyState::Active, RsaSize::Bits2048).await?;
-        Ok(self.repo.add(vec![made]).await?)
+        self.repo.add(vec![made.clone()]).await?;
+        tell_made(&made);
+        Ok(())
     }
 
     async fn create(&self, wanted: Vec<Wanted>) -> Result<(), KeyError> {
@@ -188,6 +191,10 @@ impl KeyRing {
         }
         self.repo.create_missing(generated.clone()).await?;
         self.read().await?;
+        // Of nodes that do so at once, one has added its own.
+        let loaded = self.loaded();
+        let is_there = |key: &StoredKey| loaded.own(&key.set).is_some_and(|set| set.has(&key.kid));
+        generated.iter().filter(|key| is_there(key)).for_each(tell_made);
         // A set may hold a key of the algorithm that cannot sign, such as somebody else's public key.
         let missing = self.missing(&wanted);
         generated.retain(|key| {
@@ -196,7 +203,8 @@ impl KeyRing {
         if generated.is_empty() {
             return Ok(());
         }
-        self.repo.add(generated).await?;
+        self.repo.add(generated.clone()).await?;
+        generated.iter().for_each(tell_made);
         self.read().await
     }
 

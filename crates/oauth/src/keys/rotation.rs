@@ -167,13 +167,11 @@ impl KeyRing {
     ) -> Result<Option<String>, KeyError> {
         let Some(newest) = set.newest(algorithm) else { return Ok(None) };
         let made = self.make_key((name, algorithm), state, set.rsa_size(algorithm, &self.sealer)).await?;
-        let kid = made.kid.clone();
-        if !self.repo.add_successor(made, &newest.kid).await? {
+        if !self.repo.add_successor(made.clone(), &newest.kid).await? {
             return Ok(None);
         }
-        let state = state.as_str();
-        info!(target: "sluice_audit", { key.set = name, key.kid = kid, key.alg = %algorithm, key.state = state }, "signing key made");
-        Ok(Some(kid))
+        tell_made(&made);
+        Ok(Some(made.kid))
     }
 
     /// Deletes a key; whether it was there.
@@ -194,6 +192,13 @@ impl KeyRing {
         }
         Ok(changed)
     }
+}
+
+/// Says in the audit trail that a key was made that signs, or will.
+pub(super) fn tell_made(key: &StoredKey) {
+    let StoredKey { set, kid, algorithm, state, .. } = key;
+    let state = state.as_str();
+    info!(target: "sluice_audit", { key.set = set, key.kid = kid, key.alg = %algorithm, key.state = state }, "signing key made");
 }
 
 impl fmt::Debug for KeyRotation {

@@ -1,5 +1,6 @@
 //! What an administrator may do with key sets: Hydra's admin API without HTTP.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use tracing::info;
 use super::at_rest::{KeyError, KeySealer, MAX_JWK};
 use super::repository::{KeyRepository, KeyState, StoredKey};
 use super::ring::{KeyRing, Wanted, is_own, new_kid, own};
+use super::rotation::tell_made;
 
 /// A longer name of a set or key is refused, in bytes.
 const MAX_NAME: usize = 255;
@@ -139,21 +141,15 @@ impl KeyService {
     }
 
     /// Replaces a whole set by these keys, the first of which counts as the newest. A key that was in the set keeps its
-    /// age and state.
+    /// age and state; but where this server signs with the set, one that stands before a new one of its algorithm that could sign counts as
+    /// made now, unless it signs no more.
     ///
     /// # Errors
     /// [`KeyServiceError`] says what is wrong with which key.
     pub async fn replace_set(&self, set: &str, keys: JwkSet) -> Result<JwkSet, KeyServiceError> {
         let mut stored = self.rows(set, &keys.keys)?;
         let before = self.repo.set(set).await?;
-        let mut created_at = self.clock.now();
-        for (key, jwk) in stored.iter_mut().zip(&keys.keys) {
-            match before.iter().find(|old| old.kid == key.kid && self.is_same(old, jwk)) {
-                Some(old) => (key.state, key.created_at) = (old.state, old.created_at),
-                None => key.created_at = created_at,
-            }
-            created_at = created_at - Lifetime::millis(1);
-        }
+        self.date(&mut stored, &keys.keys, &before);
         let in_use = self.ring.in_use();
         let kids: Vec<_> = stored.iter().map(|key| key.kid.clone()).collect();
         self.put_whole(set, stored).await?;
@@ -246,11 +242,34 @@ impl KeyService {
 
     /// Makes these keys the set. One that this server signs with gets what it lacks in the same step.
     async fn put_whole(&self, set: &str, keys: Vec<StoredKey>) -> Result<(), KeyServiceError> {
-        let keys = match own(set) {
-            Some(own) => self.ring.completed(own, keys).await?,
-            None => keys,
+        let made = match own(set) {
+            Some(own) => self.ring.lacking(own, &keys).await?,
+            None => Vec::new(),
         };
-        Ok(self.repo.replace_set(set, keys).await?)
+        self.repo.replace_set(set, keys.into_iter().chain(made.iter().cloned()).collect()).await?;
+        made.iter().for_each(tell_made);
+        Ok(())
+    }
+
+    /// Says when the keys were made that are to be a set, newest first, and in which state those are that were in it.
+    fn date(&self, keys: &mut [StoredKey], jwks: &[Jwk], before: &[StoredKey]) {
+        let now = self.clock.now();
+        let mut new = BTreeSet::new();
+        for (place, (key, jwk)) in keys.iter_mut().zip(jwks).enumerate().rev() {
+            let by_place = now - Lifetime::millis(u32::try_from(place).unwrap_or(u32::MAX));
+            let Some(old) = before.iter().find(|old| old.kid == key.kid && self.is_same(old, jwk)) else {
+                key.created_at = by_place;
+                if is_own(&key.set) && jwk.is_private() {
+                    new.insert(key.algorithm.clone());
+                }
+                continue;
+            };
+            // As if it took the place of the new one now: that would else be newer, and sign before others know it. Were the new one dated back
+            // instead, it would be gone at once where this one is old.
+            let succeeds = old.state != KeyState::Retiring && new.contains(&key.algorithm);
+            key.created_at = if succeeds { old.created_at.max(by_place) } else { old.created_at };
+            key.state = old.state;
+        }
     }
 
     /// Tells the ring of keys that went; what was signed with before goes on.

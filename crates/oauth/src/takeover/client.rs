@@ -19,6 +19,9 @@ use crate::client::{AuthMethod, Client, ClientMetadata, GrantLifespans, Lifespan
 /// Hydra rounds when a client was registered to the nearest second.
 const ROUNDED: Lifetime = Lifetime::millis(500);
 
+/// By so much at most a clock on a wall is behind UTC: `updated_at` is so much later here than there.
+pub(super) const BEHIND: Lifetime = Lifetime::hours(12);
+
 /// The columns that are looked at, by their names.
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -81,8 +84,8 @@ pub(super) fn client(row: &HydraRow, rules: &RegistrationRules, now: Timestamp) 
     client.secret_hashes = secret_hashes(client.auth_method, hash)?;
     // No decision about a client is older than that client.
     client.created_at = (created_at - ROUNDED).min(now).floor_to_secs();
-    // By the clock on the wall there: nothing here is reckoned by it.
-    client.updated_at = updated_at;
+    // By the clock on the wall there, put on so that it is not before it was changed: what was granted before may have been more than it has now.
+    client.updated_at = updated_at + BEHIND;
     Ok(client)
 }
 
@@ -208,7 +211,7 @@ mod tests {
         assert_eq!((client.id.as_str(), client.name.as_str()), ("web", "Web shop"));
         assert_eq!(client.secret_hashes, [HASH]);
         assert_eq!(client.created_at.as_millis(), 1_795_828_169_000, "before it was rounded up");
-        assert_eq!(client.updated_at.as_millis(), 1_795_828_169_782);
+        assert_eq!(client.updated_at.as_millis(), 1_795_871_369_782, "wherever that clock is");
         assert_eq!(client.metadata, json!({"a": 1}));
         assert_eq!(client.lifespans.authorization_code.access_token, Some(Lifetime::hours(2)));
         assert_eq!((client.jwks, client.skip_logout_consent), (None, false));

@@ -3,8 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use sluice_commit::StoreError;
 use sluice_primitives::Timestamp;
 use sluice_protocol::{ClientId, Subject};
+use tracing::info;
 
 use super::import::{Count, Takeover, TakeoverError, TakesAway};
 use super::known_clients::KnownClients;
@@ -38,7 +40,13 @@ impl Takeover {
         }
         let mut known = KnownClients::default();
         for marks in gone.chunks(STEP) {
-            self.take_all_away((part, marks), &mut known, count).await?;
+            let before = count.all_ended();
+            let done = self.take_all_away((part, marks), &mut known, count).await;
+            // Also if not all of them are.
+            if part == Part::Consents {
+                tell_withdrawn(count.all_ended() - before);
+            }
+            done?;
         }
         Ok(())
     }
@@ -95,6 +103,33 @@ impl Takeover {
         Ok(standing.map(|mark| (mark.id.clone(), mark)).collect())
     }
 
+    /// Marks as on its way what is about to be imported: it may be here and not yet be marked for good when the import is interrupted, and
+    /// somebody may take it away there before the next one.
+    pub(super) async fn mark_coming(
+        &self,
+        part: Part,
+        marks: impl Iterator<Item = Mark>,
+    ) -> Result<(), StoreError> {
+        let coming: Vec<Mark> = marks.map(|mark| Mark { is_going: true, ..mark }).collect();
+        if coming.is_empty() {
+            return Ok(());
+        }
+        self.marks.put_marks(self.marks_of_part(part), coming).await
+    }
+
+    /// What became of something that was marked as on its way; if it was refused, it is so no more.
+    pub(super) async fn unmark_refused<T>(
+        &self,
+        part: Part,
+        id: String,
+        written: Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if matches!(written, Err(StoreError::Invalid(_))) {
+            self.marks.delete_marks(self.marks_of_part(part), vec![id]).await?;
+        }
+        written
+    }
+
     /// Whether it was here.
     async fn take_away(
         &self,
@@ -105,10 +140,7 @@ impl Takeover {
         match part {
             Part::SigningKeys => self.delete_key(&mark.id).await,
             Part::Clients => self.delete_client(mark).await,
-            Part::Issuers => match mark.id.parse::<TrustId>() {
-                Ok(id) => Ok(self.issuers.delete(id).await?),
-                Err(_) => Ok(false),
-            },
+            Part::Issuers => self.end_trust(&mark.id).await,
             Part::Consents => self.forget_decision(mark, known).await,
             Part::Tokens => Ok(false),
         }
@@ -126,13 +158,26 @@ impl Takeover {
         }
     }
 
+    async fn end_trust(&self, id: &str) -> Result<bool, TakeoverError> {
+        let Ok(id) = id.parse::<TrustId>() else { return Ok(false) };
+        let was_here = self.issuers.delete(id).await?;
+        if was_here {
+            info!(target: "sluice_audit", { trust.id = %id }, "trust in an issuer ended by an import");
+        }
+        Ok(was_here)
+    }
+
     /// As an administrator deletes one, with all that it was granted.
     async fn delete_client(&self, mark: &Mark) -> Result<bool, TakeoverError> {
         let Ok(id) = mark.id.parse::<ClientId>() else { return Ok(false) };
         let Some(stored) = self.clients.find(&id).await?.filter(|stored| stored.created_at == mark.at) else {
             return Ok(false);
         };
-        Ok(self.clients.delete(&id, self.now(), self.marker_ends(&stored)).await?)
+        let was_here = self.clients.delete(&id, self.now(), self.marker_ends(&stored)).await?;
+        if was_here {
+            info!(target: "sluice_audit", { client.id = %id }, "client deleted by an import");
+        }
+        Ok(was_here)
     }
 
     /// Until when a marker about a client counts: as long as its tokens could live.
@@ -151,14 +196,23 @@ impl Takeover {
         if known.refusal_of_decision((&client, mark.at), &*self.clients).await?.is_some() {
             return Ok(false);
         }
+        // Of one that was on its way the one may be here whose place it was to take.
+        let is_as_imported = |at: &Timestamp| [mark.at, mark.changed_at].contains(at);
         let stored = self.consents.find(&subject, &client, self.now()).await?;
-        let is_as_imported = stored.is_some_and(|stored| stored.decided_at == mark.at);
-        if is_as_imported {
-            let marker_expires_at = self.now() + self.marker_lifetime;
-            let forget = Forget { subject, client: Some(client), now: mark.at, marker_expires_at };
-            self.consents.forget(forget).await?;
-        }
-        Ok(is_as_imported)
+        let Some(decided_at) = stored.map(|stored| stored.decided_at).filter(is_as_imported) else {
+            return Ok(false);
+        };
+        let marker_expires_at = self.now() + self.marker_lifetime;
+        let forget = Forget { subject, client: Some(client), now: decided_at, marker_expires_at };
+        self.consents.forget(forget).await?;
+        Ok(true)
+    }
+}
+
+/// Says in the audit trail how many consents are here no more. Not whose: subjects may be addresses.
+fn tell_withdrawn(count: u64) {
+    if count > 0 {
+        info!(target: "sluice_audit", { count }, "consents withdrawn by an import");
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sluice_crypto::hydra::{HydraSecrets, read_mac};
-use sluice_primitives::{AttemptId, Timestamp};
+use sluice_primitives::{AttemptId, Lifetime, Timestamp};
 use sluice_protocol::{Audience, ClientId, Scope, Subject};
 
 use super::columns::{read, time};
@@ -64,6 +64,10 @@ struct Ends {
     refresh_token: Option<String>,
 }
 
+/// So much longer than its last token a grant is kept, and with it that it was revoked here. Its chain may go on there: the next token of it would make
+/// the grant anew, if more than this lies between two imports.
+const KEPT: Lifetime = Lifetime::hours(31 * 24);
+
 /// The claim that Hydra itself puts among those of the consent page: the login session. It is gone where a hook answered.
 const SESSION: &str = "sid";
 
@@ -88,7 +92,8 @@ pub(super) fn token(
     }
     let requested_at = time(&columns.requested_at).ok_or_else(|| "its time cannot be read".to_owned())?;
     let grant = grant(columns, (session.id_token.id_token_claims, session.extra), requested_at)?;
-    Ok(Some(HydraToken { mac, grant: Grant { expires_at, attempt, ..grant }, expires_at, network }))
+    let grant = Grant { expires_at: expires_at + KEPT, attempt, ..grant };
+    Ok(Some(HydraToken { mac, grant, expires_at, network }))
 }
 
 fn opened(session: &str, secrets: &HydraSecrets) -> Result<Session, String> {
@@ -212,7 +217,7 @@ mod tests {
             made(&json!({}), &session_of(&json!({})), AT).unwrap().unwrap();
         assert_eq!(network, NETWORK);
         assert_eq!(Some(mac), read_mac(MAC));
-        assert_eq!((expires_at.as_secs(), grant.expires_at), (AT + 30 * 24 * 3600 + 1, expires_at));
+        assert_eq!((expires_at.as_secs(), grant.expires_at), (AT + 30 * 24 * 3600 + 1, expires_at + KEPT));
         assert_eq!((grant.client.as_str(), grant.subject.as_str()), ("web", "alice"));
         assert_eq!(
             (grant.scope.as_str(), grant.audience.as_slice()),

@@ -7,6 +7,7 @@ use sluice_commit::StoreError;
 use sluice_crypto::hydra::HydraSecrets;
 use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
 use thiserror::Error;
+use tracing::info;
 
 use super::mark_repository::{HydraMarkRepository, Mark, in_one_line, key_id};
 use super::report::{Part, Refused, Taken, TakeoverWatcher};
@@ -156,6 +157,11 @@ impl Takeover {
         let ids = marks.iter().map(|mark| mark.id.clone()).collect();
         let marked = self.marked(Part::SigningKeys, ids).await?;
         let found = keys.len();
+        let here = signing_keys::present(&self.keys, set).await?;
+        let is_here =
+            |id: &String| here.iter().filter_map(|own| own.kid.as_deref()).any(|kid| key_id(set, kid) == *id);
+        let coming = marks.iter().filter(|mark| !marked.contains_key(&mark.id) && !is_here(&mark.id));
+        self.mark_coming(Part::SigningKeys, coming.cloned()).await?;
         let added = signing_keys::add(&self.keys, set, keys, &marked).await?;
         if let Some((kid, warning)) = &added.silent {
             count.warned(kid, warning);
@@ -196,13 +202,26 @@ impl Takeover {
     /// Whether it was not here. One that was imported earlier, and is not here, was deleted here. One that is here under the same id came of an
     /// import, too, if of one that was interrupted before it could mark it.
     async fn take_issuer(&self, trusted: &TrustedIssuer) -> Result<bool, TakeoverError> {
-        let mark = Mark::new(trusted.id.to_string(), trusted.expires_at);
-        if self.marked(Part::Issuers, vec![mark.id.clone()]).await?.contains_key(&mark.id) {
+        let (of, mark) =
+            (self.marks_of_part(Part::Issuers), Mark::new(trusted.id.to_string(), trusted.expires_at));
+        let before = self.marks.marks_of(of, vec![mark.id.clone()]).await?.pop();
+        if before.as_ref().is_some_and(|before| !before.is_going) {
             return Ok(false);
         }
         let is_here = self.issuers.find(trusted.id).await?.is_some();
-        let is_new = !is_here && self.issuers.insert(trusted).await?;
-        self.marks.put_marks(self.marks_of_part(Part::Issuers), vec![mark]).await?;
+        let is_new = if is_here {
+            false
+        } else {
+            self.mark_coming(Part::Issuers, std::iter::once(mark.clone())).await?;
+            let inserted = self.issuers.insert(trusted).await;
+            self.unmark_refused(Part::Issuers, mark.id.clone(), inserted).await?
+        };
+        // Of one that was on its way it may not have been said.
+        if is_new || (is_here && before.is_some()) {
+            let (issuer, kid) = (trusted.issuer.as_str(), trusted.key_id.as_str());
+            info!(target: "sluice_audit", { trust.id = %trusted.id, trust.issuer = issuer, key.kid = kid }, "issuer imported");
+        }
+        self.marks.put_marks(of, vec![mark]).await?;
         Ok(is_new)
     }
 
@@ -276,6 +295,11 @@ impl Count<'_> {
     /// So many that were here are here no more.
     pub(super) fn ended(&mut self, ended: u64) {
         self.taken.ended += ended;
+    }
+
+    /// How many of this part have been here and are here no more.
+    pub(super) const fn all_ended(&self) -> u64 {
+        self.taken.ended
     }
 
     /// One that was here is here no more, by its id. Of decisions there may be many: they are counted alone.

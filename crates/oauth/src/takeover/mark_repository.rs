@@ -31,10 +31,11 @@ pub struct Mark {
     /// trust ends.
     pub at: Timestamp,
     /// When a client was last changed there, by the clock on the wall of Hydra, which may be in any zone: it tells one state there from another, and
-    /// says nothing beside a time of this server. Of what is not changed there, `at`.
+    /// says nothing beside a time of this server. Of what is not changed there, `at`; but of a decision that is on its way `at` of the one that was
+    /// imported earlier and whose place it is to take, if there is one.
     pub changed_at: Timestamp,
-    /// It had gone there, and is being taken away here: who was interrupted meanwhile goes on, and what is back there until then is imported like
-    /// something new. That it is not here says nothing.
+    /// It is on its way: about to be imported, or gone there and being taken away here. Who was interrupted meanwhile goes on; what is there until
+    /// then is imported like something new, and what is not is taken away, if it is here. That it is not here says nothing.
     pub is_going: bool,
 }
 

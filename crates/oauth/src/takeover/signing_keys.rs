@@ -61,6 +61,14 @@ pub(super) fn signing_key(
     Ok(HydraKey { set, kid, jwk, created_at, made_at })
 }
 
+/// The keys of a set that are here.
+pub(super) async fn present(keys: &KeyService, set: &str) -> Result<Vec<Jwk>, KeyServiceError> {
+    match keys.set(set).await {
+        Err(KeyServiceError::NoSuchSet) => Ok(Vec::new()),
+        found => Ok(found?.keys),
+    }
+}
+
 /// Adds keys to a set, which come newest first. Those that are newer than each that is here, or was imported earlier, go before all others, and the
 /// first of them goes on to sign. The others have been taken the place of there: they go on to verify. One that was imported earlier and is not here
 /// any more was deleted here.
@@ -70,10 +78,7 @@ pub(super) async fn add(
     all: Vec<HydraKey>,
     imported: &HashMap<String, Mark>,
 ) -> Result<Added, KeyServiceError> {
-    let present = match keys.set(set).await {
-        Err(KeyServiceError::NoSuchSet) => Vec::new(),
-        present => present?.keys,
-    };
+    let present = present(keys, set).await?;
     let here = |key: &HydraKey| present.iter().find(|known| known.kid.as_deref() == Some(key.kid.as_str()));
     let is_another = |key: &&HydraKey| here(key).is_some_and(|own| own.thumbprint() != key.jwk.thumbprint());
     let replaced = all.iter().filter(is_another).map(|key| key.kid.clone()).collect();

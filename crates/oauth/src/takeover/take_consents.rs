@@ -1,5 +1,7 @@
 //! Remembered consents: page by page, those alone that were not imported yet.
 
+use std::collections::HashMap;
+
 use sluice_commit::StoreError;
 
 use super::consent;
@@ -12,6 +14,32 @@ use crate::consent::RememberedConsent;
 
 /// A decision, and what its row is called there.
 type Named = (String, RememberedConsent);
+/// The same of one that is to be imported, with the mark of it while it is on its way.
+type Coming = (String, RememberedConsent, Mark);
+
+/// What is on its way no more.
+#[derive(Default)]
+struct Settled {
+    /// The marks that stand.
+    standing: Vec<Mark>,
+    /// Who has none.
+    unmarked: Vec<String>,
+}
+
+impl Settled {
+    fn imported(&mut self, mark: Mark) {
+        self.standing.push(Mark::new(mark.id, mark.at));
+    }
+
+    /// The one whose place it was to take is here as before.
+    fn refused(&mut self, mark: Mark) {
+        if mark.changed_at < mark.at {
+            self.standing.push(Mark::new(mark.id, mark.changed_at));
+        } else {
+            self.unmarked.push(mark.id);
+        }
+    }
+}
 
 impl Takeover {
     pub(super) async fn take_consents(&self, count: &mut Count<'_>) -> Result<(), TakeoverError> {
@@ -23,10 +51,9 @@ impl Takeover {
             let found = decisions.len();
             let new = self.new_decisions(decisions).await?;
             count.imported(0, found.saturating_sub(new.len()));
-            let marks = self.import_decisions(new, count).await?;
-            if !marks.is_empty() {
-                self.marks.put_marks(self.marks_of_part(Part::Consents), marks).await?;
-            }
+            self.mark_coming(Part::Consents, new.iter().map(|(_, _, mark)| mark.clone())).await?;
+            let settled = self.import_decisions(new, count).await?;
+            self.settle(settled).await?;
         }
         Ok(())
     }
@@ -55,29 +82,39 @@ impl Takeover {
     }
 
     /// Those that were not imported. One that was, and is not here, was forgotten here, or has a later one in its place.
-    async fn new_decisions(&self, mut decisions: Vec<Named>) -> Result<Vec<Named>, TakeoverError> {
+    async fn new_decisions(&self, decisions: Vec<Named>) -> Result<Vec<Coming>, TakeoverError> {
         let ids = decisions.iter().map(|(_, decision)| mark(decision).id).collect();
-        let marked = self.marked(Part::Consents, ids).await?;
-        decisions.retain(|(_, decision)| {
-            let Mark { id, at, .. } = mark(decision);
-            marked.get(&id).is_none_or(|imported| imported.at < at)
+        let marks = self.marks.marks_of(self.marks_of_part(Part::Consents), ids).await?;
+        let marked: HashMap<String, Mark> = marks.into_iter().map(|mark| (mark.id.clone(), mark)).collect();
+        let coming = decisions.into_iter().filter_map(|(name, decision)| {
+            let own = mark(&decision);
+            let coming = match marked.get(&own.id) {
+                Some(imported) if !imported.is_going && imported.at >= own.at => return None,
+                // One that was on its way itself says whose place it was to take.
+                Some(before) => Mark { changed_at: before.changed_at, ..own },
+                None => own,
+            };
+            Some((name, decision, coming))
         });
-        Ok(decisions)
+        Ok(coming.collect())
     }
 
-    /// The marks of those that were not refused: what is refused is told of each time.
+    /// What becomes of their marks: what is refused is told of each time.
     async fn import_decisions(
         &self,
-        decisions: Vec<Named>,
+        decisions: Vec<Coming>,
         count: &mut Count<'_>,
-    ) -> Result<Vec<Mark>, TakeoverError> {
-        let marks = decisions.iter().map(|(_, decision)| mark(decision)).collect();
-        let all: Vec<RememberedConsent> = decisions.iter().map(|(_, decision)| decision.clone()).collect();
+    ) -> Result<Settled, TakeoverError> {
+        let all: Vec<RememberedConsent> = decisions.iter().map(|(_, decision, _)| decision.clone()).collect();
         let found = all.len();
         match self.consents.import(all).await {
             Ok(imported) => {
                 count.imported(usize::try_from(imported).unwrap_or(found), found);
-                Ok(marks)
+                let mut settled = Settled::default();
+                for (_, _, mark) in decisions {
+                    settled.imported(mark);
+                }
+                Ok(settled)
             }
             // One of them stands in the way of the others.
             Err(StoreError::Invalid(_)) => self.import_one_by_one(decisions, count).await,
@@ -87,22 +124,36 @@ impl Takeover {
 
     async fn import_one_by_one(
         &self,
-        decisions: Vec<Named>,
+        decisions: Vec<Coming>,
         count: &mut Count<'_>,
-    ) -> Result<Vec<Mark>, TakeoverError> {
-        let mut marks = Vec::with_capacity(decisions.len());
-        for (name, decision) in decisions {
-            let of_it = mark(&decision);
+    ) -> Result<Settled, TakeoverError> {
+        let mut settled = Settled::default();
+        for (name, decision, mark) in decisions {
             match self.consents.import(vec![decision]).await {
                 Ok(imported) => {
                     count.imported(usize::from(imported > 0), 1);
-                    marks.push(of_it);
+                    settled.imported(mark);
                 }
-                Err(StoreError::Invalid(reason)) => count.refused(name, reason),
+                Err(StoreError::Invalid(reason)) => {
+                    count.refused(name, reason);
+                    settled.refused(mark);
+                }
                 Err(failed) => return Err(failed.into()),
             }
         }
-        Ok(marks)
+        Ok(settled)
+    }
+
+    async fn settle(&self, Settled { standing, unmarked }: Settled) -> Result<(), StoreError> {
+        let of = self.marks_of_part(Part::Consents);
+        // Before: of two rows about one thing one may have been imported.
+        if !unmarked.is_empty() {
+            self.marks.delete_marks(of, unmarked).await?;
+        }
+        if !standing.is_empty() {
+            self.marks.put_marks(of, standing).await?;
+        }
+        Ok(())
     }
 }
 

@@ -39,7 +39,7 @@ pub struct TokenGrant {
 #[async_trait]
 pub trait HydraTokenRepository: Send + Sync {
     /// Stores tokens, each with its grant; how many were not there. A grant that is there takes what a token of its says that ends later, unless
-    /// it was refreshed here, or revoked: whichever of them comes first, the one that ends last speaks.
+    /// it was refreshed here: whichever of them comes first, the one that ends last speaks. One that was revoked stays so, and is there as long.
     async fn import_tokens(&self, tokens: Vec<HydraToken>) -> Result<u64, StoreError>;
 
     /// Which of these are there, expired or not.

@@ -20,6 +20,7 @@ use super::token_repository::{HydraTokenRepository, TokenGrant};
 use crate::grant::Generation;
 use crate::issuing::RefreshToken;
 use crate::keys::{KeyError, KeyService, KeyServiceError};
+use crate::set_back::holds;
 
 /// The set of the keys that the MACs of Hydra's refresh tokens were made with.
 pub const TOKEN_KEY_SET: &str = "hydra.refresh-token";
@@ -37,6 +38,7 @@ pub struct HydraTokens {
 }
 
 struct KnownKeys {
+    since: Timestamp,
     until: Timestamp,
     keys: Vec<HydraTokenKey>,
 }
@@ -86,7 +88,7 @@ impl HydraTokens {
     }
 
     async fn known_keys(&self, now: Timestamp) -> Result<Arc<KnownKeys>, StoreError> {
-        if let Some(known) = self.known.load_full().filter(|known| now < known.until) {
+        if let Some(known) = self.known.load_full().filter(|known| holds(known.since, known.until, now)) {
             return Ok(known);
         }
         let (keys, known_for) = match self.keys.set(TOKEN_KEY_SET).await {
@@ -98,7 +100,7 @@ impl HydraTokens {
             // A client that is told that its token is not good throws it away.
             Err(failed) => return Err(StoreError::fault(failed)),
         };
-        let known = Arc::new(KnownKeys { until: now + known_for, keys });
+        let known = Arc::new(KnownKeys { since: now, until: now + known_for, keys });
         self.known.store(Some(Arc::clone(&known)));
         Ok(known)
     }
@@ -213,6 +215,17 @@ mod tests {
         world.import_keys().await;
         assert!(!world.is_known().await, "it was asked a moment ago");
         world.clock.advance(NONE_KNOWN);
+        assert!(world.is_known().await);
+    }
+
+    #[tokio::test]
+    async fn what_was_known_by_a_clock_that_was_ahead_is_asked_again() {
+        let world = world().await;
+        let right = world.clock.now();
+        world.clock.advance(Lifetime::hours(1));
+        assert!(!world.is_known().await);
+        world.clock.set(right);
+        world.import_keys().await;
         assert!(world.is_known().await);
     }
 

@@ -24,7 +24,7 @@ impl KeySets {
     /// # Errors
     /// [`KeyServiceError::NoSuchSet`] if there are neither.
     pub async fn set(&self, set: &str) -> Result<JwkSet, KeyServiceError> {
-        let stored = match self.keys.set(set).await {
+        let stored = match self.keys.show_set(set).await {
             Err(KeyServiceError::NoSuchSet) => JwkSet::default(),
             stored => stored?,
         };
@@ -37,7 +37,7 @@ impl KeySets {
     /// # Errors
     /// [`KeyServiceError::NoSuchKey`].
     pub async fn key(&self, set: &str, kid: &str) -> Result<JwkSet, KeyServiceError> {
-        let stored = match self.keys.key(set, kid).await {
+        let stored = match self.keys.show_key(set, kid).await {
             Err(KeyServiceError::NoSuchKey) => JwkSet::default(),
             stored => stored?,
         };

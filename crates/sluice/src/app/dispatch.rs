@@ -10,12 +10,12 @@ use std::task::{Context, Poll};
 
 use axum::body::Body;
 use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, HOST};
 use axum::response::{IntoResponse, Response};
 use axum::routing::future::RouteFuture;
 use axum::{BoxError, Router};
 use bytes::Bytes;
-use http::Request;
+use http::{Request, Version};
 use http_body::Body as HttpBody;
 use ipnet::IpNet;
 use pin_project_lite::pin_project;
@@ -30,11 +30,18 @@ use crate::observability::{Answering, RequestLog, RequestLogLayer};
 const LAST_SEGMENT: &str = "{id}";
 /// What Prometheus asks for.
 const METRICS: [&str; 2] = ["/admin/metrics/prometheus", "/metrics/prometheus"];
+/// What load balancers ask for, also below the path of an issuer and below `/admin`.
+const PROBED: [&str; 2] = ["/health/alive", "/health/ready"];
+/// What others ask for who watch.
+const WATCHED: [&str; 2] = ["/health", "/version"];
 /// What is answered to plain http, in the form of Hydra's errors.
 const OVER_TLS_ONLY: &str =
     r#"{"error":"Bad Gateway","error_description":"This port is reached over TLS only."}"#;
 /// The same to a request with more lines of headers than it may have.
 const TOO_MANY_LINES: &str = r#"{"error":"Request Header Fields Too Large","error_description":"The request has too many header lines."}"#;
+/// The same to a request that does not say once for which host it is.
+const WITHOUT_HOST: &str =
+    r#"{"error":"Bad Request","error_description":"A request over HTTP/1.1 must have one Host header."}"#;
 
 /// The service of a listener. A clone is a count of holders.
 #[derive(Clone)]
@@ -62,6 +69,8 @@ enum Refusal {
     PlainHttp(NotTerminated),
     /// It has more lines of headers than it may have.
     TooManyLines,
+    /// Over HTTP/1.1 it does not say once for which host it is.
+    WithoutHost,
 }
 
 type Busy = RequestLog<BusyRoute>;
@@ -135,7 +144,8 @@ impl Shared {
     /// Why a request is not answered, whatever it asks for.
     fn refusal<B>(&self, request: &Request<B>) -> Option<Refusal> {
         let too_many = || has_too_many_lines(request.headers()).then_some(Refusal::TooManyLines);
-        self.transport_refusal(request).map(Refusal::PlainHttp).or_else(too_many)
+        let without_host = || lacks_host(request).then_some(Refusal::WithoutHost);
+        self.transport_refusal(request).map(Refusal::PlainHttp).or_else(too_many).or_else(without_host)
     }
 
     /// Answers at once, and holds nothing of the request.
@@ -146,6 +156,19 @@ impl Shared {
         };
         let call = |_: &Unreached, _: Request<B>| Done(Box::pin(ready(refusal.response(peer))));
         Dispatched::Logged { answering: log.answer(request, call) }
+    }
+}
+
+/// Whether a request does not say once for which host it is, as it must over HTTP/1.1 (RFC 9112 §3.2). Some probes of load balancers leave it
+/// out, and are answered: nothing they ask for depends on it.
+fn lacks_host<B>(request: &Request<B>) -> bool {
+    if request.version() != Version::HTTP_11 {
+        return false;
+    }
+    let path = request.uri().path();
+    match request.headers().get_all(HOST).iter().count() {
+        0 => !WATCHED.contains(&path) && !PROBED.iter().any(|probed| path.ends_with(probed)),
+        hosts => hosts > 1,
     }
 }
 
@@ -165,6 +188,10 @@ impl Refusal {
             Self::TooManyLines => {
                 info!(peer.address = peer.map(display), "request refused: it has too many header lines");
                 (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, TOO_MANY_LINES)
+            }
+            Self::WithoutHost => {
+                info!(peer.address = peer.map(display), "request refused: it does not have one Host header");
+                (StatusCode::BAD_REQUEST, WITHOUT_HOST)
             }
         };
         (status, [(CONTENT_TYPE, "application/json")], body).into_response()

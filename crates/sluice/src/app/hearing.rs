@@ -10,6 +10,7 @@ use sluice_oauth::keys::{ID_TOKEN_SET, KeyRing};
 use sluice_primitives::Lifetime;
 use sluice_token::{Change, FeedFollower};
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 use tracing::warn;
 
 /// Who has not heard the feed for longer takes nothing in memory for known: stores keep changes for 24 hours.
@@ -17,6 +18,9 @@ const LONGEST_AWAY: Lifetime = Lifetime::hours(12);
 
 /// How long keys that could not be read are left alone, unless they change.
 const RETRY_AFTER: Duration = Duration::from_secs(10);
+
+/// How long what is being heard is waited for at most: the store may hang.
+const SETTLES: Duration = Duration::from_secs(3);
 
 /// Hears the feed for a node.
 pub(crate) struct Hearing {
@@ -44,15 +48,20 @@ impl Hearing {
         Self { follower, clients, keys, unread: Mutex::default(), retry_after: RETRY_AFTER }
     }
 
-    /// Reads what is new; caches have forgotten what changed when this returns. Keys that cannot be read are tried again a
-    /// while later, or when they change.
+    /// Reads what is new; caches have forgotten what changed when this returns, and all of it if the database has come to another server. Keys
+    /// that cannot be read are tried again a while later, or when they change.
     pub(crate) async fn catch_up(&self) -> Result<(), StoreError> {
         let mut unread = self.unread.lock().await;
         let was_away = self.follower.age() > LONGEST_AWAY;
         let changes = self.follower.catch_up().await?;
         let mut changed = BTreeSet::new();
+        let has_moved = self.follower.has_moved();
         if was_away {
             self.clients.forget_all();
+        } else if has_moved {
+            self.clients.forget_registered();
+        }
+        if was_away || has_moved {
             changed.insert(ID_TOKEN_SET.to_owned());
         }
         for change in changes {
@@ -66,6 +75,11 @@ impl Hearing {
         }
         self.read_keys(changed, &mut unread).await;
         Ok(())
+    }
+
+    /// Waits until what is being heard is done with: others are told of it before keys were read again.
+    pub(crate) async fn settled(&self) {
+        drop(timeout(SETTLES, self.unread.lock()).await);
     }
 
     /// Waits until something may be new.

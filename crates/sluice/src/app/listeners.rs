@@ -77,10 +77,11 @@ impl Port {
         // Without TLS and without a list of proxies that end it, plain http is what was asked for.
         let is_strict = self.tls.is_some() || !self.terminated_at.is_empty();
         let service = Dispatch::new(routes.into(), log, is_strict.then_some(self.terminated_at));
+        let unreadable = log.map(RequestLogLayer::unreadable);
         info!(listener = name, %address, tls = self.tls.is_some(), "listening");
         let shutdown = serving.shutdown.clone();
         serving.tasks.spawn(async move {
-            let drained = serve(listener, self.tls, service, shutdown, self.limits).await;
+            let drained = serve(listener, self.tls, service, unreadable, shutdown, self.limits).await;
             info!(listener = name, cut = drained.cut, "listener closed");
         });
     }

@@ -61,11 +61,11 @@ pub(crate) async fn open_store(
     migrate: bool,
     sources: (&Arc<dyn Clock>, &Arc<dyn Rng>),
 ) -> Result<Stores, StartError> {
-    migrated(reach(database, migrate, sources).await?, migrate).await
+    migrated(reach(database, migrate, sources).await?, migrate, |_| {}).await
 }
 
 /// The same, and a PostgreSQL that cannot be reached is tried again for as long as the settings say. `tell` is told why, after the first
-/// attempt and every ten seconds.
+/// attempt and every ten seconds; and so it is of a migration that waits, for a lock or for a database that only reads.
 pub(crate) async fn await_store(
     database: &DatabaseSettings,
     migrate: bool,
@@ -80,7 +80,14 @@ pub(crate) async fn await_store(
                     tell(&error);
                 }
             }
-            reached => return migrated(reached?, migrate).await,
+            reached => {
+                return migrated(reached?, migrate, |error| {
+                    if reminder.is_due() {
+                        tell(&StartError::Store(error.clone()));
+                    }
+                })
+                .await;
+            }
         }
         sleep(BETWEEN_ATTEMPTS).await;
     }
@@ -123,9 +130,13 @@ async fn reach(
     Stores::open(database, absent, id, (Arc::clone(clock), Arc::clone(rng))).await
 }
 
-async fn migrated(stores: Stores, migrate: bool) -> Result<Stores, StartError> {
+async fn migrated(
+    stores: Stores,
+    migrate: bool,
+    tell: impl FnMut(&StoreError),
+) -> Result<Stores, StartError> {
     if migrate {
-        stores.migrate_up().await?;
+        stores.migrate_up(tell).await?;
     }
     Ok(stores)
 }

@@ -38,6 +38,7 @@ pub(super) fn rules(settings: &Settings, config: &Config) -> RegistrationRules {
     RegistrationRules {
         default_scope,
         self_registered_scope,
+        self_registered_audience: settings.oidc.self_registered_audience.clone(),
         subject_types: oauth_config::subject_types(settings),
         registration_endpoint: endpoint.filter(|_| config.policies.dynamic_registration.enabled),
         origins_count: settings.serve.public.cors.is_some(),
@@ -59,6 +60,7 @@ pub(super) fn documents(
             ..rules.clone()
         },
         default_scope: rules.self_registered_scope.clone(),
+        default_audience: rules.self_registered_audience.clone(),
         source: Arc::clone(fetcher) as _,
         sectors: Arc::clone(fetcher) as _,
         keys: Arc::clone(ring) as _,
@@ -91,6 +93,7 @@ pub(super) fn dynamic(
     Ok(Some(Arc::new(DynamicRegistration::new(DynamicRegistrationParts {
         policy: policy.clone(),
         default_scope: rules.self_registered_scope.clone(),
+        default_audience: rules.self_registered_audience.clone(),
         id_token_alg: config.policies.id_token_alg,
         pairwise_by_default: rules.is_pairwise_by_default(),
         statements,

@@ -202,10 +202,11 @@ impl Stores {
         }
     }
 
-    pub(crate) async fn migrate_up(&self) -> Result<(), StoreError> {
+    /// Brings the schema up to date. `tell` hears, each time that it is tried again, why.
+    pub(crate) async fn migrate_up(&self, tell: impl FnMut(&StoreError)) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(store) => store.migrate_up().await.map(drop),
-            Self::Postgres(store) => store.migrate_up().await,
+            Self::Postgres(store) => store.migrate_up_telling(tell).await,
         }
     }
 

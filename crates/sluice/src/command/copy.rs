@@ -3,14 +3,17 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use indicatif::ProgressBar;
 use sluice_commit::chain;
 use sluice_store_sqlite::{self as sqlite, CopyError, Restored};
 use tokio::task::spawn_blocking;
+use tracing::info;
 
-use super::{named_database, print};
+use super::{named_database, print, trail};
 use crate::app::StartError;
 use crate::cli::{Console, CopyArgs, DataSourceArgs, Exit};
-use crate::config::Dsn;
+use crate::config::{Dsn, LogSettings};
+use crate::observability::LogGuard;
 
 const IN_MEMORY: &str = "the database: `dsn` is `memory`, which keeps nothing";
 const IN_POSTGRES: &str = "the database: PostgreSQL has tools of its own: `pg_dump` and `pg_restore` for one database, \
@@ -46,13 +49,15 @@ async fn copied(
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,
 ) -> Result<String, String> {
-    let database = sqlite_file(&source, environment, console)?;
+    let (database, log) = sqlite_file(&source, environment, console)?;
+    let _logs = begin_log(log)?;
     // The engine would say of it that it cannot be opened.
     if database.try_exists().is_ok_and(|exists| !exists) {
         return Err(StartError::NoFile(database).to_string());
     }
     let paths = format!("{} to {}", database.display(), file.display());
     let network = apart(move || sqlite::backup(&database, &file)).await?;
+    info!(target: "sluice_audit", { network.id = %network }, "database copied");
     Ok(format!("Copied {paths} (network {network})."))
 }
 
@@ -61,21 +66,29 @@ async fn restored(
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,
 ) -> Result<String, String> {
-    let database = sqlite_file(&source, environment, console)?;
+    let (database, log) = sqlite_file(&source, environment, console)?;
+    let _logs = begin_log(log)?;
     let paths = format!("{} in the place of {}", file.display(), database.display());
     let Restored { network, former } = apart(move || sqlite::restore(&file, &database)).await?;
+    info!(target: "sluice_audit", { network.id = %network }, "database restored");
     let former = former.map(|path| format!(" What was there is {} now.", path.display()));
     Ok(format!("Put a copy of {paths} (network {network}).{}", former.unwrap_or_default()))
 }
 
-/// The file of the database that a command names.
+/// Begins the log of a command that opens no installation.
+fn begin_log(settings: LogSettings) -> Result<LogGuard, String> {
+    trail::begin(settings, &ProgressBar::hidden()).map_err(|error| chain(&StartError::from(error)))
+}
+
+/// The file of the database that a command names, and in which form is logged there.
 fn sqlite_file(
     source: &DataSourceArgs,
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,
-) -> Result<PathBuf, String> {
-    match named_database(source, environment, console)?.dsn {
-        Dsn::Sqlite { path } => Ok(path),
+) -> Result<(PathBuf, LogSettings), String> {
+    let (database, log) = named_database(source, environment, console)?;
+    match database.dsn {
+        Dsn::Sqlite { path } => Ok((path, log)),
         Dsn::Memory => Err(IN_MEMORY.to_owned()),
         Dsn::Postgres { .. } => Err(IN_POSTGRES.to_owned()),
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use indicatif::ProgressBar;
 use sluice_crypto::Sealer;
 use sluice_crypto::credential::CredentialKeys;
 use sluice_identity::credential::StoredCredentials;
@@ -9,8 +10,10 @@ use sluice_identity::factor::SealedFactors;
 use sluice_identity::mail::SealedMails;
 use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
 
+use super::trail;
 use crate::app::{KeyMaterial, RequiredSecrets, SecretsError, StartError, Stores, key_material, open_store};
 use crate::config::{Settings, Sources};
+use crate::observability::LogGuard;
 
 /// An installation that a command works on, without a server.
 pub(crate) struct Installation {
@@ -20,18 +23,25 @@ pub(crate) struct Installation {
     pub(crate) credentials: CredentialKeys,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) rng: Arc<dyn Rng>,
+    /// Behind all that may log while it ends.
+    _logs: LogGuard,
 }
 
 impl Installation {
-    /// Opens the database, and takes the secrets from the configuration.
-    pub(crate) async fn open(settings: &Settings, sources: &Sources) -> Result<Self, StartError> {
+    /// Opens the database, and takes the secrets from the configuration. What the command does is logged until it lets go of it, beside this bar.
+    pub(crate) async fn open(
+        settings: &Settings,
+        sources: &Sources,
+        bar: &ProgressBar,
+    ) -> Result<Self, StartError> {
+        let logs = trail::begin(settings.log, bar)?;
         let (clock, rng): (Arc<dyn Clock>, Arc<dyn Rng>) = (Arc::new(SystemClock), Arc::new(OsRng));
         let secrets = key_material(settings, &sources.data_dir, &*rng)?;
         let peppers = secrets.peppers().ok_or(SecretsError::Missing)?;
         let stores = open_store(&settings.database, false, (&clock, &rng)).await?;
         let at_rest = Arc::new(secrets.at_rest(stores.network_id().await?));
         let credentials = CredentialKeys::new(peppers, Arc::clone(&at_rest));
-        Ok(Self { stores, secrets, at_rest, credentials, clock, rng })
+        Ok(Self { stores, secrets, at_rest, credentials, clock, rng, _logs: logs })
     }
 
     /// Makes sure that the secrets are those of the database, as far as what is in it tells: a node opens what is sealed with them,

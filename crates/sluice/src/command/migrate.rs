@@ -46,7 +46,7 @@ async fn done(
 ) -> Exit {
     let (action, source, output) = migrate.into_parts();
     let database = match named_database(&source, environment, console) {
-        Ok(database) => database,
+        Ok((database, _)) => database,
         Err(reason) => {
             console.say(&reason);
             return Exit::Failure;

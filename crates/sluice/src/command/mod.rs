@@ -12,6 +12,7 @@ mod open_files;
 pub(crate) mod secrets;
 pub(crate) mod serve;
 pub(crate) mod takeover;
+mod trail;
 pub(crate) mod transfer;
 pub(crate) mod worker;
 
@@ -24,7 +25,7 @@ use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
 
 use crate::app::{Stores, open_store};
 use crate::cli::{Console, DataSourceArgs, Exit, NO_DATA_SOURCE};
-use crate::config::{self, ConfigError, DatabaseSettings, Loaded, Sources};
+use crate::config::{self, ConfigError, DatabaseSettings, Loaded, LogSettings, Sources};
 
 /// Prints a line.
 pub(crate) fn print(console: &mut Console<'_>, line: &str) -> Exit {
@@ -62,23 +63,23 @@ pub(crate) async fn database(
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,
 ) -> Result<Stores, String> {
-    let database = named_database(source, environment, console)?;
+    let (database, _) = named_database(source, environment, console)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let rng: Arc<dyn Rng> = Arc::new(OsRng);
     open_store(&database, false, (&clock, &rng)).await.map_err(|error| chain(&error))
 }
 
-/// Which database a command names.
+/// Which database a command names, and in which form is logged there.
 pub(crate) fn named_database(
     source: &DataSourceArgs,
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,
-) -> Result<DatabaseSettings, String> {
+) -> Result<(DatabaseSettings, LogSettings), String> {
     let sources = source.sources(environment).ok_or_else(|| NO_DATA_SOURCE.to_owned())?;
-    let (database, warnings) = config::load_database(&sources).map_err(|error| {
+    let (database, log, warnings) = config::load_database(&sources).map_err(|error| {
         console.warn(error.warnings());
         error.to_string()
     })?;
     console.warn(&warnings);
-    Ok(database)
+    Ok((database, log))
 }

@@ -8,9 +8,11 @@ mod rows;
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use indicatif::ProgressBar;
 use sluice_crypto::digest::derive_key;
 use sluice_oauth::client::SealedClientSecrets;
 use sluice_oauth::keys::SealedKeys;
+use tracing::info;
 
 use super::installation::Installation;
 use super::{fail, load, print};
@@ -129,7 +131,7 @@ struct AtRest {
 
 impl AtRest {
     async fn open(settings: &Settings, sources: &Sources) -> Result<Self, StartError> {
-        let installation = Installation::open(settings, sources).await?;
+        let installation = Installation::open(settings, sources, &ProgressBar::hidden()).await?;
         let (stores, sealer) = (&installation.stores, &installation.at_rest);
         let rng = || Arc::clone(&installation.rng);
         let hash_keys = installation.secrets.client_secrets().ok_or(SecretsError::Missing)?;
@@ -165,10 +167,12 @@ impl AtRest {
             Ok(done) => done,
             Err(error) => return fail(console, &error),
         };
+        tell_resealed("keys", done.resealed);
         let clients = match self.clients.reseal().await {
             Ok(clients) => clients,
             Err(error) => return fail(console, &error),
         };
+        tell_resealed("client secrets", clients.resealed);
         for (set, kid) in &done.unopened {
             let _ =
                 writeln!(console.err, "the key `{kid}` of the set `{set}` opens with none of the secrets");
@@ -191,5 +195,12 @@ impl AtRest {
             worst(told, credentials::reseal(&self.installation.stored_credentials(), &name, console).await);
         told = worst(told, rows::reseal(&self.installation, &name, console).await);
         if done.unopened.is_empty() && clients.unopened.is_empty() { told } else { Exit::Failure }
+    }
+}
+
+/// Says in the audit trail what the first secret seals now.
+fn tell_resealed(what: &str, count: u64) {
+    if count > 0 {
+        info!(target: "sluice_audit", { what, count }, "sealed again with the first secret");
     }
 }

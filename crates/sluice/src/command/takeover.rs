@@ -81,8 +81,8 @@ async fn imported(
     let sources = args.installation.sources(environment);
     let Some(loaded) = load(&sources) else { return Ok(None) };
     console.warn(&loaded.warnings);
-    let installation = Installation::open(&loaded.settings, &sources).await?;
     let bar = progress::spinner(is_quiet);
+    let installation = Installation::open(&loaded.settings, &sources, &bar).await?;
     let done = async {
         let mut told = Told::new(args.errors.as_deref(), &mut *console.err, &bar)?;
         let wanted = args.parts();

@@ -204,19 +204,22 @@ pub(crate) fn refused(sources: &Sources) -> String {
     show::show(&table, &values)
 }
 
-/// Reads which database is configured, and nothing else: tending one needs neither secrets nor an issuer. With what is warned about
-/// there, and in all that is said.
+/// Reads which database is configured, and in which form is logged, and nothing else: tending one needs neither secrets nor an issuer.
+/// Of the log, what cannot be read is as it is by default. With what is warned about there, and in all that is said. Call it once:
+/// a file may be a pipe.
 ///
 /// # Errors
-/// [`ConfigError`] if none is, or it cannot be read.
-pub(crate) fn load_database(sources: &Sources) -> Result<(DatabaseSettings, Vec<Finding>), ConfigError> {
+/// [`ConfigError`] if no database is configured, or it cannot be read.
+pub(crate) fn load_database(
+    sources: &Sources,
+) -> Result<(DatabaseSettings, LogSettings, Vec<Finding>), ConfigError> {
     let table = Table::new();
     let (values, findings, _) = gather(&table, sources, |layers| layers.files(&sources.files));
     let mut reader = Reader::new(&table, &values, findings);
-    let database = database::read(&mut reader);
+    let (database, log) = (database::read(&mut reader), log::read(&mut reader));
     let findings = reader.into_findings();
     match database {
-        Some(database) => Ok((database, findings.into_warnings_alone())),
+        Some(database) => Ok((database, log, findings.into_warnings_alone())),
         None => Err(findings.into_error()),
     }
 }

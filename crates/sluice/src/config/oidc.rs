@@ -43,6 +43,8 @@ pub(crate) struct OidcSettings {
     pub(crate) subjects: SubjectSettings,
     /// Of clients that name none, whoever registers them. Default: none; it is the domain's then.
     pub(crate) default_client_scope: Vec<String>,
+    /// Of clients that name none and that no administrator registers. Default: none.
+    pub(crate) self_registered_audience: Vec<String>,
     /// `None`: clients cannot register themselves. The default.
     pub(crate) registration: Option<RegistrationSettings>,
     /// `None`: a client id that is a URL is like any other. The default.
@@ -93,6 +95,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> OidcSettings {
         default_id_token_algorithm: reader.choice("oidc.default_id_token_signing_alg"),
         subjects: read_subjects(reader),
         default_client_scope: registration::read_default_scope(reader),
+        self_registered_audience: registration::read_default_audience(reader),
         registration: registration::read(reader),
         metadata_documents: metadata_documents::read(reader),
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use http::HeaderName;
 use ipnet::IpNet;
 use serde_json::Value;
+use sluice_net::canonical_network;
 use url::Url;
 
 use super::duration;
@@ -253,13 +254,13 @@ impl<'a> Reader<'a> {
         url
     }
 
-    /// CIDR blocks; a single address is a block of one.
+    /// CIDR blocks; a single address is a block of one. Those of IPv4 that are written as ones of IPv6 are of IPv4.
     pub(super) fn networks(&mut self, key: &str) -> Vec<IpNet> {
         let mut networks = Vec::new();
         for text in self.texts(key) {
             let single = || text.parse::<IpAddr>().ok().map(IpNet::from);
             match text.parse().ok().or_else(single) {
-                Some(network) => networks.push(network),
+                Some(network) => networks.push(canonical_network(network)),
                 None => self.refuse(key, format!("{} is not a CIDR block", quoted(&text))),
             }
         }

@@ -26,6 +26,13 @@ pub(super) const KEYS: &[Key] = &[
          too where the consent page is the built-in one.",
     ),
     Key::own(
+        "default_audience",
+        Kind::Texts,
+        "The audience of a client that registers itself, or that a document describes, and names none, and the most \
+         that one has whom nobody invited: the resources (RFC 8707) that it may ask for, a URL for all below it, too. \
+         Without it, none.",
+    ),
+    Key::own(
         "initial_access_token",
         Kind::Secret,
         "The token that a registration must bear, 16 characters or more; without it anybody may register. \
@@ -105,6 +112,11 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<RegistrationSettings> {
 /// The scope of clients that name none, also where they may not register themselves.
 pub(super) fn read_default_scope(reader: &mut Reader<'_>) -> Vec<String> {
     reader.texts(&format!("{PREFIX}.default_scope"))
+}
+
+/// The audience of clients that no administrator registers, also of those that documents describe.
+pub(super) fn read_default_audience(reader: &mut Reader<'_>) -> Vec<String> {
+    reader.texts(&format!("{PREFIX}.default_audience"))
 }
 
 fn read_token(reader: &mut Reader<'_>, enabled: bool) -> Option<SecretString> {

@@ -16,9 +16,10 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra(
         "jwt.scope_claim",
         Kind::Choice(names::<ScopeClaim>),
-        "How a JWT access token carries its scope.",
+        "How a JWT access token carries its scope: in `scope`, a text (RFC 9068), in `scp`, a list, as Hydra's do by \
+         default, or in both.",
     )
-    .with_default("list"),
+    .with_default("both"),
     Key::own(
         "jwt.typ",
         Kind::Choice(names::<JwtType>),
@@ -50,7 +51,7 @@ pub(crate) struct StrategySettings {
     pub(crate) scope: ScopeStrategy,
     /// Default: opaque. A client may have its own.
     pub(crate) access_token: AccessTokenFormat,
-    /// Default: list.
+    /// Default: both.
     pub(crate) jwt_scope_claim: ScopeClaim,
     /// Default: `at+jwt`.
     pub(crate) jwt_type: JwtType,
@@ -83,10 +84,11 @@ pub(crate) enum AccessTokenFormat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum ScopeClaim {
     /// `scp`, a list.
-    #[default]
     List,
     /// `scope`, a text (RFC 9068 §2.2.3).
     String,
+    /// What Hydra's resource servers read, and those of RFC 9068.
+    #[default]
     Both,
 }
 

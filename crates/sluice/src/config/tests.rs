@@ -196,6 +196,7 @@ fn the_defaults_are_the_documented_ones() {
     assert_eq!(settings.ttl.refresh_token, RefreshTokenTtl::Expires(Duration::from_hours(720)));
     assert_eq!(settings.oauth2.refresh_token_grace, Duration::from_secs(30));
     assert_eq!(settings.strategies.scope, ScopeStrategy::Wildcard);
+    assert_eq!(settings.strategies.jwt_scope_claim, ScopeClaim::Both);
     assert_eq!(settings.serve.public.address, ListenAddress::Tcp { host: "0.0.0.0".to_owned(), port: 4444 });
     assert_eq!(
         settings.serve.admin.listener.address,

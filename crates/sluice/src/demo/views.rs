@@ -11,6 +11,7 @@ use askama::Template;
 #[template(path = "home.html")]
 pub(crate) struct HomePage<'a> {
     pub(crate) stylesheet: &'a str,
+    pub(crate) icon: &'a str,
     /// Where the wordmark links to.
     pub(crate) home_url: &'a str,
     /// The authorization server.
@@ -63,6 +64,7 @@ impl SignedIn<'_> {
 #[template(path = "app_error.html")]
 pub(crate) struct AppErrorPage<'a> {
     pub(crate) stylesheet: &'a str,
+    pub(crate) icon: &'a str,
     pub(crate) home_url: &'a str,
     pub(crate) title: &'a str,
     pub(crate) sentence: &'a str,

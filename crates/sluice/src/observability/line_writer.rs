@@ -7,6 +7,8 @@
 //! disk. Both are counted ([`DroppedLines`]), and told by a line ([`Form`]) once lines are written again. Nor does an output that takes
 //! nothing keep a process from ending ([`PATIENCE`]), nor one that takes little ([`MOST_PATIENCES`]).
 
+mod waiting_output;
+
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +20,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use super::logs::AUDIT;
 use super::text_lines;
+use waiting_output::WaitingOutput;
 
 /// So many bytes wait for the thread at most, errors and the audit trail aside.
 const MAX_WAITING_BYTES: usize = 1 << 20;
@@ -139,7 +142,7 @@ pub(super) fn start(
 
 /// Puts lines on standard error, each piece without lines of others in between.
 pub(super) fn standard_error() -> impl FnMut(&[u8]) -> Result<(), CutAfter> + Send + 'static {
-    |lines: &[u8]| write_to(&mut io::stderr().lock(), lines)
+    |lines: &[u8]| write_to(&mut WaitingOutput(io::stderr().lock()), lines)
 }
 
 /// Writes lines, and knows how far it came.

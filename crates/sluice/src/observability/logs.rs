@@ -7,6 +7,7 @@
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
 
+use indicatif::ProgressBar;
 use tracing::Subscriber;
 use tracing_subscriber::filter::{EnvFilter, LevelFilter, ParseError, Targets};
 use tracing_subscriber::layer::SubscriberExt;
@@ -15,7 +16,7 @@ use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 use tracing_subscriber::{Layer, Registry};
 
 use super::current_request;
-use super::line_writer::{self, DroppedLines, Form, LineWriter, LineWriterGuard};
+use super::line_writer::{self, CutAfter, DroppedLines, Form, LineWriter, LineWriterGuard};
 use super::text_lines::TextLayer;
 use super::traces::Traces;
 use crate::config::{LogFormat, LogLevel, LogSettings};
@@ -53,9 +54,31 @@ pub(crate) fn init(
     filter: Option<&str>,
     traces: Option<&Traces>,
 ) -> Result<LogGuard, LogInitError> {
+    init_on(line_writer::standard_error(), settings, filter, traces)
+}
+
+/// The same for a command that shows a person how far it is: the bar steps aside for each piece of the log.
+///
+/// # Errors
+/// [`LogInitError`] if the filter is no good, or when called twice.
+pub(crate) fn init_beside(
+    bar: ProgressBar,
+    settings: LogSettings,
+    filter: &str,
+) -> Result<LogGuard, LogInitError> {
+    let mut put = line_writer::standard_error();
+    init_on(move |lines: &[u8]| bar.suspend(|| put(lines)), settings, Some(filter), None)
+}
+
+fn init_on(
+    put: impl FnMut(&[u8]) -> Result<(), CutAfter> + Send + 'static,
+    settings: LogSettings,
+    filter: Option<&str>,
+    traces: Option<&Traces>,
+) -> Result<LogGuard, LogInitError> {
     let filter = filter.map(own_filter).transpose()?;
     let look = Look { format: settings.format, colours: io::stderr().is_terminal() };
-    let (writer, guard) = line_writer::start(look.form(), line_writer::standard_error())?;
+    let (writer, guard) = line_writer::start(look.form(), put)?;
     let dropped = writer.dropped_lines();
     if look.is_plain_text() {
         current_request::written_in_lines();

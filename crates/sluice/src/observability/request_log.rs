@@ -9,6 +9,7 @@
 
 mod address_text;
 mod finishing;
+mod unreadable;
 
 use std::cell::Cell;
 use std::net::IpAddr;

@@ -1,6 +1,6 @@
 //! Lines of text: what `tracing_subscriber` writes without colours, byte for byte, at a fraction of the cost. It takes
-//! every character by itself to find escape sequences, and makes each time anew. Only the line ends within an event are another
-//! matter: here each event is one line.
+//! every character by itself to find escape sequences, and makes each time anew. Two things are another matter: here each event is one
+//! line, and a field that is displayed, or is an error, has quotes where it could be taken for more than one.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -8,6 +8,7 @@ use std::fmt::{Debug, Write as _};
 use std::io::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use sluice_commit::chain;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -235,7 +236,7 @@ impl Visit for Visitor<'_> {
     }
 
     fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {
-        self.leave(|library| library.record_error(field, value));
+        self.record_debug(field, &format_args!("{}", chain(value)));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
@@ -244,12 +245,16 @@ impl Visit for Visitor<'_> {
         }
         let (length, begun) = (self.text.len(), self.begun);
         self.name(field);
+        let beginning = self.text.len();
         let written = write!(self.text, "{value:?}");
+        let is_message = field.name() == MESSAGE;
         let is_plain = || self.text.as_bytes().get(length..).is_some_and(is_visible);
-        if written.is_err() || (field.name() == MESSAGE && !is_plain()) {
+        if written.is_err() || (is_message && !is_plain()) {
             self.text.truncate(length);
             self.begun = begun;
             self.leave(|library| library.record_debug(field, value));
+        } else if !is_message {
+            quote_from(self.text, beginning);
         }
     }
 }
@@ -268,11 +273,55 @@ fn push_number(text: &mut String, number: u64) {
     text.push_str(itoa::Buffer::new().format(number));
 }
 
+/// Puts what a line ends with, from this byte on, in quotes, unless it shows by itself where it ends: somebody may have chosen it to be taken
+/// for other fields.
+fn quote_from(line: &mut String, beginning: usize) {
+    let Some(value) = line.get(beginning..) else { return };
+    if is_word(value.as_bytes()) || is_quoted(value) {
+        return;
+    }
+    let quoted = format!("{value:?}");
+    line.truncate(beginning);
+    line.push_str(&quoted);
+}
+
+/// Whether nothing in it stands between fields, between a name and its value, or around a value.
+fn is_word(text: &[u8]) -> bool {
+    // To the end in any case, as below.
+    text.iter().fold(true, |word, byte| word & matches!(byte, b'!' | b'#'..=b'<' | b'>'..=b'~'))
+}
+
+/// Whether it is a text in quotes, or a list of such texts, as what is debugged often is.
+fn is_quoted(text: &str) -> bool {
+    if text.chars().any(char::is_control) {
+        return false;
+    }
+    let Some(list) = text.strip_prefix('[') else { return behind_quotes(text) == Some("") };
+    let mut rest = Some(list);
+    while let Some(behind) = rest.and_then(behind_quotes) {
+        if behind == "]" {
+            return true;
+        }
+        rest = behind.strip_prefix(", ");
+    }
+    false
+}
+
+/// What comes behind the text in quotes that this begins with, if it does.
+fn behind_quotes(text: &str) -> Option<&str> {
+    let quoted = text.strip_prefix('"')?;
+    let mut is_escaped = false;
+    let end = quoted.bytes().position(|byte| {
+        let ends = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        ends
+    });
+    quoted.get(end? + 1..)
+}
+
 /// What others say may have lines of its own, as errors of a database do: in the log they would be without time, level and request.
 fn escape_line_ends(line: &mut String) {
-    // To the end in any case, as below.
-    let has_some = line.bytes().fold(false, |has_some, byte| has_some | matches!(byte, b'\n' | b'\r'));
-    if has_some {
+    if memchr::memchr2(b'\n', b'\r', line.as_bytes()).is_some() {
         *line = line.replace('\n', "\\n").replace('\r', "\\r");
     }
 }

@@ -1,4 +1,8 @@
 //! The command line: the program itself, run against a node within this process.
+//!
+//! [`audit`]: what commands without a server leave in the audit trail.
+
+mod audit;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};

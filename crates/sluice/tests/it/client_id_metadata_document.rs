@@ -22,7 +22,7 @@ use crate::answer::{Answer, http};
 use crate::both_stores::on_both_stores;
 use crate::jwt::claims;
 use crate::keyed::JWT_BEARER;
-use crate::legs::{consent_challenge, consent_request, delete, token, tokens_of};
+use crate::legs::{audience_for, consent_challenge, consent_request, delete, token, tokens_of};
 use crate::logout::channels::Ear;
 use crate::logout::{ask, log_in, log_out};
 use crate::oidc_pairwise::{SALT, expected};
@@ -67,7 +67,7 @@ impl Host {
         let (pages, ends) = (Pages::default(), CancellationToken::new());
         let router = Router::new().fallback(page).with_state(pages.clone());
         let tls = certificate.acceptor().unwrap();
-        tokio::spawn(serve(listener, Some(tls), router, ends.clone(), Limits::default()));
+        tokio::spawn(serve(listener, Some(tls), router, None, ends.clone(), Limits::default()));
         let host = Self { id, pages, directory, ends };
         host.describe(&json!({}));
         host
@@ -189,6 +189,17 @@ async fn who_is_described_without_a_scope_may_ask_for_those_of_the_built_in_page
     let sluice = host.sluice(Backend::Sqlite, &pages).await;
     let with = Authorize { scope: "openid profile email", ..Authorize::default() };
     sluice.browser().begin(&host.client(&sluice), &with).await;
+    sluice.node.stop().await;
+    host.ends.cancel();
+}
+
+/// RFC 8707.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_described_may_ask_for_the_resources_that_are_configured() {
+    let (host, resource) = (Host::open().await, "https://tools.test/mcp");
+    let default = ("oidc.dynamic_client_registration.default_audience", resource);
+    let sluice = host.sluice(Backend::Sqlite, &[default]).await;
+    assert_eq!(audience_for(&sluice, &host.client(&sluice), resource).await, json!([resource]));
     sluice.node.stop().await;
     host.ends.cancel();
 }

@@ -11,7 +11,7 @@ use sluice_testkit::Backend;
 use crate::answer::{Answer, http};
 use crate::application::Application;
 use crate::load::Load;
-use crate::process::{Site, until};
+use crate::process::{Process, Site, until};
 use crate::program::{Ended, run};
 
 /// Logins before the backup and after it.
@@ -20,6 +20,25 @@ const LOGINS: usize = 30;
 #[track_caller]
 fn refused(ended: &Ended, reason: &str) {
     assert!(ended.code == Some(1) && ended.stderr.contains(reason), "{reason}: {ended:?}");
+}
+
+/// Something that lies beside the database.
+fn beside(site: &Site, suffix: &str) -> PathBuf {
+    format!("{}{suffix}", site.dsn().strip_prefix("sqlite:").unwrap()).into()
+}
+
+/// Waits until a node says that it is not ready for this reason, and sees that it takes no writes.
+async fn refuses_writes(process: &Process, reason: &str) {
+    until("not ready", async || process.readiness().await == Some(StatusCode::SERVICE_UNAVAILABLE)).await;
+    process.logs(&["the store does not answer", reason]).await;
+    let register = http().post(process.admin.join("/admin/clients").unwrap()).json(&json!({}));
+    let answer = Answer::to(register).await;
+    assert_eq!(answer.status, 500, "{}", answer.body);
+}
+
+async fn stop(process: Process) {
+    process.tell_to_stop();
+    assert!(process.ended().await.success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -80,16 +99,48 @@ async fn a_node_whose_file_was_replaced_is_not_ready_and_takes_no_writes_until_i
     let aside = file.with_extension("aside");
     fs::rename(&file, &aside).unwrap();
     fs::copy(&aside, &file).unwrap();
-    until("not ready", async || process.readiness().await == Some(StatusCode::SERVICE_UNAVAILABLE)).await;
-    process.logs(&["the store does not answer", "removed or replaced while it was open"]).await;
-    let register = http().post(process.admin.join("/admin/clients").unwrap()).json(&json!({}));
-    let answer = Answer::to(register).await;
-    assert_eq!(answer.status, 500, "{}", answer.body);
+    refuses_writes(&process, "the database file was removed or replaced while it was open").await;
     // It has another file open, and the index of the log that lies beside this one.
     let restored = run(&["restore", aside.to_str().unwrap(), site.dsn()], &[]);
     refused(&restored, "is in use by another process");
     fs::rename(&aside, &file).unwrap();
     until("ready again", async || process.readiness().await == Some(StatusCode::OK)).await;
+    process.kill().await;
+}
+
+/// The engine goes on with a log that has lost its name, and whoever opens the file meanwhile would get another. Who stops then loses nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_log_was_deleted_takes_no_writes_and_brings_what_it_has_into_the_file_when_it_stops() {
+    let site = Site::fresh(Backend::Sqlite).await;
+    let process = site.start().await;
+    let application = Application::register(&[&process]).await;
+    fs::remove_file(beside(&site, "-wal")).unwrap();
+    refuses_writes(&process, "the log of the database (-wal)").await;
+    let copy = beside(&site, ".copy").display().to_string();
+    refused(&run(&["backup", &copy, site.dsn()], &[]), "the log of the database (-wal)");
+    assert!(!beside(&site, "-wal").exists(), "nobody made another");
+    stop(process).await;
+    let process = site.start().await;
+    application.at(&[&process]).client_credentials().await.expect("it was answered");
+    process.kill().await;
+}
+
+/// The index is made from the log by whoever opens the file next, and writes on: what the former one knows of the log is old then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_index_was_deleted_takes_no_writes_and_keeps_what_others_write_since_when_it_stops() {
+    let site = Site::fresh(Backend::Sqlite).await;
+    let first = site.start().await;
+    let before = Application::register(&[&first]).await;
+    fs::remove_file(beside(&site, "-shm")).unwrap();
+    refuses_writes(&first, "the log of the database (-wal)").await;
+    let second = site.start().await;
+    let after = Application::register(&[&second]).await;
+    stop(second).await;
+    stop(first).await;
+    let process = site.start().await;
+    for application in [before, after] {
+        application.at(&[&process]).client_credentials().await.expect("it was answered");
+    }
     process.kill().await;
 }
 

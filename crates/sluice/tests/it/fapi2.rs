@@ -1,6 +1,10 @@
 //! FAPI 2.0 Security Profile at the token endpoint and at userinfo, test by test as the OpenID Foundation's suite names them:
 //! `private_key_jwt` and DPoP. What concerns the authorization endpoint is with pushed requests, what concerns certificates
 //! with RFC 8705.
+//!
+//! [`given_later`]: a client that had codes and tokens before it was given the profile.
+
+mod given_later;
 
 use serde_json::{Value, json};
 use sluice_crypto::jwk::{Jwk, RsaSize, SigningAlgorithm};

@@ -1,8 +1,9 @@
 //! Hydra's token hook and refresh token hook: who is asked before tokens are issued.
 //!
-//! [`redemption`]: what one says in the answer to a code.
+//! [`redemption`]: what one says in the answer to a code. [`refresh`]: what one is not asked about, and may say again, at a refresh.
 
 mod redemption;
+mod refresh;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -69,6 +69,14 @@ pub(crate) async fn tokens_of(sluice: &TestSluice, client: &TestClient, subject:
     client.redeem(&page.expect("code")).await.ok()
 }
 
+/// Whom the access token of a new login is for that asks for a resource (RFC 8707).
+pub(crate) async fn audience_for(sluice: &TestSluice, client: &TestClient, resource: &str) -> Value {
+    let with = Authorize { more: &[("resource", resource)], ..Authorize::default() };
+    let page = sluice.browser().log_in_with(sluice, client, &with, &json!({"subject": "alice"})).await;
+    let tokens = client.redeem(&page.expect("code")).await.ok();
+    sluice.introspect(token(&tokens, "access_token")).await["aud"].clone()
+}
+
 /// A token of a token response.
 pub(crate) fn token<'a>(tokens: &'a Value, name: &str) -> &'a str {
     tokens[name].as_str().unwrap_or_else(|| panic!("no `{name}` in {tokens}"))

@@ -73,11 +73,14 @@ async fn an_issuer_may_have_a_path() {
     let get = |path: &str| {
         Answer::to(http().get(sluice.public.join(path).unwrap()).header("origin", "https://spa.test"))
     };
-    // Found where both specifications look, and the same.
+    // Found where both specifications look, and where the one looks for the other's, and the same.
     let by_oidc = get("/tenant/one/.well-known/openid-configuration").await;
     let by_rfc_8414 = get("/.well-known/oauth-authorization-server/tenant/one").await;
-    assert_eq!(by_oidc.ok(), by_rfc_8414.ok());
-    for answer in [&by_oidc, &by_rfc_8414] {
+    let by_section_5 = get("/.well-known/openid-configuration/tenant/one").await;
+    for other in [&by_rfc_8414, &by_section_5] {
+        assert_eq!(other.ok(), by_oidc.ok());
+    }
+    for answer in [&by_oidc, &by_rfc_8414, &by_section_5] {
         assert_eq!(answer.header("access-control-allow-origin"), "https://spa.test");
     }
     let metadata = by_oidc.json();
@@ -209,6 +212,69 @@ async fn a_request_of_too_many_header_lines_is_refused_and_logged() {
         process.logs(&["too many header lines", r#""peer.address":"127.0.0.1""#, id]).await;
     }
     process.kill().await;
+}
+
+/// Says this on a connection of its own; all that is answered.
+async fn said_at(listener: &Url, head: &str) -> String {
+    let mut stream = TcpStream::connect(listener.socket_addrs(|| None).unwrap()[0]).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    String::from_utf8(answer).unwrap()
+}
+
+/// The HTTP library refuses these by itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_cannot_be_read_is_logged_and_counted() {
+    let mut site = Site::fresh(Backend::Sqlite).await;
+    site.log("sluice::observability::request_log");
+    let process = site.start().await;
+    let full = format!("GET /ui/login HTTP/1.1\r\nhost: sluice\r\ncookie: {}\r\n\r\n", "a".repeat(70_000));
+    for (listener, name) in [(&process.public, "public"), (&process.admin, "admin")] {
+        for (head, status) in [(&*full, 431), ("GET /?\" HTTP/1.1\r\nhost: sluice\r\n\r\n", 400)] {
+            let answer = said_at(listener, head).await;
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+            let (name, status) = (format!(r#""listener":"{name}""#), format!(r#""http.status":{status}"#));
+            let peer = r#""peer.address":"127.0.0.1""#;
+            process.logs(&["request could not be read", &name, &status, peer]).await;
+        }
+    }
+    let metrics = process.admin.join("/admin/metrics/prometheus").unwrap();
+    let metrics = Answer::to(http().get(metrics)).await.body;
+    for status in [400, 431] {
+        let counted = format!(r#"code="{status}",method="unknown",endpoint="{{unmatched}}"}} 2"#);
+        assert!(metrics.contains(&counted), "{counted} in {metrics}");
+        let measured = format!(r#"code="{status}",method="unknown""#);
+        let is_measured = |line: &str| line.contains("_count{") && line.contains(&measured);
+        assert!(!metrics.lines().any(is_measured), "{measured} in {metrics}");
+    }
+    process.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_over_http_1_1_says_once_for_which_host_it_is() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    for listener in [&sluice.public, &sluice.admin] {
+        for (path, version, hosts, status) in [
+            ("/.well-known/jwks.json", "1.1", "", 400),
+            ("/.well-known/jwks.json", "1.1", "host: a\r\nhost: b\r\n", 400),
+            ("/.well-known/jwks.json", "1.1", "host: a\r\n", 200),
+            ("/.well-known/jwks.json", "1.1", "host:\r\n", 200),
+            ("/.well-known/jwks.json", "1.0", "", 200),
+            // Probes do not always say it.
+            ("/health/alive", "1.1", "", 200),
+            ("/health/ready", "1.1", "", 200),
+            ("/version", "1.1", "", 200),
+            ("/health/alivex", "1.1", "", 400),
+            ("/health/alive", "1.1", "host: a\r\nhost: b\r\n", 400),
+        ] {
+            let head = format!("GET {path} HTTP/{version}\r\n{hosts}connection: close\r\n\r\n");
+            let answer = said_at(listener, &head).await;
+            assert!(answer.starts_with(&format!("HTTP/{version} {status} ")), "{head}: {answer}");
+            assert!(answer.to_lowercase().contains("x-request-id: "), "{answer}");
+        }
+    }
+    sluice.node.stop().await;
 }
 
 /// A connection that was answered and stays open.

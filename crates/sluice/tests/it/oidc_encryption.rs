@@ -20,7 +20,7 @@ use crate::authorization_errors::asked;
 use crate::both_stores::on_both_stores;
 use crate::jwt::verified;
 use crate::keyed::Key;
-use crate::legs::{token, tokens_of};
+use crate::legs::{change_client, token, tokens_of};
 use crate::response::{Response, answer, client_for};
 use crate::rfc8628::{DEVICE_CODE, connect, poll};
 use crate::userinfo::about_user;
@@ -28,6 +28,7 @@ use crate::userinfo::about_user;
 on_both_stores! {
     an_id_token_is_signed_first_and_then_encrypted_to_its_client,
     userinfo_is_signed_or_encrypted_or_both_as_registered,
+    what_comes_again_revokes_the_grant_also_where_nothing_can_be_encrypted,
 }
 
 /// A key of a client that it is sent things with.
@@ -167,6 +168,30 @@ async fn what_cannot_be_encrypted_is_not_sent() {
         let tokens = tokens_of(&sluice, &client, "alice").await;
         let (status, body) = client.userinfo(token(&tokens, "access_token")).await;
         assert_eq!((status, &body["error"], body.get("sub")), (500, &json!("server_error"), None));
+    }
+    sluice.node.stop().await;
+}
+
+async fn what_comes_again_revokes_the_grant_also_where_nothing_can_be_encrypted(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let key = OwnKey::new(KeyManagement::RsaOaep256, "mine");
+    let asked = json!({"jwks": key.set(), "id_token_encrypted_response_alg": "RSA-OAEP-256"});
+    let client = sluice.client(&asked).await;
+    let code = sluice.browser().log_in(&sluice, &client, "alice").await.expect("code");
+    let of_code = client.redeem(&code).await.ok();
+    let first = tokens_of(&sluice, &client, "bob").await;
+    let second = client.refresh(token(&first, "refresh_token")).await.ok();
+    // Its only key signs.
+    change_client(&sluice, &client, "jwks", json!({"keys": [Key::new().registered("signs")]})).await;
+    client.refresh(token(&second, "refresh_token")).await.refused_with("server_error");
+    assert!(sluice.is_active(token(&second, "refresh_token")).await, "it is not used up");
+    client.redeem(&code).await.refused_with("invalid_grant");
+    sluice.advance(Lifetime::secs(30));
+    client.refresh(token(&first, "refresh_token")).await.refused_with("invalid_grant");
+    for tokens in [&of_code, &second] {
+        for name in ["access_token", "refresh_token"] {
+            assert!(!sluice.is_active(token(tokens, name)).await, "{name}");
+        }
     }
     sluice.node.stop().await;
 }

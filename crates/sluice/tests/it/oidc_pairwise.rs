@@ -302,7 +302,7 @@ impl Sector {
         let say = async |State(says): State<Arc<Mutex<String>>>| says.lock().clone();
         let router = Router::new().route("/sector.json", get(say)).with_state(Arc::clone(&says));
         let tls = certificate.acceptor().unwrap();
-        tokio::spawn(serve(listener, Some(tls), router, ends.clone(), Limits::default()));
+        tokio::spawn(serve(listener, Some(tls), router, None, ends.clone(), Limits::default()));
         Self { uri, says, directory, ends }
     }
 

@@ -12,6 +12,8 @@ on_both_stores! {
     simultaneous_refreshes_at_two_nodes_get_the_same_pair,
     an_old_refresh_token_after_the_window_revokes_the_grant,
     an_old_refresh_token_of_a_chain_that_went_on_revokes_the_grant_at_once,
+    an_old_refresh_token_revokes_the_grant_whatever_it_asks_for,
+    a_refresh_token_is_active_as_long_as_it_would_be_answered,
     the_slow_sibling_of_a_refresh_is_refused_and_revokes_nothing,
     a_retry_that_asks_for_another_scope_is_refused_and_revokes_nothing,
     a_refresh_may_ask_for_less_but_not_for_more,
@@ -114,6 +116,52 @@ async fn an_old_refresh_token_of_a_chain_that_went_on_revokes_the_grant_at_once(
     client.refresh(token(&first, "refresh_token")).await.refused_with("invalid_grant");
     assert!(!sluice.is_active(token(&last, "access_token")).await);
     client.refresh(token(&last, "refresh_token")).await.refused_with("invalid_grant");
+    sluice.node.stop().await;
+}
+
+async fn an_old_refresh_token_revokes_the_grant_whatever_it_asks_for(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    for (asked, value) in [("scope", "openid email"), ("resource", "https://api.test"), ("scope", "email")] {
+        for rotations in [1, 3] {
+            let first = tokens_of(&sluice, &client, "alice").await;
+            let mut last = first.clone();
+            for _ in 0..rotations {
+                last = client.refresh(token(&last, "refresh_token")).await.ok();
+            }
+            sluice.advance(Lifetime::secs(if rotations == 1 { 30 } else { 1 }));
+            let presented = token(&first, "refresh_token");
+            let form = [("grant_type", "refresh_token"), ("refresh_token", presented), (asked, value)];
+            client.token(&form).await.refused_with("invalid_grant");
+            assert!(!sluice.is_active(token(&last, "access_token")).await, "{asked}, {rotations}");
+            client.refresh(token(&last, "refresh_token")).await.refused_with("invalid_grant");
+        }
+    }
+    // Its client lost what a refresh needs.
+    let first = tokens_of(&sluice, &client, "alice").await;
+    let second = client.refresh(token(&first, "refresh_token")).await.ok();
+    sluice.advance(Lifetime::secs(30));
+    change_client(&sluice, &client, "scope", json!("openid")).await;
+    client.refresh(token(&first, "refresh_token")).await.refused_with("invalid_grant");
+    assert!(!sluice.is_active(token(&second, "access_token")).await);
+    sluice.node.stop().await;
+}
+
+async fn a_refresh_token_is_active_as_long_as_it_would_be_answered(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let first = tokens_of(&sluice, &client, "alice").await;
+    let second = client.refresh(token(&first, "refresh_token")).await.ok();
+    sluice.advance(Lifetime::millis(29_999));
+    for tokens in [&first, &second] {
+        assert!(sluice.is_active(token(tokens, "refresh_token")).await);
+    }
+    sluice.advance(Lifetime::millis(1));
+    assert!(!sluice.is_active(token(&first, "refresh_token")).await);
+    assert!(sluice.is_active(token(&second, "refresh_token")).await);
+    let third = client.refresh(token(&second, "refresh_token")).await.ok();
+    client.refresh(token(&third, "refresh_token")).await.ok();
+    assert!(!sluice.is_active(token(&second, "refresh_token")).await, "two behind, in the window");
     sluice.node.stop().await;
 }
 

@@ -179,6 +179,24 @@ async fn an_assertion_is_a_grant_once(backend: Backend) {
     sluice.node.stop().await;
 }
 
+/// §3, point 7: not by how it is written or signed, and not by its `jti` alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_assertion_is_told_by_its_issuer_and_its_jti() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let client = exchanger(&sluice, &json!({})).await;
+    let (idp, other) = (Idp::new("one"), Idp::new("two"));
+    let elsewhere = "https://other.example.com";
+    idp.trusted(&sluice, &json!({})).await;
+    other.trusted(&sluice, &json!({"issuer": elsewhere})).await;
+    exchange(&client, &idp.assertion(&sluice, &json!({"jti": "once"})), &[]).await.ok();
+    let now = sluice.clock.now().as_secs();
+    let again = idp.assertion(&sluice, &json!({"jti": "once", "nbf": now}));
+    exchange(&client, &again, &[]).await.refused_with("invalid_grant");
+    let of_other = other.assertion(&sluice, &json!({"iss": elsewhere, "jti": "once"}));
+    exchange(&client, &of_other, &[]).await.ok();
+    sluice.node.stop().await;
+}
+
 async fn a_trust_ends_at_its_time(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let (idp, client) = (Idp::new("one"), exchanger(&sluice, &json!({})).await);

@@ -9,7 +9,7 @@ use sluice_testkit::{Authorize, Backend, ISSUER, TestClient, TestSluice};
 use crate::answer::{Answer, http};
 use crate::both_stores::on_both_stores;
 use crate::jwt::verified;
-use crate::legs::{token, tokens_of};
+use crate::legs::{audience_for, token, tokens_of};
 use crate::requests::Signer;
 
 on_both_stores! {
@@ -241,6 +241,23 @@ async fn who_names_no_scope_may_ask_for_all_that_is_announced() {
         let with = Authorize { scope, ..Authorize::default() };
         sluice.browser().begin(&client, &with).await;
     }
+    sluice.node.stop().await;
+}
+
+/// RFC 8707, RFC 9728: clients that read the metadata of a resource ask for it, and say nothing of it when they register.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_names_no_audience_may_ask_for_the_resources_that_are_configured() {
+    let resources = "https://api.test,https://tools.test/mcp";
+    let default = ("oidc.dynamic_client_registration.default_audience", resources);
+    let sluice = TestSluice::with(Backend::Sqlite, &[ENABLED, default]).await;
+    let made = registered(&sluice, &application()).await;
+    assert_eq!(made["audience"], json!(["https://api.test", "https://tools.test/mcp"]));
+    let client = TestClient::of(sluice.public.clone(), &made);
+    for resource in ["https://api.test/orders", "https://tools.test/mcp"] {
+        assert_eq!(audience_for(&sluice, &client, resource).await, json!([resource]));
+    }
+    let other = application_with(&json!({"audience": ["https://other.test"]}));
+    register(&sluice, None, &other).await.refused_with(400, "invalid_client_metadata");
     sluice.node.stop().await;
 }
 

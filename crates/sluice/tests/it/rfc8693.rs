@@ -1,6 +1,7 @@
 //! RFC 8693, section by section: a token is exchanged for another one.
 
 mod bounds;
+mod gateway;
 
 use serde_json::{Value, json};
 use sluice_primitives::Lifetime;

@@ -36,8 +36,7 @@ async fn at_consent(sluice: &TestSluice, client: &TestClient, login: &Value) -> 
 }
 
 async fn section_2_a_token_says_who_may_do_what_for_whom_and_since_when(backend: Backend) {
-    // By default it is `scp`, a list, as with Hydra.
-    let sluice = TestSluice::with(backend, &[("strategies.jwt.scope_claim", "string")]).await;
+    let sluice = TestSluice::start(backend).await;
     let client = client(&sluice, json!({})).await;
     let login = json!({"subject": "alice", "acr": "urn:level:2", "amr": ["pwd", "otp"]});
     let (mut browser, challenge) = at_consent(&sluice, &client, &login).await;
@@ -55,11 +54,30 @@ async fn section_2_a_token_says_who_may_do_what_for_whom_and_since_when(backend:
             "iss": ISSUER, "exp": issued + 3600, "aud": ["https://api.test"], "sub": "alice",
             "client_id": client.id, "iat": issued, "nbf": issued, "jti": told["jti"],
             "auth_time": began, "acr": "urn:level:2", "amr": ["pwd", "otp"], "scope": "openid offline_access",
-            "ext": {}, "slc": said["slc"],
+            "scp": ["openid", "offline_access"], "ext": {}, "slc": said["slc"],
         });
-        assert_eq!(said, expected, "§2.2: these and no others");
+        assert_eq!(said, expected, "§2.2: these, Hydra's `scp` and `ext`, and no others");
     }
     sluice.node.stop().await;
+}
+
+/// §2.2.3; `scp` is Hydra's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_tells_its_scope_as_configured() {
+    let (text, list) = (json!("email profile"), json!(["email", "profile"]));
+    for (configured, expected) in [
+        ("string", (text.clone(), Value::Null)),
+        ("list", (Value::Null, list.clone())),
+        ("both", (text, list)),
+    ] {
+        let sluice = TestSluice::with(Backend::Sqlite, &[("strategies.jwt.scope_claim", configured)]).await;
+        let client = client(&sluice, json!({})).await;
+        let form = [("grant_type", "client_credentials"), ("scope", "email profile")];
+        let tokens = client.token(&form).await.ok();
+        let said = verified(&sluice, token(&tokens, "access_token"), "RS256").await;
+        assert_eq!((said["scope"].clone(), said["scp"].clone()), expected, "{configured}");
+        sluice.node.stop().await;
+    }
 }
 
 async fn section_3_a_token_for_no_resource_is_for_the_issuer(backend: Backend) {

@@ -102,7 +102,9 @@ impl FactorRepository for MemoryStore {
     }
 
     async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError> {
-        Ok(self.read(|data| data.factors_of(identity).cloned().collect()))
+        let mut factors: Vec<_> = self.read(|data| data.factors_of(identity).cloned().collect());
+        factors.sort_by_key(|factor| (factor.created_at, factor.id));
+        Ok(factors)
     }
 
     async fn use_once(&self, used: &FactorUse) -> Result<bool, StoreError> {

@@ -26,9 +26,10 @@ impl Row {
         Self { grant, request: [0; 16] }
     }
 
-    /// Takes what a later token of Hydra says of the grant, unless it was refreshed, or revoked, or a token that ends later has spoken.
+    /// Takes what a later token of Hydra says of the grant, unless it was refreshed, or a token that ends later has spoken. If it was revoked, it
+    /// stays so for as long.
     pub(super) fn say(&mut self, later: Grant) {
-        let has_begun = self.grant.generation != Generation(0) || self.grant.revoked_at.is_some();
+        let has_begun = self.grant.generation != Generation(0) && self.grant.revoked_at.is_none();
         if !has_begun && self.grant.expires_at <= later.expires_at {
             let Grant { scope, audience, claims, rotated_at, expires_at, .. } = later;
             self.grant = Grant { scope, audience, claims, rotated_at, expires_at, ..self.grant.clone() };

@@ -17,7 +17,9 @@ const MOST: usize = MAX_SESSIONS as usize;
 impl Data {
     fn begin_session(&mut self, session: &IdentitySession) -> bool {
         let person = session.identity.to_string().parse().map(Target::Subject);
-        let is_over = person.is_ok_and(|target| self.is_marked(&target, session.authenticated_at));
+        let is_marked = |target: &Target| self.is_marked(target, session.authenticated_at);
+        let is_over =
+            is_marked(&Target::Session(session.id)) || person.is_ok_and(|target| is_marked(&target));
         if is_over || self.identity_sessions.contains_key(&session.id) {
             return !is_over;
         }

@@ -9,9 +9,10 @@ use sluice_primitives::Timestamp;
 use sluice_protocol::{Audience, ClientId, Subject};
 use tokio_postgres::Row;
 
-use crate::connection::{Link, Params};
+use crate::connection::Params;
 use crate::error::{Failure, Unreadable, column};
 use crate::grant::row::claims;
+use crate::link::Link;
 use crate::storable::read_list;
 
 const FIND: &str = include_str!("find.sql");

@@ -153,5 +153,30 @@ fn a_server_may_be_any_but_a_standby_unless_the_dsn_says_what_it_wants() {
     assert_eq!(said("postgres://u@db,other/d"), (TargetSessionAttrs::Any, false));
     assert_eq!(said("postgres://u@db/d?target_session_attrs=any"), (TargetSessionAttrs::Any, true));
     let named = said("postgres://u@db/d?target_session_attrs=read-write");
-    assert_eq!(named, (TargetSessionAttrs::ReadWrite, true));
+    assert_eq!(named, (TargetSessionAttrs::ReadWrite, false));
+}
+
+/// By the connection's beginning alone: a pooler would keep what a statement sets, for whoever comes next.
+#[test]
+fn a_guest_says_what_is_to_be_set_as_it_begins() {
+    let said = |dsn| {
+        let guest = address(dsn).into_guest("-c row_security=off");
+        let options = guest.servers.iter().map(|server| server.get_options().unwrap().to_owned());
+        (options.collect::<Vec<_>>(), guest.is_guest)
+    };
+    let settings = "-c row_security=off".to_owned();
+    assert_eq!(said("postgres://u@db,other/d"), (vec![settings.clone(), settings], true));
+    let with_its_own = said("postgres://u@db/d?options=-c%20search_path%3Dhydra");
+    assert_eq!(with_its_own.0, ["-c search_path=hydra -c row_security=off"]);
+    assert!(!address("postgres://u@db/d").is_guest);
+}
+
+/// It could not be written to by its settings alone.
+#[test]
+fn a_guest_that_wants_a_server_that_can_be_written_to_wants_a_primary() {
+    let guest = |dsn| address(dsn).into_guest("-c default_transaction_read_only=on");
+    let said = |dsn| (guest(dsn).servers[0].get_target_session_attrs(), guest(dsn).standby_will_do);
+    let read_write = "postgres://u@db/d?target_session_attrs=read-write";
+    assert_eq!(said(read_write), (TargetSessionAttrs::Any, false));
+    assert_eq!(said("postgres://u@db/d?target_session_attrs=any"), (TargetSessionAttrs::Any, true));
 }

@@ -9,18 +9,22 @@ use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 use tracing::debug;
 
-use crate::connection::{Dialer, Link, Session};
+use crate::connection::Session;
+use crate::dialer::Dialer;
 use crate::error::Failure;
 use crate::lenders::Lenders;
+use crate::link::Link;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// How often an idle connection is asked whether it is still there.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How often it is asked whether the connection is still there, and whether its server is still one that writes. Who only reads would not notice
+/// otherwise that it was left, and nothing that is revoked elsewhere would be heard of.
+const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// The connection, the listening task, once somebody waits, and whom it wakes.
 pub(crate) struct Listener {
     link: Arc<Link>,
+    lenders: Arc<Lenders>,
     appended: Arc<Notify>,
     /// None if it was stopped before it began.
     task: OnceLock<Option<AbortHandle>>,
@@ -31,7 +35,7 @@ impl Listener {
     pub(crate) fn new(dialer: Arc<Dialer>, lenders: &Arc<Lenders>) -> Self {
         let appended = Arc::new(Notify::new());
         let link = Arc::new(Link::notifying(dialer, appended.clone(), lenders));
-        Self { link, appended, task: OnceLock::new() }
+        Self { link, lenders: lenders.clone(), appended, task: OnceLock::new() }
     }
 
     /// The connection, for what is read of the feed.
@@ -42,7 +46,8 @@ impl Listener {
     /// Returns when something was appended, at the latest after `longest`.
     pub(crate) async fn wait(&self, longest: Duration) {
         self.task.get_or_init(|| {
-            let listening = tokio::spawn(listen(self.link.clone(), self.appended.clone()));
+            let connections = (self.link.clone(), self.lenders.clone());
+            let listening = tokio::spawn(listen(connections, self.appended.clone()));
             Some(listening.abort_handle())
         });
         // Late or in time, the reader reads.
@@ -64,14 +69,14 @@ impl Drop for Listener {
     }
 }
 
-async fn listen(link: Arc<Link>, appended: Arc<Notify>) {
+async fn listen((link, lenders): (Arc<Link>, Arc<Lenders>), appended: Arc<Notify>) {
     let mut pause = FIRST_PAUSE;
     loop {
         match subscribe(&link).await {
             Ok(session) => {
                 pause = FIRST_PAUSE;
                 appended.notify_one(); // what was appended while nobody listened
-                attend(&session).await;
+                attend(&link, &lenders, &session).await;
             }
             Err(failure) => debug!(error = %failure, "the feed is polled: LISTEN failed"),
         }
@@ -86,13 +91,16 @@ async fn subscribe(link: &Link) -> Result<Arc<Session>, Failure> {
     Ok(session)
 }
 
-/// Returns when the connection is gone, or so slow that it may be: to listen twice does no harm.
-async fn attend(session: &Session) {
-    loop {
+/// Returns when the link has another connection, or this one is gone, or so slow that it may be: to listen twice does no harm. Others may have
+/// been opened to a server that was met before, while the way led there for a moment.
+async fn attend(link: &Link, lenders: &Lenders, session: &Arc<Session>) {
+    while link.has(session) {
         sleep(HEARTBEAT).await;
-        let alive = session.within(async { Ok(session.client().batch_execute("").await?) }).await;
-        if alive.is_err() {
-            return;
+        match session.only_reads().await {
+            Ok(true) => link.look_elsewhere(session).await,
+            Ok(false) => lenders.follow(session).await,
+            Err(failure) if failure.ends_session() => return,
+            Err(failure) => debug!(error = %failure, "the server does not say whether it only reads"),
         }
     }
 }

@@ -24,6 +24,8 @@ const READ_CHANGES: &str = include_str!("read_changes.sql");
 #[async_trait]
 impl Feed for PostgresStore {
     async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
+        // If the node moves meanwhile, it is told of it the next time.
+        let moves = self.listener.link().moves();
         let (markers_after, changes_after) = (columns(&from.revocations), columns(&from.changes));
         let page = i64::from(FEED_PAGE);
         let markers_after: Params<'_> = &[&markers_after.0, &markers_after.1, &page];
@@ -32,7 +34,7 @@ impl Feed for PostgresStore {
             self.look(READ_REVOCATIONS, markers_after),
             self.look(READ_CHANGES, changes_after)
         )?;
-        let mut batch = FeedBatch { position: from.clone(), ..FeedBatch::default() };
+        let mut batch = FeedBatch { position: from.clone(), moves, ..FeedBatch::default() };
         for row in &revocations {
             batch.markers.extend(marker(row)?);
         }

@@ -25,9 +25,9 @@ use sluice_protocol::Subject;
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::connection::Link;
 use crate::error::column;
 use crate::feed::append::Counted;
+use crate::link::Link;
 use crate::rounds::Slice;
 use crate::serial::Transaction;
 use crate::statistics::Counters;

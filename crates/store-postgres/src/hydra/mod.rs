@@ -9,7 +9,7 @@ use thiserror::Error;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use crate::connection::{Params, Session};
+use crate::connection::{Params, Session, is_yes};
 use crate::dsn::{Address, InvalidDsn};
 use crate::error::{Failure, column};
 use crate::store::dialer;
@@ -29,9 +29,13 @@ const LIVING_TOKENS: &str = include_str!("living_tokens.sql");
 const TOKEN_PAGE: &str = include_str!("token_page.sql");
 const REFRESH_TOKENS: &str = include_str!("refresh_tokens.sql");
 /// The server itself refuses whatever would write, and to leave out rows that the role may not see: those would be taken for deleted. Pages come
-/// by their key, whatever the statistics say, and are not worth compiling.
-const READ_ONLY_AND_WHOLE: &str =
-    "SET default_transaction_read_only = on; SET row_security = off; SET enable_sort = off; SET jit = off";
+/// by their key, whatever the statistics say, and are not worth compiling. Said as the connection is opened: what is set on it by a statement stays,
+/// and a pooler that gives it to Hydra after each transaction would have that write nothing any more. A server that does not know one of the names lets
+/// nobody in: those from PostgreSQL 11 on know these.
+const READ_ONLY_AND_WHOLE: &str = "-c default_transaction_read_only=on -c row_security=off -c enable_sort=off -c enable_seqscan=off \
+     -c jit=off";
+/// Whether that was heard. No statement is prepared for it: it would stay, too.
+const IS_READ_ONLY: &str = "SELECT current_setting('default_transaction_read_only') = 'on' AND current_setting('row_security') = 'off'";
 /// How long a page may take: the first one of a large table that has no fitting index may take minutes.
 const PATIENCE: Duration = Duration::from_mins(10);
 
@@ -39,6 +43,11 @@ const PATIENCE: Duration = Duration::from_mins(10);
 #[derive(Debug, Error)]
 #[error("this is not the database of an Ory Hydra 2.x: {0}")]
 struct NotHydra(Failure);
+
+/// What stands between passes over what is said as a connection is opened.
+#[derive(Debug, Error)]
+#[error("what is set for a connection does not reach the server, as behind a pooler: name the server itself")]
+struct Unheard;
 
 /// A connection to the database of a Hydra.
 pub struct HydraReader {
@@ -53,10 +62,15 @@ impl HydraReader {
     pub async fn connect(dsn: &str) -> Result<Self, StoreError> {
         let unusable = |cause: InvalidDsn| StoreError::Invalid(format!("the DSN {cause}"));
         let address: Address = dsn.parse().map_err(unusable)?;
-        let session = dialer(&address, PATIENCE)?.dial(None).await.map_err(Failure::into_store_error)?;
-        let set = session.client().batch_execute(READ_ONLY_AND_WHOLE).await.map_err(Failure::from);
-        set.map_err(Failure::into_store_error)?;
-        Ok(Self { session })
+        let settings = format!("{READ_ONLY_AND_WHOLE} -c statement_timeout={}", PATIENCE.as_millis());
+        let dialer = dialer(&address.into_guest(&settings), PATIENCE)?;
+        let session = dialer.dial(None).await.map_err(Failure::into_store_error)?;
+        let heard = session.client().simple_query(IS_READ_ONLY).await.map_err(Failure::from);
+        if is_yes(&heard.map_err(Failure::into_store_error)?) {
+            Ok(Self { session })
+        } else {
+            Err(StoreError::refused(Unheard))
+        }
     }
 
     async fn ask(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
@@ -131,4 +145,16 @@ fn rows_of(rows: &[Row]) -> Result<Vec<HydraRow>, StoreError> {
 fn texts_of(rows: &[Row]) -> Result<Vec<String>, StoreError> {
     let read = |row: &Row| -> Result<String, StoreError> { Ok(column(row, 0)?) };
     rows.iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn postgresql_11_knows_what_is_said_as_the_connection_is_opened() {
+        let known = ["default_transaction_read_only", "row_security", "enable_sort", "enable_seqscan", "jit"];
+        let said = READ_ONLY_AND_WHOLE.split("-c ").filter_map(|setting| setting.split_once('='));
+        assert_eq!(said.map(|(name, _)| name).collect::<Vec<_>>(), known);
+    }
 }

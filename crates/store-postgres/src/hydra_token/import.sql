@@ -1,5 +1,5 @@
--- A grant that is there takes what a token of its says that ends later, unless it was refreshed here, or revoked. Several tokens of one batch
--- may stand for one grant: the one that ends last speaks.
+-- A grant that is there takes what a token of its says that ends later, unless it was refreshed here. One that was revoked stays so, as long as
+-- that. Several tokens of one batch may stand for one grant: the one that ends last speaks.
 WITH granted AS (
     INSERT INTO oauth_grant AS g (
         grant_id, client_id, subject, sid, scope, audience, claims, authenticated_at, consented_at, expires_at, redeemed_at,
@@ -19,7 +19,7 @@ WITH granted AS (
     ON CONFLICT (grant_id) DO UPDATE
     SET scope = EXCLUDED.scope, audience = EXCLUDED.audience, claims = EXCLUDED.claims,
         expires_at = EXCLUDED.expires_at, rotated_at = EXCLUDED.rotated_at
-    WHERE g.generation = 0 AND g.revoked_at IS NULL AND g.expires_at <= EXCLUDED.expires_at
+    WHERE (g.generation = 0 OR g.revoked_at IS NOT NULL) AND g.expires_at <= EXCLUDED.expires_at
 )
 INSERT INTO hydra_token (mac, grant_id, expires_at, network)
 SELECT t.mac, t.grant_id, t.expires_at, t.network

@@ -12,7 +12,7 @@ use thiserror::Error;
 use tokio::time::sleep;
 use tokio_postgres::Client;
 
-use crate::connection::Dialer;
+use crate::dialer::Dialer;
 use crate::error::{Failure, column};
 use crate::retry::Tries;
 
@@ -83,8 +83,12 @@ pub struct MigrationStatus {
     pub applied_at: Option<Timestamp>,
 }
 
-/// Applies what is not applied yet.
-pub(crate) async fn up(dialer: &Dialer, now: Timestamp, network: NetworkId) -> Result<(), StoreError> {
+/// Applies what is not applied yet. `tell` hears, each time that it is tried again, why.
+pub(crate) async fn up(
+    dialer: &Dialer,
+    (now, network): (Timestamp, NetworkId),
+    mut tell: impl FnMut(&StoreError),
+) -> Result<(), StoreError> {
     let mut tries = Tries::at_the_start(PATIENCE);
     loop {
         match apply_all(dialer, now, network, &mut tries).await {
@@ -94,7 +98,9 @@ pub(crate) async fn up(dialer: &Dialer, now: Timestamp, network: NetworkId) -> R
             }
             Err(failure) => {
                 let others_go_first = failure.is_lock_timeout() || matches!(failure, Failure::IndexUnderWay);
+                let why = failure.clone().into_store_error();
                 tries.again(failure).await?;
+                tell(&why);
                 if others_go_first {
                     sleep(BETWEEN_LOCKS).await;
                 }

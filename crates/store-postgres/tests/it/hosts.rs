@@ -1,16 +1,24 @@
 //! Hosts of a DSN. Of several, who is not there, or says nothing, is passed over while somebody still waits; and who only follows another
 //! is nobody to ask.
 
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_commit::StoreError;
-use sluice_store_contract::Fixture;
+use sluice_oauth::client::ClientRepository;
+use sluice_oauth::grant::GrantRepository;
+use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{PostgresStore, StoreOptions};
-use sluice_testkit::PrivateCluster;
+use sluice_testkit::{PrivateCluster, Stop};
+use sluice_token::{Feed, FeedPosition, Target};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::timeout;
+use tokio_postgres::Client;
 
-use crate::fixture::{PostgresFixture, connection, options};
+use crate::fixture::{PostgresFixture, connection, node, options};
+use crate::proxy::Proxy;
 
 /// An address to which connections are not even opened, as of a machine that is off: its queue is full.
 struct Silence {
@@ -85,4 +93,207 @@ async fn a_standby_is_as_good_as_away_unless_the_dsn_says_what_it_wants() {
     let connected = PostgresStore::connect(&dsn, impatient()).await;
     assert!(matches!(connected, Err(StoreError::Unavailable(_))));
     begins(&format!("{dsn}&target_session_attrs=any")).await;
+}
+
+/// A primary and who is about to be one, as far as a node can tell, and a way that leads to the first.
+struct Switchover {
+    former: PrivateCluster,
+    next: PrivateCluster,
+    way: Proxy,
+    /// Of the same database, in the one and the other.
+    dsns: [String; 2],
+}
+
+impl Switchover {
+    async fn prepared() -> Self {
+        let start = || tokio::task::spawn_blocking(|| PrivateCluster::start().unwrap());
+        let (former, next) = tokio::join!(start(), start());
+        let (former, next) = (former.unwrap(), next.unwrap());
+        let dsns = [former.database().await, next.database().await];
+        for dsn in &dsns {
+            node(dsn).await.migrate_up().await.unwrap();
+        }
+        let way = Proxy::start(&dsns[0]).await;
+        Self { former, next, way, dsns }
+    }
+
+    /// A node that comes by the way.
+    async fn node(&self) -> Arc<PostgresStore> {
+        node(&self.way.dsn(&self.dsns[0])).await
+    }
+
+    /// The way leads to the next, and the former goes on, but only reads.
+    async fn take_place(&self) {
+        self.way.lead_to(&self.dsns[1]);
+        only_reads(&self.former, true).await;
+    }
+}
+
+/// Returns when all connections know.
+async fn only_reads(cluster: &PrivateCluster, whether: bool) {
+    let said = if whether { "on" } else { "off" };
+    cluster.execute("postgres", &format!("ALTER SYSTEM SET default_transaction_read_only = {said}")).await;
+    cluster.execute("postgres", "SELECT pg_reload_conf()").await;
+    let asked = async || -> String {
+        let client = connection(&cluster.dsn("postgres")).await;
+        client.query_one("SHOW default_transaction_read_only", &[]).await.unwrap().get(0)
+    };
+    while asked().await != said {}
+}
+
+/// A grant that was revoked at the server of this DSN itself.
+async fn revoked_at(dsn: &str) -> Target {
+    let (other, grant) = (node(dsn).await, given::grant_id());
+    other.revoke(grant, given::at(20), given::at(9000)).await.unwrap();
+    Target::Grant(grant)
+}
+
+/// Hears the feed as nodes do until it tells of this. How many times the node has moved by then.
+async fn moves_until_heard(store: &PostgresStore, target: &Target) -> u64 {
+    let heard = async {
+        while !given::is_marked(store, target).await {
+            store.wait().await;
+        }
+    };
+    timeout(Duration::from_secs(30), heard).await.unwrap();
+    moves(store).await
+}
+
+/// How many times the node has moved, as it is told with what it reads.
+async fn moves(store: &PostgresStore) -> u64 {
+    Feed::read(store, &FeedPosition::default()).await.unwrap().moves
+}
+
+/// It only reads, and the former answers whatever it is asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_only_hears_the_feed_follows_a_switchover_and_back() {
+    let switchover = Switchover::prepared().await;
+    let store = switchover.node().await;
+    store.wait().await;
+    switchover.take_place().await;
+    let revoked = revoked_at(&switchover.dsns[1]).await;
+    assert_eq!(moves_until_heard(&store, &revoked).await, 1);
+    // The former was not started anew, and writes again.
+    only_reads(&switchover.former, false).await;
+    let revoked = revoked_at(&switchover.dsns[0]).await;
+    switchover.way.lead_to(&switchover.dsns[0]);
+    only_reads(&switchover.next, true).await;
+    assert_eq!(moves_until_heard(&store, &revoked).await, 2);
+}
+
+/// A connection that is only read from is not told that the former may not be written to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_writes_at_another_server_reads_there_from_then_on() {
+    let switchover = Switchover::prepared().await;
+    let store = switchover.node().await;
+    assert_eq!(GrantRepository::find(&*store, given::grant_id()).await.unwrap(), None);
+    given::inserted(&*store, given::grant()).await;
+    switchover.take_place().await;
+    let grant = given::inserted(&*store, given::grant()).await;
+    for _ in 0..4 {
+        let found = GrantRepository::find(&*store, grant.id).await.unwrap();
+        assert!(found.is_some(), "whichever connection it goes over");
+    }
+}
+
+/// The way led to the former once more, for a moment, which writes until it is told not to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_came_to_the_former_after_the_others_had_left_follows_them() {
+    let switchover = Switchover::prepared().await;
+    let store = switchover.node().await;
+    switchover.way.lead_to(&switchover.dsns[1]);
+    let grant = given::inserted(&*store, given::grant()).await;
+    assert_eq!(given::markers(&*store).await, []);
+    let is_found = async || GrantRepository::find(&*store, grant.id).await.unwrap().is_some();
+    switchover.way.lead_to(&switchover.dsns[0]);
+    for _ in 0..2 {
+        assert!(!is_found().await, "both connections for reads are to the former");
+    }
+    switchover.take_place().await;
+    let followed = async {
+        while !(is_found().await && is_found().await) {
+            store.wait().await;
+        }
+    };
+    timeout(Duration::from_secs(30), followed).await.unwrap();
+    assert_eq!(moves(&store).await, 2, "what was read there is read again");
+}
+
+/// The connection of the lane rests, since the commits of the former hang, as where its standby is gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_rests_before_a_server_that_hangs_does_not_wait_with_going_to_the_next() {
+    let switchover = Switchover::prepared().await;
+    let options = StoreOptions { lanes: NonZeroUsize::MIN, deadline: Duration::from_secs(2), ..options() };
+    let store = PostgresStore::connect(&switchover.way.dsn(&switchover.dsns[0]), options).await.unwrap();
+    let hangs = "ALTER SYSTEM SET synchronous_standby_names = 'nobody'";
+    for sql in [hangs, "SELECT pg_reload_conf()"] {
+        switchover.former.execute("postgres", sql).await;
+    }
+    while given::insert(&store, &given::grant()).await.is_ok() {}
+    // Two fell silent after three seconds each; it rests for six.
+    for _ in 0..3 {
+        let hanging = given::insert(&store, &given::grant()).await;
+        assert!(matches!(hanging, Err(StoreError::Unavailable(_))), "{hanging:?}");
+    }
+    switchover.way.lead_to(&switchover.dsns[1]);
+    let unknown = given::client_id("unknown");
+    assert!(!ClientRepository::delete(&store, &unknown, given::at(20), given::at(9000)).await.unwrap());
+    given::inserted(&store, given::grant()).await;
+}
+
+/// The processes of the server for those who say that this is their name.
+async fn processes(application: &str, client: &Client) -> BTreeSet<i32> {
+    let sql = "SELECT pid FROM pg_stat_activity WHERE application_name = $1";
+    client.query(sql, &[&application]).await.unwrap().iter().map(|row| row.get(0)).collect()
+}
+
+/// What holds for a connection is what was set when it was opened: one that is opened later is good, and no other is looked for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_came_while_a_server_only_read_takes_another_connection_to_it() {
+    let (fixture, name) = (PostgresFixture::start().await, "early");
+    let client = connection(fixture.dsn()).await;
+    let only_reads = format!("ALTER DATABASE {} SET default_transaction_read_only = on", fixture.name());
+    client.batch_execute(&only_reads).await.unwrap();
+    let store = node(&format!("{}&application_name={name}", fixture.dsn())).await;
+    assert_eq!(given::markers(&*store).await, []);
+    let early = processes(name, &client).await;
+    assert_eq!(early.len(), 2);
+    let writes_again = format!("ALTER DATABASE {} RESET default_transaction_read_only", fixture.name());
+    client.batch_execute(&writes_again).await.unwrap();
+    let replaced = async {
+        while early.is_subset(&processes(name, &client).await) {
+            store.wait().await;
+        }
+    };
+    timeout(Duration::from_secs(30), replaced).await.unwrap();
+    assert_eq!(moves(&store).await, 0, "it is the same server");
+}
+
+/// It stays where it is, and the server may have lost something all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_content_with_any_server_notices_that_it_was_started_anew() {
+    let cluster = tokio::task::spawn_blocking(|| PrivateCluster::start().unwrap()).await.unwrap();
+    let dsn = cluster.database().await;
+    node(&dsn).await.migrate_up().await.unwrap();
+    let store = node(&format!("{dsn}&target_session_attrs=any")).await;
+    assert_eq!(moves(&store).await, 0);
+    let restarted = tokio::task::spawn_blocking(move || {
+        cluster.stop(Stop::Fast).unwrap();
+        cluster.start_again().unwrap();
+        cluster
+    });
+    let _cluster = restarted.await.unwrap();
+    let noticed = async { while moves(&store).await == 0 {} };
+    timeout(Duration::from_secs(30), noticed).await.unwrap();
+}
+
+/// The former primary is the first of the hosts, and still there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_several_hosts_one_that_writes_is_taken_before_one_that_only_reads() {
+    let switchover = Switchover::prepared().await;
+    only_reads(&switchover.former, true).await;
+    let next = format!("@127.0.0.1:{}/", switchover.next.port());
+    let both = format!("@127.0.0.1:{},127.0.0.1:{}/", switchover.former.port(), switchover.next.port());
+    let store = node(&switchover.dsns[1].replacen(&next, &both, 1)).await;
+    given::inserted(&*store, given::grant()).await;
 }

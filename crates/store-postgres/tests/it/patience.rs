@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::grant::{GrantPage, GrantRepository, Listed};
 use sluice_oauth::logout::OutboxRepository;
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{PostgresStore, StoreOptions};
 use sluice_testkit::PrivateCluster;
+use sluice_testkit::postgres::TemporaryDatabase;
 use sluice_token::{Feed, FeedPosition};
 use tokio_postgres::Client;
 use uuid::Uuid;
@@ -94,9 +95,8 @@ async fn what_the_server_refuses_is_counted_by_reads_and_writes() {
     assert_eq!((refusals.reads.refused_total(), refusals.writes.refused_total()), (1, 2));
 }
 
-/// The first kind of write has the last connection. No other waits for one of its own.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_finds_no_connection_left_goes_over_that_of_another() {
+/// A migrated database, and a node as a role of its name, which may have two connections.
+async fn with_two_connections() -> (TemporaryDatabase, Client, PostgresStore) {
     let database = database().await;
     node(database.dsn()).await.migrate_up().await.unwrap();
     let (name, all) = (database.name(), connection(database.dsn()).await);
@@ -105,10 +105,28 @@ async fn who_finds_no_connection_left_goes_over_that_of_another() {
     let dsn = database.dsn().replace("postgres://sluice@", &format!("postgres://{name}@"));
     let options = StoreOptions { lanes: NonZeroUsize::new(2).unwrap(), ..options() };
     let store = PostgresStore::connect(&dsn, options).await.unwrap();
-    let used = async || -> i64 {
-        let sql = "SELECT count(*) FROM pg_stat_activity WHERE usename = $1";
-        all.query_one(sql, &[&name]).await.unwrap().get(0)
-    };
+    (database, all, store)
+}
+
+/// How many connections a role has.
+async fn connections_of(name: &str, all: &Client) -> i64 {
+    let sql = "SELECT count(*) FROM pg_stat_activity WHERE usename = $1";
+    all.query_one(sql, &[&name]).await.unwrap().get(0)
+}
+
+/// Returns when it has none.
+async fn cut_those_of(name: &str, all: &Client) {
+    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1";
+    all.execute(cut, &[&name]).await.unwrap();
+    while connections_of(name, all).await > 0 {}
+}
+
+/// The first kind of write has the last connection. No other waits for one of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_finds_no_connection_left_goes_over_that_of_another() {
+    let (database, all, store) = with_two_connections().await;
+    let name = database.name();
+    let used = async || connections_of(name, &all).await;
     let grant = given::grant();
     GrantRepository::insert(&store, grant.clone(), None, true).await.unwrap();
     assert_eq!(used().await, 2);
@@ -120,6 +138,89 @@ async fn who_finds_no_connection_left_goes_over_that_of_another() {
     tokio::time::sleep(Duration::from_millis(1_200)).await;
     given::registered(&store, second).await;
     assert_eq!(used().await, 3, "it has its own as soon as there is one");
+}
+
+/// As after connections were cut, when what goes on by itself dials first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_finds_feed_and_upkeep_before_them_goes_over_the_connection_of_the_upkeep() {
+    let (database, all, store) = with_two_connections().await;
+    let name = database.name();
+    cut_those_of(name, &all).await;
+    assert_eq!(given::markers(&store).await, []);
+    assert_eq!(GrantRepository::purge_expired(&store, given::at(0), 10).await.unwrap(), 0);
+    assert_eq!(connections_of(name, &all).await, 2);
+    let grant = given::inserted(&store, given::grant()).await;
+    assert!(GrantRepository::find(&store, grant.id).await.unwrap().is_some());
+    assert_eq!(connections_of(name, &all).await, 2);
+}
+
+/// The same where an administrator dials first. Nobody may go over the connection of their transactions: it becomes another's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_finds_feed_and_transactions_before_them_is_given_the_connection_of_the_transactions() {
+    let (database, all, store) = with_two_connections().await;
+    let (name, unknown) = (database.name(), given::client_id("unknown"));
+    cut_those_of(name, &all).await;
+    assert_eq!(given::markers(&store).await, []);
+    assert!(!ClientRepository::delete(&store, &unknown, given::at(20), given::at(9000)).await.unwrap());
+    assert_eq!(connections_of(name, &all).await, 2);
+    let grant = given::inserted(&store, given::grant()).await;
+    assert!(GrantRepository::find(&store, grant.id).await.unwrap().is_some());
+    assert_eq!(connections_of(name, &all).await, 2);
+}
+
+/// A pooler lets those wait that it has no place for, and says nothing. Nor was anything heard of the server for a while, as where no feed is
+/// read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_for_a_connection_in_vain_goes_over_that_of_another() {
+    let fixture = PostgresFixture::start().await;
+    let proxy = Proxy::start(fixture.dsn()).await;
+    // Each is answered before it has waited for its connection to the end.
+    let options = StoreOptions { deadline: Duration::from_secs(5), ..options() };
+    let store = PostgresStore::connect(&proxy.dsn(fixture.dsn()), options).await.unwrap();
+    proxy.fill();
+    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    let grant = given::inserted(&store, given::grant()).await;
+    assert!(GrantRepository::find(&store, grant.id).await.unwrap().is_some());
+    given::registered(&store, given::identity("alice@example.com")).await;
+}
+
+/// A server that is far away, or asks another for the password, lets everybody in at last: who went over another's connection meanwhile has
+/// one of its own then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_long_for_a_connection_has_it_in_the_end() {
+    let fixture = PostgresFixture::start().await;
+    let (proxy, watching) = (Proxy::start(fixture.dsn()).await, connection(fixture.dsn()).await);
+    let dsn = format!("{}&application_name=distant", proxy.dsn(fixture.dsn()));
+    let options = StoreOptions { lanes: NonZeroUsize::MIN, ..options() };
+    let store = PostgresStore::connect(&dsn, options).await.unwrap();
+    let own = async || connections("distant", &watching).await;
+    assert_eq!(own().await, 1);
+    proxy.slow_down(Duration::from_secs(2));
+    given::inserted(&store, given::grant()).await;
+    let opened = async { while own().await == 1 {} };
+    tokio::time::timeout(Duration::from_secs(30), opened).await.unwrap();
+    given::inserted(&store, given::grant()).await;
+    assert_eq!(own().await, 2, "it was not given up");
+}
+
+/// A new database on a server that only reads for now, or a lock that somebody holds for hours: nobody stares at nothing for ten minutes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_migrates_is_told_what_is_waited_for() {
+    let database = database().await;
+    let client = connection(database.dsn()).await;
+    let only_reads = format!("ALTER DATABASE {} SET default_transaction_read_only = on", database.name());
+    client.batch_execute(&only_reads).await.unwrap();
+    let store = node(database.dsn()).await;
+    let (told, mut reasons) = tokio::sync::mpsc::unbounded_channel();
+    let mut migrating = pin!(store.migrate_up_telling(|why| told.send(chain(why)).unwrap()));
+    let reason = tokio::select! {
+        migrated = &mut migrating => panic!("nothing can be written: {migrated:?}"),
+        reason = reasons.recv() => reason.unwrap(),
+    };
+    assert!(reason.contains("(25006)"), "{reason}");
+    let writes_again = format!("ALTER DATABASE {} RESET default_transaction_read_only", database.name());
+    client.batch_execute(&writes_again).await.unwrap();
+    migrating.await.unwrap();
 }
 
 /// One who asks for anything may wait for a lock as long as may be: the node goes on hearing of revocations.
@@ -206,11 +307,11 @@ async fn a_transaction_that_is_left_half_sent_holds_its_locks_no_longer_than_a_s
     assert_eq!(proxy.cuts(), 1);
 }
 
-/// The connections that nodes have as the server sees it, those included that they gave up.
-async fn connections(client: &Client) -> i64 {
+/// The connections that nodes of this name have as the server sees it, those included that they gave up.
+async fn connections(application: &str, client: &Client) -> i64 {
     let sql = "SELECT count(*) FROM pg_stat_activity
-        WHERE datname = current_database() AND application_name = 'sluice'";
-    client.query_one(sql, &[]).await.unwrap().get(0)
+        WHERE datname = current_database() AND application_name = $1";
+    client.query_one(sql, &[&application]).await.unwrap().get(0)
 }
 
 /// They wait for a standby that is gone, and the server does not notice that nobody waits for them any more.
@@ -230,7 +331,7 @@ async fn commits_that_hang_do_not_use_up_the_connections_of_the_server() {
         let hanging = given::insert(&store, &given::grant()).await;
         assert!(matches!(hanging, Err(StoreError::Unavailable(_))), "{hanging:?}");
     }
-    let connections = connections(&watching).await;
+    let connections = connections("sluice", &watching).await;
     assert!(connections <= 4, "one for reads, and three that hang: {connections}");
     cluster.execute("postgres", "ALTER SYSTEM RESET synchronous_standby_names").await;
     cluster.execute("postgres", "SELECT pg_reload_conf()").await;

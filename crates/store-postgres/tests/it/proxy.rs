@@ -4,12 +4,14 @@
 use std::collections::HashMap;
 use std::future::pending;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::sleep;
 
 /// `ReadyForQuery`, outside a transaction: all that came before is committed.
 const IDLE: &[u8] = b"Z\0\0\0\x05I";
@@ -43,25 +45,43 @@ struct Shared {
     harms: AtomicUsize,
     /// Connections that are still to be refused.
     refusals: AtomicUsize,
+    /// Where new connections lead.
+    server: AtomicU16,
+    /// Whether new connections lead nowhere, and nobody says so.
+    is_full: AtomicBool,
+    /// How long nothing passes over new connections, in milliseconds.
+    delay: AtomicU64,
 }
 
 impl Proxy {
     /// A proxy before the server of this DSN.
     pub(crate) async fn start(dsn: &str) -> Self {
-        let server: tokio_postgres::Config = dsn.parse().unwrap();
-        let server = server.get_ports()[0];
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared::default());
+        shared.server.store(port_of(dsn), Ordering::SeqCst);
         let accepting = shared.clone();
         tokio::spawn(async move {
+            let mut waiting = Vec::new();
             while let Ok((client, _)) = listener.accept().await {
                 if accepting.refusals.load(Ordering::SeqCst) > 0 {
                     accepting.refusals.fetch_sub(1, Ordering::SeqCst);
                     continue;
                 }
+                if accepting.is_full.load(Ordering::SeqCst) {
+                    waiting.push(client);
+                    continue;
+                }
+                let server = accepting.server.load(Ordering::SeqCst);
                 let server = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
-                tokio::spawn(relay(client, server, accepting.clone()));
+                let delay = Duration::from_millis(accepting.delay.load(Ordering::SeqCst));
+                let relayed = relay(client, server, accepting.clone());
+                tokio::spawn(async move {
+                    if !delay.is_zero() {
+                        sleep(delay).await;
+                    }
+                    relayed.await;
+                });
             }
         });
         Self { port, shared }
@@ -69,8 +89,22 @@ impl Proxy {
 
     /// The DSN of the same database through the proxy.
     pub(crate) fn dsn(&self, dsn: &str) -> String {
-        let server: tokio_postgres::Config = dsn.parse().unwrap();
-        dsn.replace(&format!(":{}/", server.get_ports()[0]), &format!(":{}/", self.port))
+        dsn.replace(&format!(":{}/", port_of(dsn)), &format!(":{}/", self.port))
+    }
+
+    /// Leads new connections to the server of this DSN. Those that there are stay.
+    pub(crate) fn lead_to(&self, dsn: &str) {
+        self.shared.server.store(port_of(dsn), Ordering::SeqCst);
+    }
+
+    /// Takes new connections and lets nothing through, as a pooler that has no place left.
+    pub(crate) fn fill(&self) {
+        self.shared.is_full.store(true, Ordering::SeqCst);
+    }
+
+    /// Lets nothing through for so long on each new connection, as a server that is far away, or slow to let somebody in.
+    pub(crate) fn slow_down(&self, delay: Duration) {
+        self.shared.delay.store(u64::try_from(delay.as_millis()).unwrap(), Ordering::SeqCst);
     }
 
     /// Swallows the answer to the next statement whose SQL contains `needle`, and cuts its connection.
@@ -112,6 +146,11 @@ impl Proxy {
     pub(crate) fn cuts(&self) -> usize {
         self.shared.harms.load(Ordering::SeqCst)
     }
+}
+
+fn port_of(dsn: &str) -> u16 {
+    let server: tokio_postgres::Config = dsn.parse().unwrap();
+    server.get_ports()[0]
 }
 
 async fn relay(client: TcpStream, server: TcpStream, shared: Arc<Shared>) {

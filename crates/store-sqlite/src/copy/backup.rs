@@ -8,6 +8,7 @@ use sluice_primitives::NetworkId;
 use super::partial::Partial;
 use super::{CopyError, PATIENCE, located, network_of, refused, refused_copying};
 use crate::connection;
+use crate::file::refuse_without_log;
 
 /// One read transaction. The engine's backup by steps begins anew whenever another process has committed, and on a busy server never ends.
 const COPY: &str = "VACUUM INTO ?1";
@@ -21,6 +22,7 @@ pub fn backup(database: &Path, copy: &Path) -> Result<NetworkId, CopyError> {
     if copy.symlink_metadata().is_ok() {
         return Err(CopyError::Exists(copy));
     }
+    refuse_without_log(database).map_err(refused(database))?;
     let source = connection::open(database, PATIENCE).map_err(refused(database))?;
     network_of(&source, database)?;
     let partial = Partial::beside(copy)?;

@@ -1,25 +1,20 @@
 //! A copy in the place of the database: never beside the log of another, and never under a process that has it open.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, fcntl_lock};
-use rustix::io::Errno;
 use rustix::process::geteuid;
 use sluice_primitives::NetworkId;
 
 use super::partial::Partial;
 use super::{CopyError, directory_of, located, sync_directory, unusable};
-use crate::file::FileId;
+use crate::file::{FileId, INDEX, Locking, beside, lock_all};
 
 /// What the names of the files end with that belong to a database: nothing, and those of its logs. The engine replays a log into
 /// whatever file it lies beside.
 const FILES: [&str; 3] = ["", "-wal", "-journal"];
-/// The index of the log, which is made from it anew.
-const INDEX: &str = "-shm";
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,14 +70,10 @@ fn place_of(database: &Path) -> Result<PathBuf, CopyError> {
 fn lock(place: &Path) -> Result<Vec<File>, CopyError> {
     let mut locked = Vec::new();
     for path in [place.to_owned(), beside(place, INDEX)] {
-        let file = match File::options().read(true).write(true).open(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            opened => opened.map_err(unusable(&path))?,
-        };
-        match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => locked.push(file),
-            Err(Errno::AGAIN | Errno::ACCESS) => return Err(CopyError::InUse(place.to_owned())),
-            Err(errno) => return Err(unusable(&path)(errno.into())),
+        match lock_all(&path).map_err(unusable(&path))? {
+            Locking::Locked(file) => locked.push(file),
+            Locking::Refused => return Err(CopyError::InUse(place.to_owned())),
+            Locking::NoFile => {}
         }
     }
     Ok(locked)
@@ -136,13 +127,6 @@ fn free_name(place: &Path) -> PathBuf {
         .map(|number| beside(place, &format!(".replaced-{number}")))
         .find(is_free)
         .unwrap_or_default()
-}
-
-/// The name of what lies beside a file and belongs to it.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    name.into()
 }
 
 /// The same of a file that need not be there.

@@ -35,9 +35,6 @@ pub(super) fn check(change: &IdentityChange) -> Result<(), StoreError> {
 }
 
 pub(super) fn change(write: &mut Write<'_>, change: &IdentityChange) -> Result<Changed, SqliteError> {
-    if is_taken(write, change)? {
-        return Ok(Changed::Taken);
-    }
     let state = write.row(STATE, [change.id.as_bytes()], |row| {
         let attempt = AttemptId::from_bytes(row.get(1)?);
         Ok(State { revision: row.get(0)?, attempt, login_name: row.get(2)? })
@@ -45,6 +42,9 @@ pub(super) fn change(write: &mut Write<'_>, change: &IdentityChange) -> Result<C
     match state {
         Some(state) if state.attempt == change.attempt => Ok(Changed::Done),
         Some(state) if state.revision == change.revision => {
+            if is_taken(write, change)? {
+                return Ok(Changed::Taken);
+            }
             make(write, change, &state.login_name)?;
             Ok(Changed::Done)
         }

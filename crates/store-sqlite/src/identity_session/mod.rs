@@ -50,6 +50,7 @@ impl IdentitySessionRepository for SqliteStore {
                 session.device,
                 session.network,
                 session.attempt.as_bytes(),
+                session.id.to_string(),
                 session.identity.to_string(),
             ];
             if write.insert("identity_session", BEGIN, values)? == 1 {

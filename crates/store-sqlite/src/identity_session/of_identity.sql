@@ -2,5 +2,5 @@ SELECT session_id, identity_id, authenticated_at, last_seen_at, expires_at, gene
     attempt
 FROM identity_session
 WHERE identity_id = ?1 AND expires_at > ?2
-ORDER BY authenticated_at DESC, session_id DESC
+ORDER BY session_id DESC
 LIMIT 200

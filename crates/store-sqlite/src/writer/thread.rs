@@ -63,7 +63,7 @@ pub(crate) struct WriterThread {
 impl WriterThread {
     /// Opens the connection, says so, and works until the handle is closed.
     pub(crate) fn run(mut self, opened: oneshot::Sender<Result<(), SqliteError>>) {
-        let mut connection = match self.opening.writer() {
+        let mut connection = match self.opening.first() {
             Ok(connection) => connection,
             Err(error) => return drop(opened.send(Err(error))),
         };
@@ -78,13 +78,15 @@ impl WriterThread {
                 connection = self.opening.writer().unwrap_or(connection);
             }
         }
+        self.opening.close(connection);
     }
 
     /// Runs all jobs in one transaction, and answers them. False if the connection is better replaced.
     fn commit(&mut self, connection: &Connection, jobs: Vec<Box<dyn Job>>) -> bool {
-        // What is written into a file that has lost its name is gone at the next start: nobody may be told that it is kept.
+        // What is written into a file or a log that has lost its name is gone at the next start: nobody may be told that it is kept.
         let in_place = self.opening.file.is_in_place();
         if let Err(error) = in_place.and_then(|()| execute(connection, "BEGIN IMMEDIATE")) {
+            self.opening.save_log(connection);
             fail(jobs, error);
             return connection.is_autocommit();
         }

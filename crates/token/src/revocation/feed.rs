@@ -44,6 +44,9 @@ pub struct FeedBatch {
     pub age: Lifetime,
     /// Whether this is a full page: there may be more behind its position.
     pub more: bool,
+    /// How many times the store has come to another server, where what the former had told last may be gone. Always 0 where there is
+    /// one only, and of a link, whose server hears of it itself.
+    pub moves: u64,
 }
 
 impl FeedBatch {
@@ -54,6 +57,7 @@ impl FeedBatch {
         self.position = next.position;
         self.age = next.age;
         self.more = next.more;
+        self.moves = next.moves;
     }
 }
 

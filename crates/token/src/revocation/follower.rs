@@ -1,7 +1,7 @@
 //! Follows the feed: keeps the set in memory up to date and tells caches what to forget.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -56,6 +56,10 @@ pub struct FeedFollower {
     position: Mutex<FeedPosition>,
     /// Changes that were read, and nobody has been told of: a later page could not be read.
     untold: Mutex<Vec<Change>>,
+    /// How many times the store had come to another server when it was read last.
+    moves: AtomicU64,
+    /// Nobody has been told of the last time yet.
+    has_moved: AtomicBool,
     uptime: Uptime,
     /// When the feed was heard by [`Self::uptime`]; [`NEVER`] if never. Read about each request.
     heard_at: AtomicI64,
@@ -74,7 +78,20 @@ impl FeedFollower {
     fn by(uptime: Uptime, feed: Arc<dyn Feed>, set: Arc<RevocationSet>, clock: Arc<dyn Clock>) -> Self {
         let (heard_at, heard_at_day) = (AtomicI64::new(NEVER), AtomicI64::new(NEVER));
         let (position, untold, advanced) = (Mutex::default(), Mutex::default(), watch::Sender::default());
-        Self { feed, set, clock, position, untold, uptime, heard_at, heard_at_day, advanced }
+        let (moves, has_moved) = (AtomicU64::new(0), AtomicBool::new(false));
+        Self {
+            feed,
+            set,
+            clock,
+            position,
+            untold,
+            moves,
+            has_moved,
+            uptime,
+            heard_at,
+            heard_at_day,
+            advanced,
+        }
     }
 
     /// Applies what is new, page by page; the changes that caches must hear of. One task at a time calls this. What a page told is kept if a
@@ -97,6 +114,12 @@ impl FeedFollower {
             }
         }
         Ok(std::mem::take(&mut *self.untold.lock()))
+    }
+
+    /// Whether the store has come to another server since this was asked last: what was read from the former may be gone, and nobody tells of
+    /// that.
+    pub fn has_moved(&self) -> bool {
+        self.has_moved.swap(false, Ordering::AcqRel)
     }
 
     /// How far it has heard.
@@ -148,7 +171,10 @@ impl FeedFollower {
     /// Reads on, and applies what it reads.
     async fn read_page(&self) -> Result<Page, StoreError> {
         let from = self.position.lock().clone();
-        let FeedBatch { markers, changes, position, age, more } = self.feed.read(&from).await?;
+        let FeedBatch { markers, changes, position, age, more, moves } = self.feed.read(&from).await?;
+        if self.moves.swap(moves, Ordering::AcqRel) != moves {
+            self.has_moved.store(true, Ordering::Release);
+        }
         for marker in &markers {
             self.set.apply(marker);
         }

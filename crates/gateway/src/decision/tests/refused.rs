@@ -1,10 +1,10 @@
 //! What an operator is told of questions that are none.
 
 use sluice_net::MAX_HEADER_LINES;
+use sluice_testkit::Captured;
 use tower::Service;
 
 use super::{LOCAL, ORDER, STRANGER, question, service};
-use crate::captured::Captured;
 
 /// What is said of each.
 const COMPLAINT: &str = "a question was not understood";

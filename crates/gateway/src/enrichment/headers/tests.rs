@@ -110,9 +110,11 @@ fn a_subject_of_another_issuer_is_told_from_ours() {
 
 #[test]
 fn what_is_not_known_of_a_caller_is_not_told() {
-    let mut of_robot = HeaderMap::new();
-    set_identity(&mut of_robot, &given::robot());
-    assert_eq!(names(&of_robot), ["oauth-client-id", "oauth-user-scope"]);
+    for client in [given::robot(), given::agent()] {
+        let mut told = HeaderMap::new();
+        set_identity(&mut told, &client);
+        assert_eq!(names(&told), ["oauth-client-id", "oauth-user-scope"]);
+    }
     let mut of_person = HeaderMap::new();
     set_identity(&mut of_person, &given::person());
     assert_eq!(names(&of_person), ["oauth-user-id"]);

@@ -61,9 +61,11 @@ fn a_service_verifies_what_the_gateway_says_of_the_caller() {
 #[test]
 fn in_a_header_of_its_own_there_is_nothing_but_the_token() {
     let (signer, route) = (signer(), route(HeaderName::from_static("x-internal"), 60));
-    let value = signer.value(&route, &given::robot(), TOKEN, NOW).unwrap();
-    let claims = verified(&signer, value.to_str().unwrap());
-    assert_eq!((&claims["sub"], &claims["client_id"]), (&json!("shop-app"), &json!("shop-app")));
+    for (token, caller, client) in [(1, given::robot(), "shop-app"), (2, given::agent(), "agent")] {
+        let value = signer.value(&route, &caller, [token; 32], NOW).unwrap();
+        let claims = verified(&signer, value.to_str().unwrap());
+        assert_eq!((&claims["sub"], &claims["client_id"]), (&json!("shop-app"), &json!(client)));
+    }
 }
 
 #[test]

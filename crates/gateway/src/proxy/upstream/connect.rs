@@ -194,6 +194,7 @@ mod tests {
 
     use sluice_net::{ClientTls, SelfSigned, self_signed};
     use sluice_primitives::{Clock, SystemClock};
+    use sluice_testkit::Captured;
     use tokio::net::TcpListener;
     use tokio_rustls::TlsAcceptor;
     use tokio_rustls::rustls::ServerConfig as TlsServerConfig;
@@ -204,7 +205,6 @@ mod tests {
     use super::super::config::{Breaker, ServerConfig, Timeouts, UpstreamConfig, UpstreamTls};
     use super::super::tls_client::TlsClient;
     use super::*;
-    use crate::captured::Captured;
 
     fn certificate() -> SelfSigned {
         self_signed(&["localhost".to_owned()], SystemClock.now()).unwrap()

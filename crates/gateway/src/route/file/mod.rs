@@ -84,6 +84,7 @@ fn read_file(mut file: Section<'_>, directory: &Path) -> Option<(RouteTable, Opt
     let countries = file.parse("country_database", |text| value::countries(text, directory));
     let encoded_slash = file.read("allow_encoded_slash").unwrap_or(false);
     let ignore_case = file.read("ignore_case").unwrap_or(false);
+    let ignore_suffix = file.read("ignore_suffix").unwrap_or(false);
     let (issuers, upstreams) = (file.named_sections("issuers"), file.named_sections("upstreams"));
     let issuer_names = issuers.iter().map(|(name, _)| name.clone()).chain([OWN_ISSUER.into()]).collect();
     let issuers: Vec<_> =
@@ -115,6 +116,7 @@ fn read_file(mut file: Section<'_>, directory: &Path) -> Option<(RouteTable, Opt
         country_database: countries.as_ref().map(|countries| countries.path().to_owned()),
         encoded_slash,
         ignore_case,
+        ignore_suffix,
         issuers: issuers?.into_iter().map(Arc::new).collect(),
     };
     Some((RouteTable::new(routes, upstreams, settings), countries))
@@ -150,6 +152,7 @@ fn warnings(table: &RouteTable) -> Vec<Mistake> {
         }
         let place = format!("routes[{index}].audience");
         warnings.extend(for_anybody(route).map(|why| Mistake::new(place.as_str(), why)));
+        warnings.extend(not_for_itself(route).map(|why| Mistake::new(place.as_str(), why)));
         let place = format!("routes[{index}].issuers");
         warnings.extend(behind_their_like(route).map(|why| Mistake::new(place.as_str(), why)));
     }
@@ -178,6 +181,18 @@ fn for_anybody(route: &Route) -> impl Iterator<Item = String> {
         format!(
             "JWTs of `{0}` pass whoever they are for, and may be id tokens: name an audience here or in `issuers.{0}`",
             issuer.name
+        )
+    })
+}
+
+/// What is odd about a route whose metadata have clients ask for tokens that it refuses (RFC 9728 §2, RFC 8707 §2).
+fn not_for_itself(route: &Route) -> Option<String> {
+    let (resource, audience) = (route.policy.resource.as_ref()?, &route.policy.audience);
+    let is_named = audience.is_empty() || audience.contains(&resource.identifier);
+    (!is_named).then(|| {
+        format!(
+            "does not have `{0}`, the identifier of the resource: clients that read its metadata ask for tokens for `{0}`, and these are refused",
+            resource.identifier
         )
     })
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::section::Section;
 use super::{Surroundings, enrichment, matching, policy, value};
+use crate::route::path::{Readings, readings};
 use crate::route::pattern::Match;
 use crate::route::{BalancedUpstream, Limit, LimitBy, Route};
 
@@ -84,7 +85,8 @@ fn rewrite(section: &mut Section<'_>, matched: Option<&Match>) -> Option<String>
 
 fn rewritten(text: &str) -> Result<String, &'static str> {
     let is_path = text.starts_with('/') && text.parse::<http::uri::PathAndQuery>().is_ok();
-    if !is_path || crate::route::path::check(text).is_err() || text.contains(['?', '#']) {
+    let is_plain = |read: Readings<'_>| !read.literal.contains(';') && !read.literal.contains("//");
+    if !is_path || !readings(text, false).is_ok_and(is_plain) {
         return Err("must be a path such as /v1/, escaped where needed");
     }
     Ok(text.trim_end_matches('/').to_owned())

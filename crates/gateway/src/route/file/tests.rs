@@ -236,6 +236,20 @@ routes:
 }
 
 #[test]
+fn a_route_that_refuses_the_tokens_which_its_metadata_lead_to_is_warned_of() {
+    let of = |audience: &str| {
+        let resource = "resource: {identifier: https://h/orders}";
+        warnings(&format!("routes: [{{name: a, match: {{prefix: /}}, {resource}{audience}}}]"))
+    };
+    let why = "does not have `https://h/orders`, the identifier of the resource: clients that read its metadata ask for tokens for \
+               `https://h/orders`, and these are refused";
+    assert_eq!(of(", audience: [https://h, orders]"), [format!("routes[0].audience: {why}")]);
+    for audience in ["", ", audience: https://h/orders", ", audience: [https://h, https://h/orders]"] {
+        assert_eq!(of(audience), [] as [&str; 0], "{audience}");
+    }
+}
+
+#[test]
 fn an_issuer_whose_jwts_another_of_the_route_takes_is_warned_of() {
     let text = "
 issuers:

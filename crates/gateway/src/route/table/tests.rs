@@ -1,9 +1,9 @@
+mod readings;
+
 use std::net::Ipv4Addr;
 use std::path::Path;
 
 use http::HeaderMap;
-use percent_encoding::percent_decode_str;
-use proptest::prelude::*;
 
 use super::*;
 use crate::route::file;
@@ -202,127 +202,6 @@ fn preflights_that_pass_are_among_the_methods() {
 }
 
 #[test]
-fn escapes_do_not_lead_past_a_route() {
-    assert_found(
-        &["prefix: /", "prefix: /admin", "prefix: '/grö ße'"],
-        &[
-            ("GET h/%61dmin", Ok("r1")),
-            ("GET h/%61%64%6D%69%6E/x", Ok("r1")),
-            ("GET h/gr%C3%B6%20%c3%9fe", Ok("r2")),
-            ("GET h/x/../admin", AMBIGUOUS),
-            ("GET h/x/%2e%2e/admin", AMBIGUOUS),
-            ("GET h/x%2f..%2fadmin", AMBIGUOUS),
-        ],
-    );
-}
-
-#[test]
-fn what_upstreams_may_read_otherwise_passes_only_if_it_makes_no_difference() {
-    assert_found(
-        &["prefix: /", "prefix: /admin", "pattern: '/files/{name}'"],
-        &[
-            ("GET h//admin", AMBIGUOUS),
-            ("GET h///admin/x", AMBIGUOUS),
-            ("GET h/;x/admin", AMBIGUOUS),
-            ("GET h/admin;x=1", AMBIGUOUS),
-            ("GET h/admin;x=1/y", AMBIGUOUS),
-            ("GET h/admin//x", Ok("r1")),
-            ("GET h/admin/x;y=1", Ok("r1")),
-            ("GET h/shop//x", Ok("r0")),
-            ("GET h/shop;jsessionid=1", Ok("r0")),
-            ("GET h/files/a;v=1", Ok("r2")),
-            ("GET h/files//a", AMBIGUOUS),
-        ],
-    );
-}
-
-#[test]
-fn a_slash_at_the_end_leads_around_no_route() {
-    assert_found(
-        &[
-            "prefix: /",
-            "path: /admin",
-            "pattern: '/users/{id}/secret'",
-            "path: /jobs, methods: [POST]",
-            "prefix: /shop",
-            "path: /dir/",
-            "path: /both",
-            "path: /both/",
-            "path: /only, hosts: [api.example.com]",
-            "path: /ui",
-            "prefix: /ui/",
-            "path: /ui/admin",
-        ],
-        &[
-            ("GET h/admin", Ok("r1")),
-            ("GET h/admin/", AMBIGUOUS),
-            ("GET h/%61dmin/", AMBIGUOUS),
-            ("GET h/admin//", AMBIGUOUS),
-            ("GET h/admin/;x", AMBIGUOUS),
-            ("GET h/admin/x", Ok("r0")),
-            ("GET h/admin/x/", Ok("r0")),
-            ("GET h/users/1/secret/", AMBIGUOUS),
-            ("POST h/jobs/", AMBIGUOUS),
-            ("GET h/jobs", OTHER),
-            ("GET h/jobs/", AMBIGUOUS),
-            ("GET h/shop/", Ok("r4")),
-            ("GET h/shop/x/", Ok("r4")),
-            ("GET h/dir/", Ok("r5")),
-            ("GET h/dir", Ok("r0")),
-            ("GET h/both", Ok("r6")),
-            ("GET h/both/", Ok("r7")),
-            ("GET api.example.com/only/", AMBIGUOUS),
-            ("GET h/only/", Ok("r0")),
-            ("GET h/ui", Ok("r9")),
-            ("GET h/ui/", Ok("r10")),
-            ("GET h/ui/x/", Ok("r10")),
-            ("GET h/ui/admin/", AMBIGUOUS),
-            ("GET h/", Ok("r0")),
-        ],
-    );
-}
-
-#[test]
-fn where_case_is_ignored_no_capital_leads_around_a_route() {
-    let text = "{ignore_case: true, allow_encoded_slash: true, routes: [{name: all, match: {prefix: /}}, {name: admin, match: {path: /Admin, methods: [GET]}}, \
-        {name: secret, match: {pattern: '/users/{id}/secret'}}, {name: over, match: {prefix: /über}}, {name: street, match: {prefix: /οδός}}, {name: kiosk, match: {prefix: /kiosk}}]}";
-    let table = file::read(text, Path::new("")).unwrap().table;
-    for (request, route) in [
-        ("GET h/admin", Ok("admin")),
-        ("GET h/Admin", Ok("admin")),
-        ("GET h/ADMIN", Ok("admin")),
-        ("GET h/%41dmin", Ok("admin")),
-        ("PUT h/ADMIN", OTHER),
-        ("GET h/ADMIN/", AMBIGUOUS),
-        ("GET h//Admin", AMBIGUOUS),
-        ("GET h/Admin;x", AMBIGUOUS),
-        ("GET h/users%2F7/Secret", AMBIGUOUS),
-        ("GET h/Users/Ada/SECRET", Ok("secret")),
-        ("GET h/%C3%9Cber/x", Ok("over")),
-        ("GET h/%CE%9F%CE%94%CE%8C%CE%A3/x", Ok("street")),
-        ("GET h/%CE%BF%CE%B4%CF%8C%CF%82", Ok("street")),
-        ("GET h/Kiosk", Ok("kiosk")),
-        ("GET h/%E2%84%AAiosk", AMBIGUOUS),
-        ("GET h/Other", Ok("all")),
-    ] {
-        assert_eq!(found(&table, request), route, "{request}");
-    }
-    let allowed: Vec<&str> = table.methods("h", "/ADMIN").into_iter().map(Method::as_str).collect();
-    assert_eq!(allowed, ["GET", "HEAD"]);
-    assert_eq!(table.matches()[1].path.as_str(), "/Admin", "as it is written");
-}
-
-#[test]
-fn escaped_slashes_pass_where_the_file_allows_them_and_they_make_no_difference() {
-    let text = "{allow_encoded_slash: true, routes: [{name: files, match: {prefix: /files}}, {name: admin, match: {prefix: /files/admin}}]}";
-    let table = file::read(text, Path::new("")).unwrap().table;
-    assert_eq!(found(&table, "GET h/files/a%2Fb"), Ok("files"));
-    assert_eq!(found(&table, "GET h/files/admin%2fb"), AMBIGUOUS);
-    assert_eq!(found(&table, "GET h/files%2fadmin"), AMBIGUOUS);
-    assert_eq!(found(&table, "GET h/files/..%2fx"), AMBIGUOUS);
-}
-
-#[test]
 fn what_is_no_path_falls_under_no_route() {
     let table = table(&["prefix: /"]);
     for path in ["*", "", "orders", "http://h/orders"] {
@@ -351,37 +230,4 @@ fn a_rewrite_to_the_root_leaves_a_path() {
     let table = file::read(text, Path::new("")).unwrap().table;
     let route = &table.routes()[0];
     assert_eq!((route.upstream_path("/api"), route.upstream_path("/api/x")), ("/".into(), "/x".into()));
-}
-
-/// A path as a program reads it that decodes, cuts parameters and slashes at the end, merges others and resolves dots: the boldest there is.
-fn boldly_read(path: &str) -> String {
-    let decoded = percent_decode_str(path).decode_utf8_lossy().replace('\\', "/");
-    let mut segments: Vec<&str> = Vec::new();
-    for segment in decoded.split('/').map(|segment| segment.split(';').next().unwrap()) {
-        match segment {
-            "" | "." => {}
-            ".." => drop(segments.pop()),
-            name => segments.push(name),
-        }
-    }
-    format!("/{}", segments.join("/"))
-}
-
-proptest! {
-    #[test]
-    fn a_path_falls_under_the_route_of_what_the_boldest_upstream_reads(
-        path in "(/(a|b|admin|%61dmin|adm%69n|admin;x|\\.|\\.\\.|%2e|\\.\\.;|%2f|\\\\|;|%5c|)){1,6}",
-        encoded_slash: bool,
-    ) {
-        let text = format!(
-            "{{allow_encoded_slash: {encoded_slash}, routes: [{{name: all, match: {{prefix: /}}}}, {{name: admin, match: {{prefix: /admin}}}}, \
-             {{name: ab, match: {{pattern: '/a/{{x}}/b'}}}}, {{name: deep, match: {{prefix: /b/admin}}}}]}}"
-        );
-        let table = file::read(&text, Path::new("")).unwrap().table;
-        if let Ok(route) = table.find(&Method::GET, "h", &path) {
-            let read = boldly_read(&path);
-            let also = table.find(&Method::GET, "h", &read).map(|route| route.name.clone());
-            prop_assert_eq!(also, Ok(route.name.clone()), "{} as {}", path, read);
-        }
-    }
 }

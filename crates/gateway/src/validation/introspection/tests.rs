@@ -8,8 +8,8 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use serde_json::json;
 use sluice_primitives::{Lifetime, Secret};
+use sluice_testkit::Captured;
 
-use crate::captured::Captured;
 use crate::enrichment::headers::set_identity;
 use crate::validation::fake::{CLIENT, FakeIssuer, Mood, START, World, refusing, settled};
 use crate::validation::{IntrospectionClient, IntrospectionConfig, IssuerConfig, TokenFault};

@@ -7,8 +7,8 @@ use serde_json::json;
 use sluice_crypto::jwk::{MacAlgorithm, SigningAlgorithm};
 use sluice_crypto::jws::sign_hmac;
 use sluice_primitives::Lifetime;
+use sluice_testkit::Captured;
 
-use crate::captured::Captured;
 use crate::validation::fake::{
     CLIENT, FakeIssuer, Mood, START, World, changed, key, refusing, settled, signed,
 };

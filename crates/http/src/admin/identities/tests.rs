@@ -1,8 +1,14 @@
 use http::header::{LINK, LOCATION};
 use serde_json::{Value, json};
+use sluice_identity::{Email, Identity};
 use sluice_primitives::Lifetime;
+use sluice_store_contract::given;
+use sluice_testkit::Captured;
 
 use crate::identity::tests::world::{ALICE, Answer, PASSWORD, World};
+
+/// An address whose mail some servers send to somebody else.
+const ROUTED: &str = "stranger%example.net@example.com";
 
 async fn ask(world: &World, method: &str, path: &str, body: Value) -> Answer {
     world.ask(method, path, "", body).await
@@ -66,6 +72,29 @@ async fn an_address_that_stays_stays_verified_if_a_put_does_not_say_otherwise() 
     assert_eq!(verified(json!({"email": ALICE, "email_verified": false})).await, json!(false));
     assert_eq!(verified(json!({"email": ALICE, "email_verified": true})).await, json!(true));
     assert_eq!(ask(&world, "PUT", &path, json!({"email": ALICE, "email_verified": null})).await.status, 400);
+}
+
+/// It is there from an import, or an earlier version gave it away.
+#[tokio::test]
+async fn an_address_that_nobody_is_given_stays_where_it_is() {
+    let (world, _) = World::with_alice().await;
+    let login_name = ROUTED.parse::<Email>().unwrap().login_name();
+    let made = Identity { login_name, ..given::identity(ROUTED) };
+    let path = format!("/admin/identities/{}", given::registered(&*world.store, made).await.id);
+    let put = ask(&world, "PUT", &path, json!({"email": ROUTED, "email_verified": true})).await;
+    assert_eq!((put.status, &put.json["email_verified"]), (200, &json!(true)));
+    let put = ask(&world, "PUT", &path, json!({"email": ROUTED, "username": "x"})).await;
+    assert_eq!((put.status, &put.json["username"], &put.json["email"]), (200, &json!("x"), &json!(ROUTED)));
+    let same = ask(&world, "PUT", &path, json!({"email": ROUTED, "username": "x"})).await;
+    assert_eq!((same.status, &same.json), (200, &put.json));
+    let edit = json!({"email": "b%c@example.com", "status": "disabled"});
+    for person in [path, path_of(&world, ALICE).await] {
+        let before = ask(&world, "GET", &person, Value::Null).await.json;
+        assert_eq!(ask(&world, "PATCH", &person, edit.clone()).await.status, 400);
+        assert_eq!(ask(&world, "GET", &person, Value::Null).await.json, before);
+    }
+    let nobody = format!("/admin/identities/{}", given::identity_id());
+    assert_eq!(ask(&world, "PATCH", &nobody, edit).await.status, 404);
 }
 
 #[tokio::test]
@@ -216,6 +245,53 @@ async fn sessions_are_seen_and_ended() {
     for method in ["GET", "DELETE"] {
         assert_eq!(ask(&world, method, nobody, Value::Null).await.status, 404, "{method}");
     }
+}
+
+/// What the audit trail says with these words.
+fn told(log: &Captured, words: &str) -> Vec<String> {
+    let lines = log.lines(words);
+    let told = lines.iter().map(|line| line.split_once("sluice_audit: ").expect("a line of the trail").1);
+    told.map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn a_session_that_an_administrator_ends_is_told_as_such() {
+    let (log, _guard) = Captured::begin();
+    let (world, _) = World::with_alice().await;
+    let path = path_of(&world, ALICE).await;
+    let listed = ask(&world, "GET", &format!("{path}/sessions"), Value::Null).await;
+    let session = listed.json[0]["id"].as_str().unwrap();
+    let one = format!("{path}/sessions/{session}");
+    assert_eq!(ask(&world, "DELETE", &one, Value::Null).await.status, 204);
+    assert_eq!(ask(&world, "DELETE", &one, Value::Null).await.status, 404);
+    assert_eq!(ask(&world, "DELETE", &format!("{path}/sessions"), Value::Null).await.status, 204);
+    let person = path.strip_prefix("/admin/identities/").unwrap();
+    let all = format!("signed out by an administrator identity.id={person}");
+    assert_eq!(told(&log, "by an administrator"), [format!("{all} session.id={session}"), all]);
+}
+
+#[tokio::test]
+async fn what_of_a_record_an_administrator_changes_is_told_and_not_to_what() {
+    let (log, _guard) = Captured::begin();
+    let (world, _) = World::with_alice().await;
+    let path = path_of(&world, ALICE).await;
+    let person = path.strip_prefix("/admin/identities/").unwrap();
+    let mut expected = Vec::new();
+    for (edit, status, [email, verified, username]) in [
+        (json!({"username": "Al"}), "active", [false, false, true]),
+        (json!({"email_verified": true}), "active", [false, true, false]),
+        // Which is not verified yet.
+        (json!({"email": "a@example.org"}), "active", [true, true, false]),
+        (json!({"email": "a@example.net"}), "active", [true, false, false]),
+        (json!({"status": "disabled"}), "disabled", [false, false, false]),
+    ] {
+        assert_eq!(ask(&world, "PATCH", &path, edit.clone()).await.status, 200, "{edit}");
+        expected.push(format!(
+            "identity changed by an administrator identity.id={person} status=\"{status}\" \
+             email={email} email_verified={verified} username={username}"
+        ));
+    }
+    assert_eq!(told(&log, "by an administrator"), expected);
 }
 
 #[tokio::test]

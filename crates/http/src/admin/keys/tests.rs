@@ -9,9 +9,8 @@ use sluice_oauth::keys::{DefaultAlgorithms, KeyRing, KeyService, RingOptions};
 use sluice_oauth::trust::{ListTrusted, NewTrust, TrustService};
 use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret, Timestamp};
 use sluice_store_contract::MemoryStore;
+use sluice_testkit::Captured;
 use tower::ServiceExt;
-
-use crate::captured::Captured;
 
 /// The key sets of a server, and whom it trusts.
 async fn sets() -> (Arc<TrustService>, Router) {
@@ -213,7 +212,7 @@ async fn trusts(trust: &TrustService) -> Vec<String> {
 
 #[tokio::test]
 async fn an_issuer_is_trusted_no_more_with_a_key_that_is_replaced() {
-    let (log, _guard) = Captured::begin();
+    let (log, _guard) = Captured::everything();
     let (trust, admin) = sets().await;
     let set = "/admin/keys/https:%2F%2Fidp.example";
     let put = async |path: &str, body: Value| ask(&admin, "PUT", path, &body.to_string()).await.0;
@@ -246,7 +245,7 @@ async fn an_issuer_is_trusted_no_more_with_a_key_that_is_replaced() {
 
 #[tokio::test]
 async fn an_issuer_is_trusted_no_more_when_its_key_is_deleted() {
-    let (log, _guard) = Captured::begin();
+    let (log, _guard) = Captured::everything();
     let (trust, admin) = sets().await;
     let set = "/admin/keys/https:%2F%2Fidp.example";
     let (one, two) = (key("one"), key("two"));
@@ -272,7 +271,7 @@ async fn an_issuer_is_trusted_no_more_when_its_key_is_deleted() {
 
 #[tokio::test]
 async fn a_key_that_is_put_and_does_not_sign_is_told_of() {
-    let (log, _guard) = Captured::begin();
+    let (log, _guard) = Captured::everything();
     let admin = admin().await;
     let for_encryption = Jwk { key_use: Some("enc".to_owned()), ..key("encrypts") };
     let puts = [
@@ -308,7 +307,7 @@ async fn a_key_that_is_put_and_does_not_sign_is_told_of() {
 
 #[tokio::test]
 async fn a_key_that_signs_by_default_but_not_first_is_not_told_of() {
-    let (log, _guard) = Captured::begin();
+    let (log, _guard) = Captured::everything();
     let (_, admin) = sets_with((SigningAlgorithm::ES256, SigningAlgorithm::PS256)).await;
     let puts = [
         ("hydra.openid.id-token", rsa("answers")),
@@ -325,4 +324,64 @@ async fn a_key_that_signs_by_default_but_not_first_is_not_told_of() {
     let silent = "\"hydra.jwt.access-token\" key.kid=\"silent\" \
                   reason=it signs for those clients only that are registered for RS256: the default is PS256";
     assert_eq!(told.iter().map(|(_, key)| *key).collect::<Vec<_>>(), [silent], "{said}");
+}
+
+#[tokio::test]
+async fn whatever_a_signing_key_is_made_for_it_is_told() {
+    let (log, _guard) = Captured::begin();
+    let admin = admin().await;
+    let set = "/admin/keys/hydra.openid.id-token";
+    let kids = async || {
+        let (_, shown) = ask(&admin, "GET", set, "").await;
+        let keys = shown["keys"].as_array().unwrap().iter();
+        keys.map(|key| key["kid"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let untold = async || {
+        let told = log.lines("sluice_audit: signing key made key.set=\"hydra.openid.id-token\"");
+        let is_told = |kid: &String| told.iter().any(|line| line.contains(kid));
+        kids().await.into_iter().filter(|kid| !is_told(kid)).collect::<Vec<_>>()
+    };
+    assert_eq!(untold().await, [""; 0], "the first of all");
+    for kid in kids().await {
+        assert_eq!(ask(&admin, "DELETE", &format!("{set}/{kid}"), "").await.0, 204);
+    }
+    assert_eq!(
+        (kids().await.len(), untold().await),
+        (2, Vec::new()),
+        "in the place of those that were deleted"
+    );
+    assert_eq!(ask(&admin, "DELETE", set, "").await.0, 204);
+    assert_eq!((kids().await.len(), untold().await), (2, Vec::new()), "for a set that was deleted");
+    let body = json!({"keys": [key("own")]}).to_string();
+    assert_eq!(ask(&admin, "PUT", set, &body).await.0, 200);
+    assert_eq!(
+        (kids().await.len(), untold().await),
+        (2, vec!["own".to_owned()]),
+        "beside those that were put"
+    );
+    let body = json!({"set": "hydra.openid.id-token", "alg": "ES384"}).to_string();
+    assert_eq!(ask(&admin, "POST", "/admin/keys", &body).await.0, 201);
+    assert_eq!((kids().await.len(), untold().await), (3, vec!["own".to_owned()]), "for another algorithm");
+}
+
+#[tokio::test]
+async fn it_is_told_which_private_keys_are_read() {
+    let (log, _guard) = Captured::begin();
+    let admin = admin().await;
+    for jwk in [key("private"), key("public").public()] {
+        let path = format!("/admin/keys/mine/{}", jwk.kid.as_deref().unwrap());
+        assert_eq!(ask(&admin, "PUT", &path, &serde_json::to_string(&jwk).unwrap()).await.0, 200);
+    }
+    for (path, status) in
+        [("", 200), ("/mine", 200), ("/mine/private", 200), ("/mine/public", 200), ("/none", 404)]
+    {
+        assert_eq!(ask(&admin, "GET", &format!("/admin/keys{path}"), "").await.0, status, "{path}");
+    }
+    let lines = log.lines("private keys read");
+    let told: Vec<_> = lines.iter().filter_map(|line| line.split_once("sluice_audit: ")).collect();
+    let expected = [
+        r#"private keys read key.set="mine" key.kids=["private"]"#,
+        r#"private keys read key.set="mine" key.kid="private""#,
+    ];
+    assert_eq!(told.iter().map(|(_, told)| *told).collect::<Vec<_>>(), expected);
 }

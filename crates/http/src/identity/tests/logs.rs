@@ -1,14 +1,14 @@
 //! What the log says of it all: no password, no token, no code, no address.
 
 use serde_json::{Value, json};
+use sluice_testkit::Captured;
 
 use super::world::{ALICE, PASSWORD, World, code, token};
-use crate::captured::Captured;
 
 #[tokio::test]
 async fn the_log_of_a_whole_life_tells_no_secret_and_no_address() {
     // Given
-    let (log, _guard) = Captured::begin();
+    let (log, _guard) = Captured::everything();
     let world = World::new().await;
     let mut secrets =
         vec![PASSWORD.to_owned(), ALICE.to_owned(), "alice@".to_owned(), "mistyped horse".to_owned()];

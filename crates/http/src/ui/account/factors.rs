@@ -4,6 +4,7 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use sluice_identity::IdentityError;
 use sluice_identity::factor::{EnrolledFactor, FactorKind, RecoveryCode, RenameOutcome};
 use uuid::Uuid;
 
@@ -17,9 +18,11 @@ use super::views::{CodesPage, FactorRow, FactorsPage, Moment};
 use crate::respond::redirect::redirect;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
-use crate::ui::{UiState, brand};
+use crate::ui::{UiState, brand, script};
 
 const HERE: Place = Place::Factors;
+
+const SEEN: &str = "This page was out of date. Recovery codes are shown once, when they are made; if you have not kept yours, make new ones.";
 
 /// `GET /ui/account/factors`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
@@ -71,15 +74,36 @@ fn done(ui: &UiState, member: &Member, notice: Notice) -> Response {
     redirect(StatusCode::SEE_OTHER, &notice.at(ui, HERE, &member.cookie))
 }
 
+/// Makes other codes, once for each time that the form was shown: whoever loads the page with the codes again sends it again, and
+/// keeps those that were written down.
 async fn make_codes(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+    let fields = member.visit.parameters()?;
+    if fields.get("revision") != Some(&*revision(member)) {
+        return seen(ui, member).await;
+    }
     member.must_be_fresh(ui, HERE).await?;
-    match ui.factors.regenerate_recovery_codes(&member.identity).await? {
-        Some(codes) => {
+    match ui.factors.regenerate_recovery_codes(&member.identity).await {
+        Ok(Some(codes)) => {
             let response = codes_page(ui, (member, &member.csrf()?), &codes);
             Ok(known_again(ui, member, response).await)
         }
-        None => Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui))),
+        // Of two forms that come at once one makes codes.
+        Ok(None) | Err(IdentityError::Changed) => Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui))),
+        Err(error) => Err(error.into()),
     }
+}
+
+/// The list, and what is to know of codes that are there.
+async fn seen(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+    if ui.factors.recovery_codes_left(member.identity.id).await? == 0 {
+        return Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui)));
+    }
+    look(ui, member, Some(&Mistake::gone(SEEN))).await
+}
+
+/// Of the record, which new codes raise.
+fn revision(member: &Member) -> String {
+    member.identity.revision.to_string()
 }
 
 /// The codes, this once.
@@ -99,6 +123,7 @@ async fn look(ui: &UiState, member: &Member, mistake: Option<&Mistake>) -> Resul
     let csrf = member.csrf()?;
     let view = FactorsPage {
         brand: &brand(&ui.config),
+        script: &script::script(&ui.config),
         frame: &frame(ui, member, HERE, &csrf),
         action: HERE.url(ui),
         csrf: &csrf,
@@ -107,9 +132,10 @@ async fn look(ui: &UiState, member: &Member, mistake: Option<&Mistake>) -> Resul
         passkey_url: ui.factors.offers_passkeys().then(|| Place::Passkey.url(ui)),
         codes_left: left,
         codes_action: Place::RecoveryCodes.url(ui),
+        revision: revision(member),
         form_error: Mistake::of(mistake, ""),
     };
-    let response = page(Mistake::status(mistake), &view, &Policy::form(&ui.config));
+    let response = page(Mistake::status(mistake), &view, &Policy::form(&ui.config).with_script());
     Ok(Mistake::dress(mistake, response))
 }
 

@@ -100,8 +100,8 @@ async fn take(ui: &UiState, arrival: &Arrival) -> Result<Response, Refused> {
     let Some(password) = fields.get("password") else {
         return again(ui, arrival, typed, Mistake::at("password", NO_PASSWORD)).await;
     };
-    if !puzzle::is_solved(ui, PuzzlePurpose::Login, &fields) {
-        return again(ui, arrival, typed, Mistake::at("", puzzle::UNSOLVED)).await;
+    if let Some(sentence) = puzzle::mistake(ui, PuzzlePurpose::Login, &fields) {
+        return again(ui, arrival, typed, Mistake::at("", sentence)).await;
     }
     let attempt = Attempt {
         email: typed.email.to_owned(),
@@ -256,7 +256,7 @@ async fn form(
             is_ticked: typed.remember,
         }),
         passkey,
-        puzzle: ui.proof_of_work.issue(PuzzlePurpose::Login),
+        puzzle: puzzle::issue(ui, PuzzlePurpose::Login),
         submit: "Sign in",
         asides: recover.iter().map(|url| Link { url, label: "Forgot your password?" }).collect(),
         form_error: Mistake::of(mistake, ""),

@@ -19,7 +19,9 @@ use super::views::{Field, FormPage, Link};
 use crate::respond::redirect::redirect;
 use crate::ui::UiState;
 
-const GONE: &str = "This link was used already, is too old, or is for another account.";
+const GONE: &str = "This link was used already, is too old, or is for another account. Of several mails only the latest counts.";
+/// Of an address that was given away before none like it was any more.
+const UNPROVED: &str = "No mail can verify this address: mail servers may pass what is sent to it on to somebody else. Use another address, or ask whoever runs this site.";
 
 /// `GET /ui/account/email/confirm`: with a code to be typed, or with the `token` of a link.
 pub(super) async fn show_change(State(ui): State<UiState>, request: Request) -> Response {
@@ -67,6 +69,9 @@ async fn take_verification(ui: &UiState, member: &Member) -> Result<Response, Re
     if fields.get("send").is_some() {
         return match ui.accounts.send_verification(member.identity.id, network).await {
             Ok(Outcome::Denied(Denied::Unchanged)) => Ok(done(ui, member, Notice::AlreadyVerified)),
+            Ok(Outcome::Denied(Denied::Invalid(_))) => {
+                form(ui, (member, here), Some(&Mistake::at("email", UNPROVED)))
+            }
             sent => match went(ui, sent, here)? {
                 Ok(()) => Ok(redirect(StatusCode::SEE_OTHER, &here.url(ui))),
                 Err(mistake) => form(ui, (member, here), Some(&mistake)),

@@ -118,14 +118,15 @@ impl Arrival {
         Ok(Some(Member { visit, identity, session, cookie, device: self.device }))
     }
 
-    /// Whoever posted a form of the page `place`, which must be one that this server gave this session.
+    /// Whoever posted a form of the page `place`, which must be one that this server gave this session. Else the page before it
+    /// says what there is: the form may have been sent, and what it did has renewed the session.
     pub(super) async fn checked_member(self, ui: &UiState, place: Place) -> Result<Member, Refused> {
         let token = self.token();
         let member = self.member(ui).await?.ok_or_else(|| Refused::SignedOut(place, token))?;
         let fields = member.visit.parameters()?;
         let checked = member.visit.check_token(FORMS, &fields);
         drop(fields);
-        checked.map_err(|problem| problem.restarting_at(Some(place.url(ui))))?;
+        checked.map_err(|problem| problem.restarting_at(Some(place.section().url(ui))))?;
         Ok(member)
     }
 }

@@ -1,5 +1,7 @@
 //! `/ui/account/sessions`: where the person is signed in, and the way out of each place, or of all of them.
 
+use std::net::IpAddr;
+
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -85,11 +87,17 @@ fn device_row(session: &IdentitySession, member: &Member) -> DeviceRow {
     DeviceRow {
         id: session.id.to_string(),
         device: device_name(&session.device),
-        network: session.network.clone(),
+        network: place_of(&session.network),
         began: Moment::new(session.authenticated_at),
         seen: Moment::new(session.last_seen_at),
         is_this: session.id == member.session.id,
     }
+}
+
+/// Where somebody is, as far as a proxy has told.
+fn place_of(network: &str) -> String {
+    let is_untold = network.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified());
+    if is_untold { "an unknown network".to_owned() } else { network.to_owned() }
 }
 
 fn browser_row(session: &LoginSession) -> BrowserRow {

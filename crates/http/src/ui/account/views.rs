@@ -269,11 +269,12 @@ pub(super) struct ApplicationRow {
     pub(super) since: Moment,
 }
 
-/// What is asked beside the password. Posts `csrf`, `factor`, `name` and `decision`.
+/// What is asked beside the password. Posts `csrf`, `factor`, `name` and `decision`; for new codes `csrf` and `revision`.
 #[derive(Template)]
 #[template(path = "account/factors.html")]
 pub(super) struct FactorsPage<'a> {
     pub(super) brand: &'a Brand,
+    pub(super) script: &'a str,
     pub(super) frame: &'a Frame<'a>,
     pub(super) action: String,
     pub(super) csrf: &'a str,
@@ -283,6 +284,8 @@ pub(super) struct FactorsPage<'a> {
     pub(super) passkey_url: Option<String>,
     pub(super) codes_left: u32,
     pub(super) codes_action: String,
+    /// Of the record that is shown: the form for new codes is good for this one.
+    pub(super) revision: String,
     /// What is wrong, if something is.
     pub(super) form_error: Option<&'a str>,
 }

@@ -78,7 +78,10 @@ async fn what_a_client_shows_is_a_link_only_where_it_is_an_address_of_the_web() 
         assert_eq!(web_url(text).is_some(), is_link, "what the other pages ask");
         // Whatever it is, nothing of it is loaded or run.
         let policy = shown.header("content-security-policy");
-        assert!(policy.starts_with("default-src 'none'; style-src 'self'; base-uri 'none'"), "{policy}");
+        assert!(
+            policy.starts_with("default-src 'none'; style-src 'self'; img-src 'self'; base-uri"),
+            "{policy}"
+        );
     }
 }
 
@@ -290,6 +293,17 @@ async fn a_subject_that_is_no_identity_has_no_claims() {
     let fields = [("grant_scope", "email"), ("decision", "accept")];
     let consent = world.consented(&world.fill_in(&page, &fields).await).await;
     assert!(consent.id_token.is_empty());
+}
+
+/// The Enter key in a field presses the first button of its form.
+#[tokio::test]
+async fn the_enter_key_decides_nothing() {
+    let world = World::new().await;
+    let page = world.at_consent("somebody".parse().unwrap(), None, false).await;
+    let shown = world.get(&page).await;
+    let first = shown.body.split_once("<button ").unwrap().1.split_once('>').unwrap().0;
+    let is_hidden = "class=\"visually-hidden\" type=\"submit\" formmethod=\"dialog\" tabindex=\"-1\" aria-hidden=\"true\"";
+    assert_eq!(first, is_hidden);
 }
 
 #[tokio::test]

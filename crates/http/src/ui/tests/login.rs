@@ -34,8 +34,8 @@ async fn every_page_is_kept_by_nobody_and_framed_by_nobody() {
         assert_eq!(answer.header("x-content-type-options"), "nosniff");
         assert!(answer.header("content-security-policy").contains("frame-ancestors 'none'"));
     }
-    let policy = "default-src 'none'; style-src 'self'; script-src 'self'; worker-src 'self'; base-uri 'none'; \
-                  frame-ancestors 'none'; form-action 'self'";
+    let policy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; worker-src 'self'; \
+                  base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
     assert_eq!(world.get(&page).await.header("content-security-policy"), policy);
 }
 
@@ -208,13 +208,14 @@ async fn malformed_forms_are_refused() {
 }
 
 #[tokio::test]
-async fn an_expired_flow_leads_back_to_its_beginning_and_a_tampered_one_nowhere() {
+async fn an_expired_flow_leads_back_to_its_beginning_and_a_tampered_one_to_the_account() {
     let world = World::new().await;
     let page = world.at("/ui/login").await;
     let other = if page.ends_with('A') { 'B' } else { 'A' };
     let tampered = world.get(&format!("{}{other}", page.get(..page.len() - 1).unwrap())).await;
     assert_eq!(tampered.status, StatusCode::BAD_REQUEST);
-    assert!(!tampered.body.contains("href=\"https://"));
+    assert_eq!(tampered.body.matches("href=\"https://").count(), 1, "{}", tampered.body);
+    assert_eq!(tampered.after("<a class=\"button button-primary\" href=\""), "https://id.example/ui/account");
     world.clock.advance(Lifetime::hours(1));
     let expired = world.get(&page).await;
     assert_eq!(expired.status, StatusCode::GONE);
@@ -270,6 +271,20 @@ async fn the_script_is_kept_as_the_style_sheet_is_and_stands_in_no_page() {
     assert_eq!(shown.body.matches("<script").count(), 1);
     let without = world.get("/ui/logged-out").await;
     assert!(!without.header("content-security-policy").contains("script-src"));
+}
+
+/// Without one, browsers ask for `/favicon.ico`, which the policy forbids.
+#[tokio::test]
+async fn every_page_names_an_icon_that_it_may_load() {
+    let world = World::new().await;
+    let login = world.at("/ui/login").await;
+    for page in [login.as_str(), "/ui/logged-out", "/ui/error?error=access_denied"] {
+        let shown = world.get(page).await;
+        assert!(shown.header("content-security-policy").contains("; img-src 'self';"), "{page}");
+        let icon = world.get(&shown.after("<link rel=\"icon\" href=\"")).await;
+        assert_eq!(icon.header("content-type"), "image/svg+xml", "{page}");
+        assert_eq!(icon.header("cache-control"), "public, max-age=31536000, immutable");
+    }
 }
 
 #[tokio::test]

@@ -24,9 +24,9 @@ use sluice_oauth::replay::{ReplayKind, ReplayRepository};
 use sluice_primitives::{Lifetime, OsRng, SessionId, Timestamp};
 use sluice_protocol::Subject;
 use sluice_store_contract::given;
+use sluice_testkit::Captured;
 
 use super::world::{ALICE, World, form};
-use crate::captured::Captured;
 
 #[tokio::test]
 async fn a_person_signs_out_or_stays() {
@@ -314,7 +314,7 @@ async fn of_many_sessions_that_end_everywhere_every_client_is_told_once() {
 /// Who took part in the session is known no more when it is tried again.
 #[tokio::test]
 async fn a_sign_out_that_failed_shows_what_clients_want_to_be_loaded_when_it_is_tried_again() {
-    let (log, _guard) = Captured::begin();
+    let (log, _guard) = Captured::everything();
     let world = World::new().await;
     let logout = on_a_full_store(&world.ui.logout);
     let session = listened_to(&world).await;
@@ -340,7 +340,7 @@ async fn a_sign_out_that_failed_shows_what_clients_want_to_be_loaded_when_it_is_
 /// The browser has signed in once more meanwhile. Its session ends when the verifier is spent: the logout goes on with another one.
 #[tokio::test]
 async fn a_sign_out_that_failed_at_a_later_session_goes_on_with_that() {
-    let (log, _guard) = Captured::begin();
+    let (log, _guard) = Captured::everything();
     let world = World::new().await;
     let logout = failing_at_the_second(&world.ui.logout);
     let (session, later) = (listened_to(&world).await.id, SessionId::from_bytes([2; 16]));
@@ -389,7 +389,7 @@ fn are_over(world: &World, sessions: &[SessionId]) -> bool {
 
 #[tokio::test]
 async fn a_sign_out_without_a_page_that_failed_at_a_former_session_goes_on() {
-    let (log, _guard) = Captured::begin();
+    let (log, _guard) = Captured::everything();
     let world = World::new().await;
     let logout = failing_at_the_second(&world.ui.logout);
     let (present, former) = (listened_to(&world).await.id, SessionId::from_bytes([7; 16]));

@@ -1,10 +1,14 @@
 //! Puzzles, where forms ask for one.
 
+use std::sync::Arc;
+
 use axum::http::StatusCode;
 use sluice_identity::proof_of_work::Puzzle;
+use sluice_oauth::Config;
 use sluice_primitives::Lifetime;
 
 use super::world::{ALICE, Answer, PASSWORD, World};
+use crate::ui::puzzle::{SPENT, UNSOLVED};
 
 const FIELDS: [(&str, &str); 2] = [("email", ALICE), ("password", PASSWORD)];
 
@@ -19,13 +23,26 @@ impl World {
 
     /// Sends the form of a page with the puzzle that another one set.
     async fn solve(&self, page: &str, shown: &Answer) -> Answer {
-        let bits = shown.after("data-bits=\"").parse().unwrap();
-        let challenge = shown.after("data-puzzle=\"");
-        assert_eq!(challenge, shown.field("puzzle"));
-        let solution = Puzzle { challenge: challenge.clone(), bits }.solve();
+        let (challenge, solution) = solved(shown);
         let solved = [("puzzle", challenge.as_str()), ("solution", solution.as_str())];
         self.fill_in(page, &[&FIELDS[..], &solved].concat()).await
     }
+
+    /// The same of the form of the account pages.
+    async fn sign_in(&self, shown: &Answer) -> Answer {
+        let (csrf, (challenge, solution)) = (shown.field("csrf"), solved(shown));
+        let solved = [("csrf", csrf.as_str()), ("puzzle", &challenge), ("solution", &solution)];
+        self.post("/ui/account/login", &[&FIELDS[..], &solved].concat()).await
+    }
+}
+
+/// The puzzle that a page sets, and its solution.
+fn solved(shown: &Answer) -> (String, String) {
+    let bits = shown.after("data-bits=\"").parse().unwrap();
+    let challenge = shown.after("data-puzzle=\"");
+    assert_eq!(challenge, shown.field("puzzle"));
+    let solution = Puzzle { challenge: challenge.clone(), bits }.solve();
+    (challenge, solution)
 }
 
 #[tokio::test]
@@ -43,24 +60,68 @@ async fn a_form_is_taken_with_its_puzzle_solved_once() {
         assert_eq!(world.accepted(&login).await.amr, ["pwd"]);
         let again = world.solve(&page, &shown).await;
         assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(again.body.contains(SPENT), "{}", again.body);
     }
 }
 
 #[tokio::test]
-async fn an_unsolved_late_or_foreign_puzzle_is_told_and_set_anew() {
+async fn an_unsolved_or_foreign_puzzle_is_told_and_set_anew() {
     let world = World::with_puzzles().await;
     let page = world.at("/ui/registration").await;
     let unsolved = world.fill_in(&page, &FIELDS).await;
     let foreign = world.solve(&page, &world.get(&world.at("/ui/login").await).await).await;
-    let shown = world.get(&page).await;
-    world.clock.advance(Lifetime::minutes(5));
-    let late = world.solve(&page, &shown).await;
-    for refused in [&unsolved, &foreign, &late] {
+    for (refused, sentence) in [(&unsolved, UNSOLVED), (&foreign, SPENT)] {
         assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
-        assert!(refused.body.contains("it needs JavaScript. Please send the form once more."));
+        assert!(refused.body.contains(sentence), "{}", refused.body);
         assert!(refused.body.contains(&format!("value=\"{ALICE}\"")) && !refused.body.contains(PASSWORD));
+        let password =
+            refused.body.split_once("<input id=\"password\"").unwrap().1.split_once('>').unwrap().0;
+        assert!(password.contains(" autofocus"), "it is to be typed again: {password}");
     }
-    world.accepted(&world.solve(&page, &late).await).await;
+    world.accepted(&world.solve(&page, &foreign).await).await;
+}
+
+#[tokio::test]
+async fn a_page_that_was_open_for_long_is_sent_as_long_as_its_flow_lives() {
+    let world = World::with_puzzles().await;
+    for page in ["/ui/registration", "/ui/login"] {
+        let page = world.at(page).await;
+        let shown = world.get(&page).await;
+        world.clock.advance(Lifetime::minutes(29));
+        assert_eq!(world.accepted(&world.solve(&page, &shown).await).await.amr, ["pwd"]);
+    }
+}
+
+#[tokio::test]
+async fn a_form_is_taken_as_long_as_any_flow_lives_but_five_minutes_at_least_and_an_hour_at_most() {
+    for (flow, device, until) in [(1, 1, 5), (1, 20, 20), (40, 10, 40), (120, 10, 60)] {
+        let mut world = World::with_puzzles().await;
+        world.register_alice().await;
+        let mut config = Config::clone(&world.ui.config);
+        config.lifetimes.flow = Lifetime::minutes(flow);
+        config.policies.device.lifetime = Lifetime::minutes(device);
+        world.ui.config = Arc::new(config);
+        let [first, second] = [world.get("/ui/account/login").await, world.get("/ui/account/login").await];
+        world.clock.advance(Lifetime::minutes(until - 1));
+        let taken = world.sign_in(&first).await;
+        assert_eq!(taken.status, StatusCode::SEE_OTHER, "{until}: {}", taken.body);
+        world.clock.advance(Lifetime::minutes(1));
+        let late = world.sign_in(&second).await;
+        assert!(late.body.contains(SPENT), "{until}: {}", late.body);
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_was_open_for_too_long_does_not_blame_the_browser() {
+    let world = World::with_puzzles().await;
+    world.register_alice().await;
+    let shown = world.get("/ui/account/login").await;
+    world.clock.advance(Lifetime::minutes(30));
+    let late = world.sign_in(&shown).await;
+    assert_eq!(late.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(late.body.contains(SPENT), "{}", late.body);
+    let again = world.sign_in(&late).await;
+    assert_eq!(again.status, StatusCode::SEE_OTHER, "{}", again.body);
 }
 
 #[tokio::test]
@@ -72,12 +133,8 @@ async fn the_account_pages_ask_for_a_puzzle_too() {
     let fields = [&FIELDS[..], &[("csrf", csrf.as_str())]].concat();
     let unsolved = world.post("/ui/account/login", &fields).await;
     assert_eq!(unsolved.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(unsolved.body.contains(crate::ui::puzzle::UNSOLVED), "{}", unsolved.body);
-    let challenge = unsolved.after("data-puzzle=\"");
-    let bits = unsolved.after("data-bits=\"").parse().unwrap();
-    let solution = Puzzle { challenge: challenge.clone(), bits }.solve();
-    let solved = [("puzzle", challenge.as_str()), ("solution", solution.as_str())];
-    let signed_in = world.post("/ui/account/login", &[&fields[..], &solved].concat()).await;
+    assert!(unsolved.body.contains(UNSOLVED), "{}", unsolved.body);
+    let signed_in = world.sign_in(&unsolved).await;
     assert_eq!(signed_in.status, StatusCode::SEE_OTHER, "{}", signed_in.body);
 }
 

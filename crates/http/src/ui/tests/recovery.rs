@@ -117,6 +117,7 @@ async fn a_link_that_is_good_no_more_says_so_before_a_password_is_asked_for() {
         says
     };
     assert!(is_gone("/ui/recovery?token=garbage").await && is_gone(&first).await && !is_gone(&second).await);
+    assert!(world.get(&first).await.body.contains("a newer mail took its place"));
     let shown = world.get(&second).await;
     let (csrf, token) = (shown.field("csrf"), shown.field("token"));
     let fields = [("csrf", csrf.as_str()), ("token", &token), ("password", NEW)];
@@ -226,11 +227,66 @@ async fn a_browser_without_a_cookie_is_given_one_and_a_form_without_its_token_is
 }
 
 #[tokio::test]
+async fn a_form_whose_cookie_is_lost_leads_back_to_where_it_began() {
+    let world = World::new().await;
+    let elsewhere = encode_token(&world.key, "elsewhere");
+    for (path, anew) in [
+        ("/ui/recovery", "/ui/recovery"),
+        ("/ui/recovery/code", "/ui/recovery"),
+        ("/ui/recovery/password", "/ui/recovery"),
+        ("/ui/verification", "/ui/verification"),
+    ] {
+        let mut fields = vec![("csrf", elsewhere.as_str()), ("email", ALICE)];
+        for begins in [anew.to_owned(), format!("{anew}?login_challenge=abc")] {
+            let lost = world.send_without_cookie(form(path, &fields)).await;
+            for answer in [lost, world.post(path, &fields).await] {
+                assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}");
+                assert_eq!(answer.after("<a class=\"button button-primary\" href=\""), begins, "{path}");
+            }
+            fields.push(("login_challenge", "abc"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_lost_the_page_for_the_code_finds_another_that_asks_for_the_address_too() {
+    let (world, _) = World::forgetful().await;
+    let code = mailed_code(world.mail.read().await.first().unwrap());
+    let link = world.get("/ui/recovery?login_challenge=abc").await.after("Have a code already? <a href=\"");
+    let shown = world.get(&link).await;
+    assert!(shown.status == StatusCode::OK && shown.body.contains("name=\"code\""), "{}", shown.body);
+    assert!(!shown.body.contains("belongs to an account") && shown.field("login_challenge") == "abc");
+    let csrf = shown.field("csrf");
+    // What is typed there can be corrected there, and nothing is said of where a mail is under way to.
+    for (email, field) in [("", "email"), ("alice@@x", "email"), ("alcie@example.com", "code")] {
+        let fields = [("csrf", csrf.as_str()), ("asks", "email"), ("code", &code), ("email", email)];
+        let wrong = world.post("/ui/recovery/code", &fields).await;
+        assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert_eq!(wrong.body.matches("role=\"alert\"").count(), 1, "{}", wrong.body);
+        assert!(wrong.body.contains(&format!("id=\"{field}-error\" role=\"alert\"")), "{}", wrong.body);
+        assert!(wrong.body.contains(&format!("name=\"email\" type=\"text\" value=\"{email}\"")));
+        assert!(!wrong.body.contains("belongs to an account") && wrong.field("asks") == "email");
+    }
+    let fields = [("csrf", csrf.as_str()), ("asks", "email"), ("code", &code), ("email", ALICE)];
+    assert!(!world.post("/ui/recovery/code", &fields).await.field("ticket").is_empty());
+}
+
+#[tokio::test]
+async fn a_link_to_the_page_for_the_code_puts_no_words_on_it() {
+    let (world, asked) = World::forgetful().await;
+    assert!(asked.body.contains(&format!("<bdi class=\"client\">{ALICE}</bdi> belongs to an account")));
+    let shown = world.get("/ui/recovery/code?email=call+555+0100%40example.com&asks=code").await;
+    assert_eq!(shown.status, StatusCode::OK);
+    assert!(!shown.body.contains("555 0100") && !shown.body.contains("belongs to an account"));
+    assert!(shown.body.contains("name=\"email\" type=\"text\" value=\"\""), "{}", shown.body);
+}
+
+#[tokio::test]
 async fn without_mail_no_link_leads_there_and_the_page_says_why() {
     let world = World::without_mail().await;
     let login = world.get(&world.at("/ui/login").await).await;
     assert!(!login.body.contains("/ui/recovery"), "{}", login.body);
-    for path in ["/ui/recovery", "/ui/recovery?token=garbage", "/ui/verification"] {
+    for path in ["/ui/recovery", "/ui/recovery?token=garbage", "/ui/recovery/code", "/ui/verification"] {
         let shown = world.get(path).await;
         assert_eq!(shown.status, StatusCode::FORBIDDEN, "{path}");
         assert!(shown.body.contains("sends no mail") && !shown.body.contains("<form"), "{}", shown.body);

@@ -24,11 +24,14 @@ pub(crate) struct RecoveryPage<'a> {
     pub(crate) form_error: Option<&'a str>,
     /// Else there is no form.
     pub(crate) sends_mail: bool,
+    /// Where the code of a mail is entered that came already.
+    pub(crate) code_url: &'a str,
     /// Back to the login page, if a flow waits there.
     pub(crate) login_url: Option<&'a str>,
 }
 
-/// Asks for the code of the mail. Posts `csrf`, `email`, `code` and maybe `login_challenge`.
+/// Asks for the code of the mail, and for the address if that is not known. Posts `csrf`, `email`, `code`, `asks=email` if the address is
+/// asked for, and maybe `login_challenge`.
 #[derive(Template)]
 #[template(path = "recovery_code.html")]
 pub(crate) struct RecoveryCodePage<'a> {
@@ -38,12 +41,22 @@ pub(crate) struct RecoveryCodePage<'a> {
     pub(crate) action: &'a str,
     pub(crate) csrf: &'a str,
     pub(crate) login_challenge: Option<&'a str>,
+    /// Whether the address is asked for; else a mail is under way to it.
+    pub(crate) asks_email: bool,
+    /// What the user typed before; may be empty if it is asked for.
     pub(crate) email: &'a str,
+    pub(crate) email_error: Option<&'a str>,
     pub(crate) code_error: Option<&'a str>,
     /// A failure that belongs to no field.
     pub(crate) form_error: Option<&'a str>,
     /// Where another mail is asked for.
     pub(crate) recovery_url: &'a str,
+}
+
+impl RecoveryCodePage<'_> {
+    fn has_error(&self) -> bool {
+        self.email_error.or(self.code_error).or(self.form_error).is_some()
+    }
 }
 
 /// Asks for another password. Posts `csrf`, `password`, `token` or `ticket`, and maybe `login_challenge`.

@@ -280,6 +280,29 @@ fn what_is_given_back_late_leaves_the_wait_of_a_later_failure() {
 }
 
 #[test]
+fn those_who_failed_long_ago_do_not_keep_others_from_being_counted() {
+    let failures = Failures::new(LockoutConfig::default().pair);
+    for n in 0..50_000 {
+        assert!(failures.count(&n, START).is_ok());
+    }
+    for _ in 0..6 {
+        assert!((50_000..54_000).all(|n| failures.count(&n, START).is_ok()));
+    }
+    assert!((50_000..54_000).all(|n| failures.count(&n, START).is_err()));
+}
+
+#[test]
+fn networks_that_were_familiar_long_ago_do_not_keep_others_from_becoming_so() {
+    let lockout = lockout();
+    let all = 2 * u32::try_from(FAMILIAR).unwrap();
+    for n in 0..all + 10_000 {
+        lockout.is_familiar(&ALICE, network(n));
+    }
+    let is_familiar = |n| lockout.familiar.get(&lockout.pair_hash(&ALICE, network(n))).is_some();
+    assert!((all..all + 10_000).all(is_familiar));
+}
+
+#[test]
 fn the_addresses_of_one_ipv6_customer_are_one_network() {
     let of = |text: &str| Network::from(text.parse::<IpAddr>().unwrap());
     assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));

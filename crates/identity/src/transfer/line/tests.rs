@@ -21,6 +21,16 @@ fn a_line_says_everything_about_a_person() {
 }
 
 #[test]
+fn an_address_whose_mail_may_go_elsewhere_is_taken_and_not_as_verified() {
+    for (email, email_verified) in [("ada@example.com", true), ("ada%example.net@example.com", false)] {
+        let line = format!(r#"{{"email": "{email}", "email_verified": true}}"#);
+        let ada = parse_line(line.as_bytes()).unwrap();
+        assert_eq!((ada.email.as_str(), ada.email_verified), (email, email_verified));
+        assert_eq!(ada.is_disbelieved, !email_verified);
+    }
+}
+
+#[test]
 fn an_address_is_enough() {
     let bob = parse_line(br#"{"email":"b\u006fb@example.com","username":null}"#).unwrap();
     assert_eq!((bob.email.as_str(), bob.username.as_str()), ("bob@example.com", ""));

@@ -9,6 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use quick_cache::sync::Cache;
 use sluice_crypto::digest::sha256;
 use sluice_crypto::jwe::MAX_TOKEN;
+use sluice_net::bounded::oldest_first;
 use sluice_net::{FetchLimits, FetchPlaces, Fetcher, host_of};
 use sluice_primitives::{Lifetime, Timestamp};
 use thiserror::Error;
@@ -16,6 +17,7 @@ use url::Url;
 
 use super::error::RequestObjectError;
 use crate::client::Client;
+use crate::set_back::holds;
 
 /// A longer URI is refused, in bytes (OpenID Connect Core §6.2).
 const MAX_URI: usize = 512;
@@ -83,7 +85,7 @@ impl RequestObjectSource for Fetcher {
     }
 }
 
-/// Objects by URI. Key: the URI without its fragment, which anybody may make up. Bound: `CAPACITY`. Staleness: the `max-age`
+/// Objects by URI. Key: the URI without its fragment, which anybody may make up. Bound: `CAPACITY`; the oldest go first. Staleness: the `max-age`
 /// of the answer, 10 to 60 seconds; less for a client that says with a fragment that there is another. Those who need one at
 /// once share one fetch. A failure is kept too, for a moment: anybody may ask, and requests must not become as many to others.
 pub struct FetchedObjects {
@@ -103,7 +105,7 @@ impl Kept {
     /// tells of.
     fn serves(&self, hash: Option<[u8; 32]>, now: Timestamp) -> bool {
         let may_be_replaced = now >= self.fetched_at + REFETCH;
-        now < self.good_until && (self.is(hash) || !may_be_replaced)
+        holds(self.fetched_at, self.good_until, now) && (self.is(hash) || !may_be_replaced)
     }
 
     fn is(&self, hash: Option<[u8; 32]>) -> bool {
@@ -114,7 +116,7 @@ impl Kept {
 impl FetchedObjects {
     /// Objects of this source.
     pub fn new(source: Arc<dyn RequestObjectSource>) -> Self {
-        Self { source, objects: Cache::new(CAPACITY), places: FetchPlaces::new(AT_ONCE, OF_A_HOST) }
+        Self { source, objects: oldest_first(CAPACITY), places: FetchPlaces::new(AT_ONCE, OF_A_HOST) }
     }
 
     async fn at(&self, uri: &Url, hash: Option<[u8; 32]>, now: Timestamp) -> Arc<Kept> {
@@ -256,6 +258,30 @@ mod tests {
             assert_eq!(given.object("", later).await, None);
             assert_eq!(given.fetches(), fetches);
         }
+    }
+
+    #[tokio::test]
+    async fn what_came_by_a_clock_that_was_ahead_is_fetched_again_once_it_is_right() {
+        for fails in [false, true] {
+            let given = given(Counting { fails, ..Counting::default() });
+            for (later, fetches) in [(3_600, 1), (0, 2), (0, 2)] {
+                assert_eq!(given.object("", later).await.is_none(), fails);
+                assert_eq!(given.fetches(), fetches);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn objects_that_nobody_asks_for_any_more_do_not_have_others_fetched_again() {
+        let (given, later) = (given(Counting::default()), NOW + LONGEST);
+        let at = |number: usize| -> Url { format!("{PLACE}/{number}").parse().unwrap() };
+        for number in 0..2 * CAPACITY {
+            given.objects.at(&at(number), None, NOW).await;
+        }
+        for number in (1_000..1_200).chain(1_000..1_200) {
+            given.objects.at(&at(number), None, later).await;
+        }
+        assert_eq!(given.fetches(), 2 * CAPACITY + 200);
     }
 
     #[tokio::test]

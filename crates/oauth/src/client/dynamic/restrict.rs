@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use sluice_crypto::jwe::EncryptionKey;
 use sluice_crypto::jwk::{Jwk, JwkError, JwkSet, SigningAlgorithm};
 use sluice_crypto::jws::VerifyingKey;
-use sluice_protocol::{GrantType, Scope};
+use sluice_protocol::{Audience, GrantType, Scope};
 
 use super::strangers;
 use crate::client::given_url::GivenUrl;
@@ -37,6 +37,8 @@ pub struct Bounds<'a> {
     pub trust: Trust,
     /// The scope of who names none, and the most that anybody may have.
     pub default_scope: &'a str,
+    /// The same for the audience; a URL stands for what is below it, too.
+    pub default_audience: &'a [String],
     /// Whether keys may be at an `http://` URL.
     pub plain_http_keys: bool,
     /// What is written down for who names no algorithm of id tokens; nothing if none.
@@ -112,7 +114,7 @@ impl Bounds<'_> {
                 asked.token_exchange != TokenExchangePolicy::default() && asked.token_exchange != exchange,
             ),
             ("lifespans", self.sets_lifespans(&asked.lifespans)),
-            ("audience", self.is_beyond(&asked.audience, audience)),
+            ("audience", self.is_audience_beyond(&asked.audience, audience)),
             ("authorization_details_types", self.is_beyond(&asked.authorization_details_types, details)),
         ];
         match refusals.iter().find(|(_, refused)| *refused) {
@@ -123,9 +125,16 @@ impl Bounds<'_> {
         }
     }
 
-    /// Whether anybody asks for a value that an administrator has not given.
+    /// Whether anybody asks for a value that no administrator has given.
     fn is_beyond(&self, asked: &[String], given: &[String]) -> bool {
         self.trust == Trust::Anybody && !asked.iter().all(|value| given.contains(value))
+    }
+
+    /// Whether anybody asks for a service that no administrator has given, and that is neither one of configuration's nor below one.
+    fn is_audience_beyond(&self, asked: &[String], given: &[String]) -> bool {
+        let default = Audience::from_values(self.default_audience.iter().cloned());
+        let is_given = |value: &String| given.contains(value) || default.permits(value);
+        self.trust == Trust::Anybody && !asked.iter().all(is_given)
     }
 
     /// Keys that come over a connection that anybody on the way can change prove nothing.
@@ -202,10 +211,12 @@ impl Bounds<'_> {
         Ok(if kept.is_empty() { unnamed.to_owned() } else { kept.join(" ") })
     }
 
-    /// The metadata with what an administrator said about the client: it is not the client's to change.
+    /// The metadata with what an administrator said about the client, which is not the client's to change; of a new one with what
+    /// configuration says of all.
     fn keep(&self, metadata: ClientMetadata) -> ClientMetadata {
         let Some(stored) = self.stored else {
-            return ClientMetadata { owner: String::new(), ..metadata };
+            let audience = named_or(metadata.audience, self.default_audience);
+            return ClientMetadata { audience, owner: String::new(), ..metadata };
         };
         let strategy = stored.access_token_strategy.map(|strategy| strategy.as_str().to_owned());
         let metadata = keep_sector(stored, metadata);

@@ -86,8 +86,13 @@ fn check_redirects(asked: &ClientMetadata, stored: Option<&Client>) -> Result<()
     let leads_astray = |uri: &str| Url::parse(uri).is_ok_and(|url| !leads_to_application(&url, is_web));
     match asked.redirect_uris.iter().find(|uri| leads_astray(uri) && !has(uri)) {
         Some(uri) => {
-            let hint = "it must use https:// or, of a native application, http:// at a loopback address, or a scheme of its own such as \
-                        com.example.app";
+            let hint = if is_web {
+                "with the application_type web it must use https://; with native it may also use http:// at a loopback address, or a \
+                 scheme of its own"
+            } else {
+                "it must use https:// or, of a native application, http:// at a loopback address, or a scheme of its own such as \
+                 com.example.app"
+            };
             Err(RegistrationError::RedirectUri(format!("Redirect URL {uri} is refused: {hint}.")))
         }
         None => Ok(()),

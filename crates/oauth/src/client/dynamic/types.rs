@@ -77,6 +77,7 @@ mod tests {
     const OPEN: Bounds<'_> = Bounds {
         trust: Trust::Anybody,
         default_scope: "openid",
+        default_audience: &[],
         plain_http_keys: false,
         id_token_alg: None,
         pairwise_by_default: false,

@@ -5,9 +5,11 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
+use sluice_net::bounded::half_for_new;
 use sluice_primitives::{Lifetime, Timestamp};
 
 use crate::network_limit::network;
+use crate::set_back::holds;
 
 /// How many hosts are counted at once.
 const HOSTS: usize = 4_096;
@@ -16,8 +18,8 @@ const MOST: u32 = 30;
 /// How long a request counts.
 const WINDOW: Lifetime = Lifetime::minutes(1);
 
-/// Counts by host. Key: the host, whatever its port; of an IPv6 address its /64, which one customer has. Bound: [`HOSTS`]; the longest unseen go first. Staleness: none, but every
-/// node counts for itself.
+/// Counts by host. Key: the host, whatever its port; of an IPv6 address its /64, which one customer has. Bound: [`HOSTS`]; those that are
+/// named again stay in a half of it, and the newest in the other. Staleness: none, but every node counts for itself.
 pub(super) struct HostLimit {
     counts: Cache<String, (Timestamp, u32)>,
     turn: Mutex<()>,
@@ -25,14 +27,13 @@ pub(super) struct HostLimit {
 
 impl HostLimit {
     pub(super) fn new() -> Self {
-        Self { counts: Cache::new(HOSTS), turn: Mutex::new(()) }
+        Self { counts: half_for_new(HOSTS), turn: Mutex::new(()) }
     }
 
     /// Counts one more request, so that one that is given up counts; whether it may be made.
     pub(super) fn allows(&self, host: &str, now: Timestamp) -> bool {
         let (_turn, host) = (self.turn.lock(), counted(host));
-        let known = self.counts.get(&*host).filter(|(since, _)| now < *since + WINDOW);
-        let (since, count) = known.unwrap_or((now, 0));
+        let (since, count) = self.known(&host, now).unwrap_or((now, 0));
         self.counts.insert(host.into_owned(), (since, count.saturating_add(1)));
         count < MOST
     }
@@ -40,9 +41,13 @@ impl HostLimit {
     /// A request brought what it was for: it does not count.
     pub(super) fn forgive(&self, host: &str, now: Timestamp) {
         let (_turn, host) = (self.turn.lock(), counted(host));
-        if let Some((since, count)) = self.counts.get(&*host).filter(|(since, _)| now < *since + WINDOW) {
+        if let Some((since, count)) = self.known(&host, now) {
             self.counts.insert(host.into_owned(), (since, count.saturating_sub(1)));
         }
+    }
+
+    fn known(&self, host: &str, now: Timestamp) -> Option<(Timestamp, u32)> {
+        self.counts.get(host).filter(|(since, _)| holds(*since, *since + WINDOW, now))
     }
 }
 
@@ -69,6 +74,17 @@ mod tests {
     }
 
     #[test]
+    fn requests_by_a_clock_that_was_ahead_do_not_count_once_it_is_right() {
+        let (limit, now) = (HostLimit::new(), Timestamp::from_secs(1_000_000));
+        let ahead = now + Lifetime::hours(1);
+        assert!((0..MOST).all(|_| limit.allows("app.example", ahead)));
+        assert!(!limit.allows("app.example", ahead));
+        limit.forgive("app.example", now);
+        assert!((0..MOST).all(|_| limit.allows("app.example", now)));
+        assert!(!limit.allows("app.example", now));
+    }
+
+    #[test]
     fn the_addresses_of_one_customer_are_one_host() {
         let (limit, now) = (HostLimit::new(), Timestamp::from_secs(1_000_000));
         let asked = (1..=2 * MOST).filter(|n| limit.allows(&format!("[2001:db8::{n:x}]"), now)).count();
@@ -77,6 +93,18 @@ mod tests {
         assert!((0..MOST).all(|_| limit.allows("192.0.2.1", now)));
         assert!(!limit.allows("[::ffff:c000:201]", now), "the same address");
         limit.forgive("[2001:db8::ffff]", now);
+    }
+
+    #[test]
+    fn hosts_that_nobody_names_any_more_do_not_keep_new_ones_from_being_counted() {
+        let (limit, now) = (HostLimit::new(), Timestamp::from_secs(1_000_000));
+        let host = |number: usize| format!("{number}.example");
+        assert!((0..2 * HOSTS).all(|number| limit.allows(&host(number), now)));
+        let (new, now) = (2 * HOSTS..2 * HOSTS + 500, now + WINDOW);
+        for _ in 0..MOST {
+            assert!(new.clone().all(|number| limit.allows(&host(number), now)));
+        }
+        assert_eq!(new.filter(|number| limit.allows(&host(*number), now)).count(), 0);
     }
 
     #[test]

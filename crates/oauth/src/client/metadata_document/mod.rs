@@ -15,6 +15,7 @@ use std::sync::Arc;
 use ::url::Url;
 use quick_cache::sync::Cache;
 use sluice_commit::StoreError;
+use sluice_net::bounded::half_for_new;
 use sluice_net::{FetchPlaces, host_of};
 use sluice_primitives::{Clock, Lifetime, Timestamp};
 use sluice_protocol::ClientId;
@@ -29,6 +30,7 @@ use super::service;
 use crate::config::MetadataDocumentPolicy;
 use crate::keys::SigningKeys;
 use crate::sector::{self, SectorRefused, SectorSource};
+use crate::set_back::holds;
 use host_limit::HostLimit;
 use read::Reader;
 
@@ -101,6 +103,8 @@ pub struct MetadataDocumentParts {
     pub rules: RegistrationRules,
     /// The most that such a client may ask for.
     pub default_scope: String,
+    /// Whom its tokens may be for.
+    pub default_audience: Vec<String>,
     pub source: Arc<dyn DocumentSource>,
     /// Reads sector identifier documents.
     pub sectors: Arc<dyn SectorSource>,
@@ -122,7 +126,7 @@ pub struct MetadataDocuments {
     keys: Arc<dyn SigningKeys>,
     clock: Arc<dyn Clock>,
     known: Cache<ClientId, Arc<Kept>>,
-    /// The last good ones, by the same key and bound: who asks and goes away does not take the old one along.
+    /// The last good ones, by the same key and bound, half of it for new ones: who asks and goes away does not take the old one along.
     last: Cache<ClientId, Arc<Kept>>,
     hosts: HostLimit,
     first: FetchPlaces,
@@ -131,8 +135,18 @@ pub struct MetadataDocuments {
 
 struct Kept {
     client: Arc<Client>,
+    /// When somebody last tried to fetch it.
+    tried_at: Timestamp,
+    /// When it came; the same, unless the last try failed.
     fetched_at: Timestamp,
     good_until: Timestamp,
+}
+
+impl Kept {
+    /// Whether it need not be fetched again.
+    fn is_current(&self, now: Timestamp) -> bool {
+        holds(self.tried_at, self.good_until, now)
+    }
 }
 
 impl MetadataDocuments {
@@ -140,13 +154,18 @@ impl MetadataDocuments {
     pub fn new(parts: MetadataDocumentParts) -> Self {
         Self {
             policy: parts.policy,
-            reader: Reader { read: parts.read, rules: parts.rules, default_scope: parts.default_scope },
+            reader: Reader {
+                read: parts.read,
+                rules: parts.rules,
+                default_scope: parts.default_scope,
+                default_audience: parts.default_audience,
+            },
             source: parts.source,
             sectors: parts.sectors,
             keys: parts.keys,
             clock: parts.clock,
             known: Cache::new(CAPACITY),
-            last: Cache::new(CAPACITY),
+            last: half_for_new(CAPACITY),
             hosts: HostLimit::new(),
             first: FetchPlaces::new(FIRST_AT_ONCE, OF_A_HOST),
             anew: FetchPlaces::new(ANEW_AT_ONCE, OF_A_HOST),
@@ -161,7 +180,7 @@ impl MetadataDocuments {
     /// The client, if its id is the URL of a document that was read a moment ago.
     pub fn known(&self, id: &ClientId) -> Option<Arc<Client>> {
         let kept = self.known.get(id)?;
-        (self.clock.now() < kept.good_until).then(|| Arc::clone(&kept.client))
+        kept.is_current(self.clock.now()).then(|| Arc::clone(&kept.client))
     }
 
     /// The client, if its id is the URL of a document that was read a moment ago, or that may still serve.
@@ -200,7 +219,7 @@ impl MetadataDocuments {
 
     async fn current(&self, url: &Url, id: &ClientId) -> Result<Arc<Client>, DocumentError> {
         let now = self.clock.now();
-        let old = self.known.get(id).filter(|kept| kept.good_until <= now);
+        let old = self.known.get(id).filter(|kept| !kept.is_current(now));
         if let Some(old) = &old {
             self.known.remove_if(id, |kept| Arc::ptr_eq(kept, old));
         }
@@ -223,8 +242,9 @@ impl MetadataDocuments {
         let kept = match (fetched, old) {
             (Err(why @ (DocumentError::Unreachable(_) | DocumentError::Busy)), Some(old)) => {
                 debug!(client.id = %id, reason = %why, "an old client metadata document serves on");
-                let good_until = now + AFTER_FAILURE;
-                Kept { client: Arc::clone(&old.client), fetched_at: old.fetched_at, good_until }
+                // One that came by a clock that was ahead is as old as it was found.
+                let (fetched_at, good_until) = (old.fetched_at.min(now), now + AFTER_FAILURE);
+                Kept { client: Arc::clone(&old.client), tried_at: now, fetched_at, good_until }
             }
             (Ok(fetched), _) => fetched,
             (Err(why), _) => {
@@ -259,7 +279,7 @@ impl MetadataDocuments {
             self.hosts.forgive(host, now);
         }
         let good_until = now + document.max_age.unwrap_or(USUAL).clamp(SHORTEST, LONGEST);
-        Ok(Kept { client: Arc::new(client), fetched_at: now, good_until })
+        Ok(Kept { client: Arc::new(client), tried_at: now, fetched_at: now, good_until })
     }
 
     /// Holds a client against its sector identifier document. That counts against the host that is asked, whoever has the

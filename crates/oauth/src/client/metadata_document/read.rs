@@ -16,6 +16,7 @@ pub(super) struct Reader {
     pub(super) read: ReadMetadata,
     pub(super) rules: RegistrationRules,
     pub(super) default_scope: String,
+    pub(super) default_audience: Vec<String>,
 }
 
 impl Reader {
@@ -35,6 +36,7 @@ impl Reader {
         let bounds = Bounds {
             trust: Trust::Anybody,
             default_scope: &self.default_scope,
+            default_audience: &self.default_audience,
             plain_http_keys: false,
             // Nobody tells the client of another.
             id_token_alg: Some(SigningAlgorithm::RS256),

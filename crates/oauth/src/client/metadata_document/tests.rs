@@ -129,6 +129,7 @@ fn given_with(
         policy,
         rules: RegistrationRules::default(),
         default_scope: "openid offline_access".to_owned(),
+        default_audience: vec!["https://api.example".to_owned()],
         source: host.clone(),
         sectors: host.clone(),
         keys: host.clone(),
@@ -145,6 +146,7 @@ async fn a_document_describes_a_public_client() {
     assert_eq!((client.id.as_str(), client.name.as_str()), (ID, "App"));
     assert_eq!((client.auth_method, client.scope.as_str()), (AuthMethod::None, "openid"));
     assert!(!client.skip_consent && client.secret_hashes.is_empty());
+    assert_eq!(client.audience.as_slice(), ["https://api.example"]);
     // Whatever is configured: nothing tells the client of another algorithm than the usual one.
     assert_eq!(client.id_token_signed_response_alg.as_deref(), Some("RS256"));
 }
@@ -212,6 +214,28 @@ async fn an_old_document_serves_while_its_host_does_not_answer_and_no_longer_tha
     assert!(given.find().await.is_some());
     given.clock.advance(less(LONGEST, USUAL));
     assert!(given.find().await.is_none());
+}
+
+#[tokio::test]
+async fn what_came_by_a_clock_that_was_ahead_is_fetched_again_once_it_is_right() {
+    let gone = || Err(DocumentError::Unreachable("it took too long".to_owned()));
+    let given = given([answer(&json!({})), gone(), gone(), answer(&json!({"client_name": "Changed"}))]);
+    let start = given.clock.now();
+    given.find().await.unwrap();
+    given.clock.advance(Lifetime::hours(12));
+    assert!(given.find().await.is_some() && given.asked() == 2, "the old one serves on");
+    given.clock.set(start);
+    assert!(given.documents.known(&id()).is_none());
+    for _ in 0..2 {
+        assert!(given.find().await.is_some() && given.asked() == 3);
+    }
+    given.clock.advance(AFTER_FAILURE);
+    assert!(given.find().await.is_some_and(|client| client.name == "Changed"));
+    given.clock.advance(Lifetime::hours(12));
+    given.find().await.unwrap();
+    given.clock.set(start);
+    given.find().await.unwrap();
+    assert_eq!(given.asked(), 6);
 }
 
 #[tokio::test]
@@ -402,6 +426,24 @@ async fn who_asks_and_goes_away_does_not_take_an_old_document_along() {
     assert!(given.find().await.is_some());
 }
 
+#[tokio::test]
+async fn documents_that_nobody_asks_for_any_more_do_not_keep_new_ones_from_serving_on() {
+    let gone = Err(DocumentError::Unreachable("it took too long".to_owned()));
+    let given = given([answer(&json!({})), gone]);
+    let now = given.clock.now();
+    let client = Arc::new(fake::client("other"));
+    let other = Arc::new(Kept { client, tried_at: now, fetched_at: now, good_until: now });
+    let add = |number: usize| {
+        let id = format!("https://{number}.example/client.json").parse().unwrap();
+        given.documents.last.insert(id, Arc::clone(&other));
+    };
+    (0..2 * CAPACITY).for_each(add);
+    assert!(given.find().await.is_some());
+    (2 * CAPACITY..2 * CAPACITY + 1_000).for_each(add);
+    given.clock.advance(USUAL);
+    assert!(given.find().await.is_some());
+}
+
 /// What a future answers at once; it is dropped if that is nothing.
 async fn at_once<F: Future + Unpin>(mut asked: F) -> Option<F::Output> {
     std::future::poll_fn(|context| match std::pin::Pin::new(&mut asked).poll(context) {
@@ -445,4 +487,25 @@ async fn a_registered_client_comes_before_a_document() {
     repo.put(Client { name: "registered".to_owned(), ..fake::client(ID) });
     directory.forget(&id());
     assert_eq!(directory.find(&id()).await.unwrap().unwrap().name, "registered");
+}
+
+/// The store has come to another server, which may lack what the former was told last.
+#[tokio::test]
+async fn what_the_store_may_have_lost_is_forgotten_and_no_document_is() {
+    let given = given([answer(&json!({}))]);
+    let (repo, other) = (Arc::new(FakeClients::default()), fake::client("shop"));
+    let directory = ClientDirectory::new(repo.clone(), 10).with_documents(Arc::clone(&given.documents));
+    repo.put(other.clone());
+    for known in [&id(), &other.id] {
+        assert!(directory.find(known).await.unwrap().is_some());
+    }
+    let generation = directory.generation();
+    directory.forget_registered();
+    assert_ne!(directory.generation(), generation);
+    assert!(directory.is_empty());
+    assert!(directory.find(&id()).await.unwrap().is_some());
+    assert_eq!(given.asked(), 1);
+    directory.forget_all();
+    assert!(directory.find(&id()).await.unwrap().is_some());
+    assert_eq!(given.asked(), 2, "all of it");
 }

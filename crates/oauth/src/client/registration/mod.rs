@@ -38,6 +38,8 @@ pub struct RegistrationRules {
     /// The same where nobody was asked: of a client that registered itself or that a document describes, and the most that
     /// anybody may have there. Default: the same.
     pub self_registered_scope: String,
+    /// The audience of such a client that names none, and the most that anybody may have there. Default: none.
+    pub self_registered_audience: Vec<String>,
     /// The subject types that may be chosen; the first is the default. Default: `public`.
     pub subject_types: Vec<String>,
     /// Where clients register and manage themselves (RFC 7592), if they may. Default: they may not.
@@ -51,6 +53,11 @@ impl RegistrationRules {
     pub fn is_pairwise_by_default(&self) -> bool {
         self.subject_types.first().is_some_and(|first| first == PAIRWISE)
     }
+
+    /// Whether a client that registered itself, or that a document describes, may ask for this audience where it named none.
+    pub fn permits_anybody(&self, audience: &str) -> bool {
+        Audience::from_values(self.self_registered_audience.iter().cloned()).permits(audience)
+    }
 }
 
 impl Default for RegistrationRules {
@@ -59,6 +66,7 @@ impl Default for RegistrationRules {
         Self {
             default_scope: STANDARD.to_owned(),
             self_registered_scope: STANDARD.to_owned(),
+            self_registered_audience: Vec::new(),
             subject_types: vec!["public".to_owned()],
             registration_endpoint: None,
             origins_count: true,

@@ -1,6 +1,6 @@
 //! What is too long for a URL, in the store: sealed once more, under a random handle.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use serde::Serialize;
 use sluice_crypto::Purpose;
@@ -11,14 +11,14 @@ use super::{FlowError, FlowSealer, Quota, WAY_OUT_KEPT};
 use crate::flow::{Further, ParkedFlow, ParkedHandle};
 
 impl FlowSealer {
-    /// Parks what a network asks for, if it may. Those who are exempt, and those of whom nobody knows where they are, are not told apart: of
-    /// them only counts how much is there at once, of all together.
+    /// Parks what a network asks for, if it may. Those who are exempt are not told apart: of them only counts how much is there at
+    /// once, of all together.
     pub(super) async fn park_counted(
         &self,
         asked_by: Option<IpAddr>,
         parking: impl Future<Output = Result<ParkedHandle, FlowError>>,
     ) -> Result<ParkedHandle, FlowError> {
-        let counted = asked_by.filter(|address| !self.is_exempt(*address));
+        let counted = self.counted(asked_by);
         let now = self.clock.now();
         let comes_in_time = || counted.is_none_or(|address| self.limit.allows_anybody(address, now));
         self.shares.allow(counted, now, comes_in_time)?;
@@ -29,10 +29,13 @@ impl FlowSealer {
         parked
     }
 
-    /// Whether it is not counted by itself what comes from there, because everybody may.
-    pub(super) fn is_exempt(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        self.exempt.iter().any(|network| network.contains(&address))
+    /// By which address it is counted what comes from there; none if it is not counted by itself, because everybody may. Those of
+    /// whom nobody knows where they are count as one network: a client can see to it that nobody does, behind a proxy that passes on
+    /// what it says of itself.
+    pub(super) fn counted(&self, asked_by: Option<IpAddr>) -> Option<IpAddr> {
+        let address: IpAddr = asked_by.map_or(Ipv4Addr::UNSPECIFIED.into(), |address| address.to_canonical());
+        let is_exempt = self.exempt.iter().any(|network| network.contains(&address));
+        (!is_exempt).then_some(address)
     }
 
     /// Parks a flow until it has expired, and a while longer, so that it can tell where to start again.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
+use sluice_net::bounded::half_for_new;
 use sluice_primitives::{Lifetime, Timestamp};
 
 use super::Quota;
@@ -55,7 +56,8 @@ impl Recent {
     }
 }
 
-/// Counts by network and by site. Bound: [`COUNTED`] of each; the longest unseen go first. Staleness: none, but every node counts for itself.
+/// Counts by network and by site. Bound: [`COUNTED`] of each; those that come again stay in a half of it, and the newest in the other.
+/// Staleness: none, but every node counts for itself.
 pub(super) struct Shares {
     /// How long a part of a life is.
     part: Lifetime,
@@ -76,8 +78,8 @@ impl Shares {
             part: Duration::from_millis(part.unsigned_abs()).into(),
             most_of_network: (quota / OF_NETWORK).max(1),
             most_exempt: (of_anybody / 2).max(1),
-            networks: Cache::new(COUNTED),
-            sites: Cache::new(COUNTED),
+            networks: half_for_new(COUNTED),
+            sites: half_for_new(COUNTED),
             exempt: Mutex::default(),
         }
     }
@@ -164,6 +166,17 @@ mod tests {
                 assert!(allowed.len() >= 4 * most, "{} of {most}", allowed.len());
             }
         }
+    }
+
+    #[test]
+    fn networks_that_come_no_more_do_not_keep_new_ones_from_being_counted() {
+        let shares = shares(16);
+        let allowed = |number: u32| {
+            let address = std::net::Ipv4Addr::from_bits(number).into();
+            shares.allow(Some(address), BEGIN, || true).is_ok()
+        };
+        assert!((0..34_000).all(allowed));
+        assert_eq!((30_000..34_000).filter(|number| allowed(*number)).count(), 0);
     }
 
     #[test]

@@ -167,6 +167,22 @@ async fn networks_that_are_exempt_are_not_counted_whoever_asks() {
     assert_eq!(shelf.0.lock().len(), 6 * (OF_NETWORK as usize + 1));
 }
 
+#[tokio::test]
+async fn those_of_whom_nobody_knows_where_they_are_count_as_one_network() {
+    let Given { flows, shelf, .. } = given();
+    let mut flow = asking(&[], None);
+    flow.request.state = Some("s".repeat(2_000));
+    for _ in 0..OF_NETWORK {
+        flows.seal_login_challenge(&flow, (true, None)).await.unwrap();
+    }
+    let refused = flows.seal_login_challenge(&flow, (true, None)).await;
+    assert!(matches!(refused, Err(FlowError::QuotaReached(Quota::Network))));
+    for other in ["127.0.0.1", "192.0.2.1"] {
+        flows.seal_login_challenge(&flow, (true, Some(other.parse().unwrap()))).await.unwrap();
+    }
+    assert_eq!(shelf.0.lock().len(), OF_NETWORK as usize + 2);
+}
+
 /// How many of these addresses may begin a long flow.
 async fn begun(flows: &FlowSealer, addresses: impl IntoIterator<Item = IpAddr>) -> usize {
     let mut flow = asking(&[], None);

@@ -1,6 +1,6 @@
 //! Requests that no browser has come with yet: pushed ones, and those of devices.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,28 +25,27 @@ impl FlowSealer {
             return Ok(sealed);
         }
         let bytes = postcard::to_stdvec(pushed).map_err(|_| FlowError::Content)?;
-        self.count_pushed(client, address)?;
-        let quota = self.quota_of_pushed(client, address);
+        let counted = self.counted(address);
+        self.count_pushed(client, counted)?;
+        let quota = self.quota_of_pushed(client, counted);
         let handle = self.park(&bytes, expires_at, quota).await?;
         Ok(self.seal_bytes(Purpose::PushedRequest, Place::AllParked, &handle))
     }
 
     /// How much may be kept when one more is pushed: those that are not counted leave room for others.
-    fn quota_of_pushed(&self, client: &Client, address: Option<IpAddr>) -> u64 {
-        let is_counted = address.is_some_and(|address| !self.is_exempt(address));
-        match (client.is_public(), is_counted) {
+    fn quota_of_pushed(&self, client: &Client, counted: Option<IpAddr>) -> u64 {
+        match (client.is_public(), counted) {
             (false, _) => self.quota,
-            (true, true) => self.quota_of_anybody(),
-            (true, false) => self.quota_of_anybody() - self.quota / 8,
+            (true, Some(_)) => self.quota_of_anybody(),
+            (true, None) => self.quota_of_anybody() - self.quota / 8,
         }
     }
 
     /// Counts a request that has to be parked for the client, or for the network that a public client is in: how many come, and not how
     /// many are kept. It is there for a moment, and the flow that it begins counts for that.
-    fn count_pushed(&self, client: &Client, address: Option<IpAddr>) -> Result<(), Quota> {
-        let address = address.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
-        let is_exempt = client.is_public() && self.is_exempt(address);
-        if is_exempt || self.limit.allows(client, Some(address), self.clock.now()) {
+    fn count_pushed(&self, client: &Client, counted: Option<IpAddr>) -> Result<(), Quota> {
+        let is_exempt = client.is_public() && counted.is_none();
+        if is_exempt || self.limit.allows(client, counted, self.clock.now()) {
             Ok(())
         } else {
             Err(if client.is_public() { Quota::Network } else { Quota::Client })

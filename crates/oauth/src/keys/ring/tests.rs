@@ -1,12 +1,14 @@
 use super::*;
 use crate::keys::NoHint;
 use crate::keys::fake::FakeKeys;
+use futures_util::FutureExt;
 use serde_json::{Value, json};
 use sluice_crypto::Purpose;
 use sluice_crypto::jwe::{ContentEncryption, EncryptionKey, decrypt, encrypt};
 use sluice_crypto::jwk::{Jwk, JwkSet};
 use sluice_crypto::jws::VerifyingKey;
 use sluice_primitives::{Lifetime, ManualClock, NetworkId, OsRng, Secret, Timestamp};
+use tokio::sync::Notify;
 
 fn at_rest(secret: &str) -> Arc<Sealer> {
     Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(secret.as_bytes().to_vec())]))
@@ -109,6 +111,24 @@ async fn the_newest_active_key_signs_and_a_retiring_one_verifies() {
     assert_eq!(kid(ring.id_token_signer(SigningAlgorithm::ES256)), "newer");
     assert!(ring.verify_own(&token).is_ok());
     assert!(ring.id_token_signer(SigningAlgorithm::RS256).is_none());
+}
+
+#[tokio::test]
+async fn a_slow_reading_does_not_undo_a_later_one() {
+    let (repo, clock) = (Arc::new(FakeKeys::default()), clock());
+    let ring = start(&repo, &clock).await;
+    let go_on = Arc::new(Notify::new());
+    *repo.3.lock() = Some((ACCESS_TOKEN_SET, Arc::clone(&go_on)));
+    let mut slow = std::pin::pin!(ring.reload(ID_TOKEN_SET));
+    assert!(slow.as_mut().now_or_never().is_none(), "it has read the id token set, and waits");
+    clock.advance(Lifetime::secs(1));
+    repo.0.lock().push(es256(&clock, "newer", KeyState::Active));
+    ring.reload(ID_TOKEN_SET).await.unwrap();
+    assert_eq!(kid(ring.id_token_signer(SigningAlgorithm::ES256)), "newer");
+    go_on.notify_one();
+    slow.await.unwrap();
+    assert_eq!(kid(ring.id_token_signer(SigningAlgorithm::ES256)), "newer");
+    assert!(ring.public_jwks().contains("\"newer\""));
 }
 
 #[tokio::test]

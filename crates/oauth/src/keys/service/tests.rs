@@ -1,12 +1,16 @@
 use super::*;
+use crate::keys::KeyRotation;
 use crate::keys::fake::FakeKeys;
 use crate::keys::ring::ID_TOKEN_SET;
 use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret, Timestamp};
 
 async fn given() -> (KeyService, Arc<KeyRing>, Arc<FakeKeys>) {
+    given_at(Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000)))).await
+}
+
+async fn given_at(clock: Arc<ManualClock>) -> (KeyService, Arc<KeyRing>, Arc<FakeKeys>) {
     let repo = Arc::new(FakeKeys::default());
     let at_rest = Arc::new(Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(b"secret".to_vec())]));
-    let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000)));
     let ring = KeyRing::start(repo.clone(), at_rest.clone(), Arc::new(OsRng), clock.clone()).await.unwrap();
     (KeyService::new(repo.clone(), at_rest, Arc::new(OsRng), clock, ring.clone()), ring, repo)
 }
@@ -205,6 +209,64 @@ async fn the_first_of_the_keys_that_replace_a_set_signs() {
         .map(|kid| Jwk::generate(SigningAlgorithm::ES256, kid.into(), RsaSize::default()).unwrap());
     service.replace_set(ID_TOKEN_SET, JwkSet { keys: made.to_vec() }).await.unwrap();
     assert_eq!(ring.id_token_signer(SigningAlgorithm::ES256).unwrap().kid(), Some("z"));
+}
+
+/// However old the key is that goes on to sign.
+#[tokio::test]
+async fn a_new_key_behind_the_one_that_signs_is_published_and_verifies_for_as_long_as_a_predecessor() {
+    let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000)));
+    let (service, ring, _) = given_at(clock.clone()).await;
+    clock.advance(Lifetime::hours(100 * 24));
+    let signer = || ring.id_token_signer(SigningAlgorithm::ES256).unwrap().kid().unwrap().to_owned();
+    let publishes = |kid: &str| ring.public_jwks().contains(&format!("\"{kid}\""));
+    let rotation = KeyRotation::new(ring.clone());
+    let (old, policy) = (signer(), *ring.policy());
+    let mut keys = service.set(ID_TOKEN_SET).await.unwrap();
+    keys.keys.push(Jwk::generate(SigningAlgorithm::ES256, "new".to_owned(), RsaSize::default()).unwrap());
+    service.replace_set(ID_TOKEN_SET, keys).await.unwrap();
+    for (later, is_there) in
+        [(Lifetime::ZERO, true), (policy.announce_for, true), (policy.retire_after, false)]
+    {
+        clock.advance(later);
+        rotation.round(clock.now()).await.unwrap();
+        assert_eq!((signer(), publishes("new")), (old.clone(), is_there), "{later:?}");
+    }
+    assert!(publishes(&old));
+}
+
+#[tokio::test]
+async fn a_key_that_signs_no_more_keeps_its_age_before_a_new_one() {
+    let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000)));
+    let (service, ring, repo) = given_at(clock.clone()).await;
+    let made = ["signs", "retired", "new"]
+        .map(|kid| Jwk::generate(SigningAlgorithm::ES256, kid.into(), RsaSize::default()).unwrap());
+    service.replace_set(ID_TOKEN_SET, JwkSet { keys: made[..1].to_vec() }).await.unwrap();
+    service.add_retired(ID_TOKEN_SET, &made[1..2]).await.unwrap();
+    let row = |kid: &str| repo.0.lock().iter().find(|row| row.kid == kid).cloned().unwrap();
+    let before = row("retired");
+    clock.advance(Lifetime::hours(1));
+    service.replace_set(ID_TOKEN_SET, JwkSet { keys: made.to_vec() }).await.unwrap();
+    assert_eq!((row("retired").created_at, row("retired").state), (before.created_at, before.state));
+    assert_eq!(ring.id_token_signer(SigningAlgorithm::ES256).unwrap().kid(), Some("signs"));
+}
+
+/// What is behind it signs nothing, or nobody signs with the set.
+#[tokio::test]
+async fn a_key_keeps_its_age_before_a_new_one_that_does_not_come_to_sign() {
+    let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_000_000)));
+    let (service, _, repo) = given_at(clock.clone()).await;
+    let made = ["old", "new"]
+        .map(|kid| Jwk::generate(SigningAlgorithm::ES256, kid.into(), RsaSize::default()).unwrap());
+    for (set, is_public) in [(ID_TOKEN_SET, true), ("mine", false)] {
+        service.replace_set(set, JwkSet { keys: made[..1].to_vec() }).await.unwrap();
+        let age =
+            || repo.0.lock().iter().find(|row| row.set == set && row.kid == "old").map(|row| row.created_at);
+        let before = age();
+        clock.advance(Lifetime::hours(1));
+        let behind = if is_public { made[1].public() } else { made[1].clone() };
+        service.replace_set(set, JwkSet { keys: vec![made[0].clone(), behind] }).await.unwrap();
+        assert_eq!(age(), before, "{set}");
+    }
 }
 
 #[tokio::test]

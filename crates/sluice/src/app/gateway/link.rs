@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use serde_json::Value;
 use sluice_commit::chain;
 use sluice_crypto::jwk::{JwkSet, SigningAlgorithm};
-use sluice_crypto::jws::{VerifiedJws, VerifyingKey, verify};
+use sluice_crypto::jws::{VerifiedJws, VerifyError, VerifyingKey, unverified_parts, verify};
 use sluice_crypto::paseto::PasetoPublicKey;
 use sluice_crypto::{Purpose, SealedSubkeys, Sealer};
 use sluice_gateway::link::{LinkClient, LinkError};
@@ -23,7 +24,8 @@ use tracing::warn;
 /// How often keys are asked for, whether or not the feed spoke of them.
 const KEYS_EVERY: Duration = Duration::from_mins(1);
 /// When they are asked for once more after the feed spoke of them, last pause first.
-const AFTER_A_CHANGE: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(1)];
+const AFTER_A_CHANGE: [Duration; 3] =
+    [Duration::from_secs(5), Duration::from_secs(1), Duration::from_millis(100)];
 /// They are asked for no sooner again because of a token that no key opens.
 const FOR_A_TOKEN: Duration = Duration::from_secs(1);
 /// When they are asked for again after they were not to be had.
@@ -113,7 +115,13 @@ impl LinkedKeys {
 impl OwnKeys for LinkedKeys {
     fn verify_jwt(&self, token: &str) -> Option<VerifiedJws> {
         let keys = self.current.load();
-        verify(token, &keys.verifying, &keys.algorithms).ok()
+        let verified = verify(token, &keys.verifying, &keys.algorithms);
+        // A new key may be the first for its algorithm.
+        let is_of_other = matches!(verified, Err(VerifyError::UnknownKey | VerifyError::AlgorithmNotAllowed));
+        if is_of_other && names_issuer(token, &keys.issuer) {
+            self.look_again();
+        }
+        verified.ok()
     }
 
     fn verify_paseto(&self, token: &str) -> Option<Vec<u8>> {
@@ -141,10 +149,16 @@ impl OwnKeys for LinkedKeys {
         self.current.load().issuer == claimed
     }
 
-    /// Secrets change with a restart of the server, of which no feed tells.
+    /// Secrets change with a restart of the server, of which no feed tells; and a server may sign with a key before it is heard of here.
     fn look_again(&self) {
         self.missing.notify_one();
     }
+}
+
+/// Whether a JWT says that it is of this issuer: those of others come here, too.
+fn names_issuer(token: &str, issuer: &str) -> bool {
+    let claims = unverified_parts(token).and_then(|parts| parts.unverified_claims::<Value>());
+    claims.is_ok_and(|claims| claims.get("iss").and_then(Value::as_str) == Some(issuer))
 }
 
 /// Asks for the keys until there are some.
@@ -189,8 +203,8 @@ async fn hear(follower: &FeedFollower, changed: &watch::Sender<u64>) {
     }
 }
 
-/// Asks for keys when they may have changed, when a token is there that they do not open, and each minute. The server may tell of a change
-/// before it has read the keys again, so after a change it is asked several times; a failure is made up for soon.
+/// Asks for keys when they may have changed, when a token is there that they do not open, and each minute. A server may tell of a change
+/// before another, which is asked, has heard of it, so after a change it is asked several times; a failure is made up for soon.
 async fn renew_when_due<F: Future<Output = Result<LinkKeys, LinkError>>>(
     ask: impl Fn() -> F,
     keys: &LinkedKeys,

@@ -2,12 +2,13 @@
 //!
 //! [`own_keys`]: what tokens of this installation are checked with, where it is in this process. [`link`]: the same, from
 //! elsewhere. [`process`]: a gateway in a process of its own. [`served_link`]: what an authorization server gives such a process.
-//! [`numbers`]: what an operator sees of it.
+//! [`numbers`]: what an operator sees of it. [`resources`]: whether clients get to what it protects.
 
 mod link;
 mod numbers;
 mod own_keys;
 pub(crate) mod process;
+mod resources;
 mod served_link;
 
 use std::num::NonZeroUsize;
@@ -46,6 +47,7 @@ use crate::observability::gateway::{
 };
 
 pub(crate) use own_keys::{Known, RingKeys, local_parts};
+pub(crate) use resources::tell_of_unreached;
 pub(crate) use served_link::{Link, ServedKeys};
 
 /// The most verdicts on signed tokens that are remembered: 512 MiB, most of them being some 1 KiB.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use serde_json::value::RawValue;
 use sluice_commit::StoreError;
 use sluice_crypto::{Purpose, Sealer};
@@ -13,6 +14,7 @@ use sluice_primitives::{Clock, Lifetime, NetworkId};
 use sluice_token::link::{LinkKeys, TokenAnswer};
 use sluice_token::{paseto, sealed};
 
+use crate::app::hearing::Hearing;
 use crate::app::identity_tokens::IdentityTokenKeys;
 
 /// The keys that a gateway needs, and no others.
@@ -31,6 +33,7 @@ pub(crate) struct ServedKeys {
 /// The link's side of a node.
 pub(crate) struct Link {
     pub(crate) keys: ServedKeys,
+    pub(crate) hearing: Arc<Hearing>,
     pub(crate) reader: Arc<AccessTokenReader>,
     pub(crate) sessions: Arc<SessionService>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -57,8 +60,10 @@ impl ServedKeys {
     }
 }
 
+#[async_trait]
 impl LinkSource for Link {
-    fn keys(&self) -> Vec<u8> {
+    async fn keys(&self) -> Vec<u8> {
+        self.hearing.settled().await;
         serde_json::to_vec(&self.keys.document()).unwrap_or_default()
     }
 

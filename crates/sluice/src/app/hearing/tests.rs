@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use async_trait::async_trait;
 use parking_lot::Mutex as Shared;
 use sluice_crypto::Sealer;
@@ -6,6 +8,7 @@ use sluice_oauth::client::{ClientRepository, decode};
 use sluice_oauth::grant::Insertion;
 use sluice_oauth::keys::KeyRepository;
 use sluice_primitives::{ManualClock, NetworkId, NodeId, OsRng, Secret, Timestamp};
+use sluice_protocol::ClientId;
 use sluice_store_sqlite::{SqlitePath, SqliteStore, StoreOptions};
 use sluice_token::{Feed, FeedBatch, FeedPosition, RevocationSet};
 
@@ -15,13 +18,16 @@ const START: Timestamp = Timestamp::from_secs(1_750_000_000);
 
 /// A feed that tells what it is given to tell, and not what the store was told.
 #[derive(Default)]
-struct Told(Shared<Vec<Change>>);
+struct Told {
+    changes: Shared<Vec<Change>>,
+    moves: AtomicU64,
+}
 
 #[async_trait]
 impl Feed for Told {
     async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
-        let changes = std::mem::take(&mut *self.0.lock());
-        Ok(FeedBatch { changes, position: from.clone(), ..FeedBatch::default() })
+        let (changes, moves) = (std::mem::take(&mut *self.changes.lock()), self.moves.load(Ordering::SeqCst));
+        Ok(FeedBatch { changes, moves, position: from.clone(), ..FeedBatch::default() })
     }
 
     async fn wait(&self) {}
@@ -66,9 +72,8 @@ async fn ring(store: &Arc<SqliteStore>, clock: &Arc<ManualClock>, secret: &str) 
     KeyRing::start(store.clone(), at_rest, Arc::new(OsRng), clock.clone()).await.unwrap()
 }
 
-#[tokio::test]
-async fn who_was_away_for_longer_than_changes_are_told_takes_nothing_for_known() {
-    let world = World::start().await;
+/// A client that is known here and was deleted, and a key that was made, and nobody told of it.
+async fn untold(world: &World) -> ClientId {
     let client = decode(("shop", 1, "", ""), (START, START), "{}").unwrap();
     let shop = client.id.clone();
     assert_eq!(world.store.insert(&client).await.unwrap(), Insertion::Inserted);
@@ -76,12 +81,41 @@ async fn who_was_away_for_longer_than_changes_are_told_takes_nothing_for_known()
     assert!(ClientRepository::delete(&*world.store, &shop, START, START).await.unwrap());
     let other = ring(&world.store, &world.clock, "a secret").await;
     other.ensure(ID_TOKEN_SET, SigningAlgorithm::EdDSA).await.unwrap();
+    shop
+}
+
+/// Whether both are known as they were.
+async fn are_known_as_before(world: &World, shop: &ClientId) -> bool {
+    let has_client = world.clients.registered(shop).await.unwrap().is_some();
+    let lacks_key = world.keys.id_token_signer(SigningAlgorithm::EdDSA).is_none();
+    assert_eq!(has_client, lacks_key, "both or neither");
+    has_client
+}
+
+#[tokio::test]
+async fn who_was_away_for_longer_than_changes_are_told_takes_nothing_for_known() {
+    let world = World::start().await;
+    let shop = untold(&world).await;
     world.after(11).await;
-    assert!(world.clients.registered(&shop).await.unwrap().is_some(), "nobody told of it");
-    assert!(world.keys.id_token_signer(SigningAlgorithm::EdDSA).is_none());
+    assert!(are_known_as_before(&world, &shop).await, "nobody told of it");
     world.after(13).await;
+    assert!(!are_known_as_before(&world, &shop).await);
+}
+
+/// One that lagged behind has lost what was written last, and tells of nothing that it has lost.
+#[tokio::test]
+async fn who_hears_of_another_server_takes_nothing_for_known_that_the_former_told() {
+    let world = World::start().await;
+    let shop = untold(&world).await;
+    world.after(0).await;
+    assert!(are_known_as_before(&world, &shop).await, "nobody told of it");
+    world.feed.moves.store(1, Ordering::SeqCst);
+    world.after(0).await;
+    assert!(!are_known_as_before(&world, &shop).await);
     assert!(world.clients.registered(&shop).await.unwrap().is_none());
-    assert!(world.keys.id_token_signer(SigningAlgorithm::EdDSA).is_some());
+    let generation = world.keys.generation();
+    world.after(0).await;
+    assert_eq!(world.keys.generation(), generation, "once for each");
 }
 
 #[tokio::test]
@@ -93,10 +127,23 @@ async fn keys_that_could_not_be_read_are_read_the_next_time() {
     unreadable.kid = "unreadable".to_owned();
     unreadable.sealed = "damaged".to_owned();
     world.store.add(vec![unreadable]).await.unwrap();
-    world.feed.0.lock().push(Change::Keys(ID_TOKEN_SET.to_owned()));
+    world.feed.changes.lock().push(Change::Keys(ID_TOKEN_SET.to_owned()));
     world.after(0).await;
     assert!(world.keys.id_token_signer(SigningAlgorithm::EdDSA).is_none());
     assert!(KeyRepository::delete(&*world.store, ID_TOKEN_SET, "unreadable").await.unwrap());
     world.after(0).await;
     assert!(world.keys.id_token_signer(SigningAlgorithm::EdDSA).is_some(), "and nobody told of it again");
+}
+
+#[tokio::test]
+async fn who_asks_for_keys_after_it_was_told_of_a_change_waits_until_they_were_read() {
+    let world = World::start().await;
+    untold(&world).await;
+    world.feed.changes.lock().push(Change::Keys(ID_TOKEN_SET.to_owned()));
+    let ask = async {
+        world.hearing.settled().await;
+        world.keys.id_token_signer(SigningAlgorithm::EdDSA).is_some()
+    };
+    let ((), has_key) = tokio::join!(world.after(0), ask);
+    assert!(has_key);
 }

@@ -7,7 +7,10 @@ use sluice_http::LinkState;
 use sluice_primitives::{Rng, Secret};
 
 use super::{Node, StartOptions, World};
-use crate::app::gateway::{GatewayStart, Known, Link, RingKeys, RunningGateway, ServedKeys, local_parts};
+use crate::app::gateway::{
+    GatewayStart, Known, Link, RingKeys, RunningGateway, ServedKeys, local_parts, tell_of_unreached,
+};
+use crate::app::registration;
 use crate::app::stores::StartError;
 use crate::config::Settings;
 use crate::observability::Metrics;
@@ -56,7 +59,18 @@ impl Node {
             tasks: &self.tasks,
             shutdown: &self.shutdown,
         };
-        RunningGateway::start(routes, start).await.map(Some)
+        let running = RunningGateway::start(routes, start).await?;
+        self.look_after_resources(settings, &running);
+        Ok(Some(running))
+    }
+
+    /// Looks whether clients that nobody registers by hand get to what the gateway protects, where there are such clients.
+    fn look_after_resources(&self, settings: &Settings, gateway: &RunningGateway) {
+        if settings.oidc.registration.is_none() && settings.oidc.metadata_documents.is_none() {
+            return;
+        }
+        let rules = registration::rules(settings, &self.services.config);
+        self.tasks.spawn(tell_of_unreached(Arc::clone(&gateway.file), rules, self.shutdown.clone()));
     }
 
     /// What the link's handlers work with.
@@ -74,6 +88,7 @@ impl Node {
                 longest_access_token: services.config.lifetimes.longest_access_token,
                 longest_person_token: services.people.sessions.terms.lifetimes.access_token,
             },
+            hearing: Arc::clone(&services.hearing),
             reader: Arc::clone(&services.reader),
             sessions: Arc::clone(&services.people.sessions),
             clock: Arc::clone(&self.clock),
@@ -84,6 +99,7 @@ impl Node {
             feed: self.stores.repositories() as _,
             follower: Arc::clone(&services.follower),
             health: self.health(),
+            shutdown: self.shutdown.clone(),
         }
     }
 }

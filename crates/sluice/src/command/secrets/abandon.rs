@@ -4,6 +4,7 @@ use sluice_commit::StoreError;
 use sluice_identity::resealed::SealedCounts;
 use sluice_oauth::client::ClientSecretsInUse;
 use sluice_oauth::keys::KeyError;
+use tracing::info;
 
 use super::credentials::worst;
 use super::{AtRest, clients};
@@ -88,10 +89,13 @@ pub(super) async fn consider(at_rest: &AtRest, console: &mut Console<'_>) -> Exi
 pub(super) async fn run(at_rest: &AtRest, console: &mut Console<'_>) -> Exit {
     match told(at_rest, console).await {
         Ok(lost) if lost.is_nothing() => Exit::Success,
-        Ok(_) => match give_up(at_rest, console).await {
-            Ok(exit) => exit,
-            Err(error) => fail(console, &error),
-        },
+        Ok(lost) => {
+            tell_begun(&lost);
+            match give_up(at_rest, console).await {
+                Ok(exit) => exit,
+                Err(error) => fail(console, &error),
+            }
+        }
         Err(error) => fail(console, &error),
     }
 }
@@ -108,9 +112,14 @@ async fn told(at_rest: &AtRest, console: &mut Console<'_>) -> Result<Lost, Store
 async fn give_up(at_rest: &AtRest, console: &mut Console<'_>) -> Result<Exit, KeyError> {
     let installation = &at_rest.installation;
     let passwords = installation.stored_credentials().abandon().await?;
+    tell_given_up("passwords", passwords.abandoned);
     let factors = installation.sealed_factors().abandon().await?;
+    tell_given_up("second factors", factors);
     let mails = installation.sealed_mails().abandon().await?;
+    tell_given_up("mails", mails);
     let clients = at_rest.clients.abandon().await?;
+    tell_given_up("client secrets", clients);
+    // Each of these has a line of its own.
     let keys = at_rest.keys.abandon(&*installation.clock).await?;
     let lines = [
         format!("Took {} passwords away.", passwords.abandoned),
@@ -125,4 +134,18 @@ async fn give_up(at_rest: &AtRest, console: &mut Console<'_>) -> Result<Exit, Ke
         return Ok(Exit::Failure);
     }
     Ok(printed)
+}
+
+/// Says in the audit trail what is about to be given up: it may fail half way, and says nothing of a kind that it did not end.
+fn tell_begun(lost: &Lost) {
+    let &Lost { passwords, factors, mails, client_secrets, .. } = lost;
+    let keys = lost.keys.len();
+    info!(target: "sluice_audit", { passwords, factors, mails, client_secrets, keys }, "giving up what lost secrets protect");
+}
+
+/// Says in the audit trail what is gone with the secret that it needed.
+fn tell_given_up(what: &str, count: u64) {
+    if count > 0 {
+        info!(target: "sluice_audit", { what, count }, "given up with a lost secret");
+    }
 }

@@ -3,6 +3,7 @@
 use sluice_crypto::credential::PepperId;
 use sluice_identity::credential::{CredentialSecrets, StoredCredentials};
 
+use super::tell_resealed;
 use crate::app::KeyMaterial;
 use crate::cli::{Console, Exit};
 use crate::command::{fail, print};
@@ -75,6 +76,7 @@ pub(super) async fn reseal(credentials: &StoredCredentials, name: &str, console:
         Ok(done) => done,
         Err(error) => return fail(console, &error),
     };
+    tell_resealed(PASSWORDS, done.resealed);
     for id in &done.named {
         console.say(&format!("the password of the person `{id}` opens with none of the secrets"));
     }

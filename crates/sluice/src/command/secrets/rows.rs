@@ -6,6 +6,7 @@ use sluice_identity::factor::RecoveryCodeCounts;
 use sluice_identity::resealed::{ResealedRows, SealedCounts};
 
 use super::credentials::worst;
+use super::tell_resealed;
 use crate::app::KeyMaterial;
 use crate::cli::{Console, Exit};
 use crate::command::installation::Installation;
@@ -81,6 +82,7 @@ pub(super) async fn reseal(installation: &Installation, name: &str, console: &mu
 
 fn told(what: &str, done: &ResealedRows, name: &str, console: &mut Console<'_>) -> Exit {
     let ResealedRows { resealed, unchanged, changed, unopened } = *done;
+    tell_resealed(what, resealed);
     if unopened > 0 {
         console.say(&format!("{unopened} {what} open with none of the secrets"));
     }

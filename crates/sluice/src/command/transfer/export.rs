@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use sluice_identity::transfer::{Exported, Exporter};
 use thiserror::Error;
+use tracing::info;
 
 use super::progress;
 use crate::cli::{Answer, Console, Exit, Export, ExportCommand, ExportIdentitiesArgs};
@@ -72,25 +73,43 @@ async fn exported(
     let sources = args.installation.sources(environment);
     let Some(loaded) = load(&sources) else { return Ok(None) };
     console.warn(&loaded.warnings);
-    let installation = Installation::open(&loaded.settings, &sources).await?;
+    let bar = progress::spinner(is_quiet);
+    let installation = Installation::open(&loaded.settings, &sources, &bar).await?;
     let exporter = Exporter {
         identities: installation.stores.repositories() as _,
         keys: installation.credentials.clone(),
     };
-    let bar = progress::spinner(is_quiet);
-    let mut progress = |exported: &Exported| bar.set_message(format!("{} people", exported.identities));
-    let done = if is_standard(&args.file) {
-        exporter.run(&mut BufWriter::new(&mut *console.out), &mut progress).await
-    } else {
-        let unwritable = |cause| Unwritable { path: args.file.clone(), cause };
-        let mut file = BufWriter::new(create(&args.file).map_err(unwritable)?);
-        let done = exporter.run(&mut file, &mut progress).await;
-        file.flush().and_then(|()| file.get_ref().sync_all()).map_err(unwritable)?;
-        done
+    let mut count = 0;
+    let mut progress = |exported: &Exported| {
+        count = exported.identities;
+        bar.set_message(format!("{count} people"));
     };
+    // Before: whoever interrupts this has what was written until then.
+    info!(target: "sluice_audit", "people are being exported");
+    let done = written(&exporter, &args.file, (console, &mut progress)).await;
     bar.finish_and_clear();
+    // Also if not all of them are.
+    if count > 0 {
+        info!(target: "sluice_audit", { count }, "people exported");
+    }
     installation.stores.shutdown().await;
-    Ok(Some(done?))
+    done.map(Some)
+}
+
+/// Writes all of them to the file, or the standard output.
+async fn written(
+    exporter: &Exporter,
+    path: &Path,
+    (console, progress): (&mut Console<'_>, &mut (dyn FnMut(&Exported) + Send)),
+) -> Result<Exported, Box<dyn Error>> {
+    if is_standard(path) {
+        return Ok(exporter.run(&mut BufWriter::new(&mut *console.out), progress).await?);
+    }
+    let unwritable = |cause| Unwritable { path: path.to_owned(), cause };
+    let mut file = BufWriter::new(create(path).map_err(unwritable)?);
+    let done = exporter.run(&mut file, progress).await;
+    file.flush().and_then(|()| file.get_ref().sync_all()).map_err(unwritable)?;
+    Ok(done?)
 }
 
 fn is_standard(path: &Path) -> bool {

@@ -146,3 +146,24 @@ fn a_host_of_ipv6_may_be_in_brackets_and_an_empty_one_is_every_interface() {
     let taken = with("").set("serve.public.host", "192.0.2.1").set("serve.public.port", "4445");
     assert_eq!(taken.problems(), "serve.admin.port: is taken by the public listener");
 }
+
+#[test]
+fn a_network_of_ipv4_that_is_written_as_one_of_ipv6_is_of_ipv4() {
+    let with = |key: &str, network: &str| given(MINIMAL).set(key, network).settings();
+    for (written, network) in [
+        ("::ffff:127.0.0.1", "127.0.0.1/32"),
+        ("::ffff:a00:0/104", "10.0.0.0/8"),
+        ("::ffff:10.1.0.0/112", "10.1.0.0/16"),
+        ("::ffff:0:0/96", "0.0.0.0/0"),
+        ("::ffff:0:0/95", "::ffff:0:0/95"),
+        ("2001:db8::/32", "2001:db8::/32"),
+        ("::1", "::1/128"),
+        ("10.0.0.0/8", "10.0.0.0/8"),
+    ] {
+        let expected: Vec<ipnet::IpNet> = vec![network.parse().unwrap()];
+        let trusted = with("serve.trusted_proxies", written).serve.trusted_proxies;
+        assert_eq!(trusted, expected, "{written}");
+        let exempt = with("identity.limits.exempt", written).identity.limits.exempt;
+        assert_eq!(exempt, expected, "{written}");
+    }
+}

@@ -221,9 +221,11 @@ fn clients_may_register_themselves_with_a_token_or_openly() {
         given(MINIMAL)
             .variable("OIDC_DYNAMIC_CLIENT_REGISTRATION_ENABLED", "true")
             .variable("OIDC_DYNAMIC_CLIENT_REGISTRATION_DEFAULT_SCOPE", "openid,offline")
+            .variable("OIDC_DYNAMIC_CLIENT_REGISTRATION_DEFAULT_AUDIENCE", "https://a.example,b")
     };
     let oidc = open().settings().oidc;
     assert_eq!(oidc.default_client_scope, ["openid", "offline"]);
+    assert_eq!(oidc.self_registered_audience, ["https://a.example", "b"]);
     let registration = oidc.registration.unwrap();
     assert_eq!(registration.software_statements, SoftwareStatements::Refuse);
     let token = "oidc.dynamic_client_registration.initial_access_token";

@@ -30,6 +30,8 @@ use sessions::Sessions;
 
 const STYLESHEET: &str = include_str!("../app.css");
 const STYLESHEET_PATH: &str = "/style.css";
+const ICON: &str = include_str!("../icon.svg");
+const ICON_PATH: &str = "/icon.svg";
 
 /// The example application.
 pub(super) struct App {
@@ -71,6 +73,7 @@ impl App {
             .route("/sign-out", post(account::sign_out))
             .route("/signed-out", get(account::signed_out))
             .route(STYLESHEET_PATH, get(stylesheet))
+            .route(ICON_PATH, get(icon))
             .layer(axum::middleware::map_response(move |response| {
                 std::future::ready(guarded(response, &policy))
             }))
@@ -80,6 +83,10 @@ impl App {
 
 async fn stylesheet() -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLESHEET)
+}
+
+async fn icon() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "image/svg+xml")], ICON)
 }
 
 /// The pages show tokens: they are not kept, not framed, and run nothing.
@@ -96,7 +103,7 @@ fn guarded(mut response: axum::response::Response, policy: &HeaderValue) -> axum
 fn content_security_policy(issuer: &str) -> HeaderValue {
     let server = Url::parse(issuer).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
     let policy = format!(
-        "default-src 'none'; style-src 'self'; form-action 'self' {server}; frame-ancestors 'none'; base-uri 'none'"
+        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self' {server}; frame-ancestors 'none'; base-uri 'none'"
     );
     HeaderValue::from_str(&policy).unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'"))
 }

@@ -10,7 +10,7 @@ use sluice_commit::chain;
 use sluice_primitives::{Lifetime, Timestamp};
 
 use super::sessions::{Session, User};
-use super::{App, STYLESHEET_PATH};
+use super::{App, ICON_PATH, STYLESHEET_PATH};
 use crate::demo::relying_party::RelyingPartyError;
 use crate::demo::views::{AppErrorPage, HomePage, SignedIn};
 
@@ -49,6 +49,7 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let page = AppErrorPage {
             stylesheet: STYLESHEET_PATH,
+            icon: ICON_PATH,
             home_url: "/",
             title: self.title,
             sentence: &self.sentence,
@@ -89,6 +90,7 @@ pub(super) fn signed_in(app: &App, session: &Session, user: &User, userinfo: &Va
 fn home<'a>(app: &'a App, csrf: &'a str) -> HomePage<'a> {
     HomePage {
         stylesheet: STYLESHEET_PATH,
+        icon: ICON_PATH,
         home_url: "/",
         issuer: app.party.issuer(),
         sign_in_url: "/sign-in",

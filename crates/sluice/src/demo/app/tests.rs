@@ -179,6 +179,12 @@ async fn pages_with_tokens_are_not_kept_and_run_no_script() {
     let response = visit.get("/").await;
     assert_eq!(response.headers()[CACHE_CONTROL], "no-store");
     let policy = response.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap();
-    assert!(policy.starts_with("default-src 'none'; style-src 'self'; form-action 'self' http://127.0.0.1:"));
+    let start = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self' http://127.0.0.1:";
+    assert!(policy.starts_with(start), "{policy}");
+    assert!(
+        visit.home().await.contains(r#"<link rel="icon" href="/icon.svg""#),
+        "no browser looks for another"
+    );
+    assert_eq!(visit.get("/icon.svg").await.headers()[CONTENT_TYPE], "image/svg+xml");
     assert_eq!(visit.get("/style.css").await.headers()[CONTENT_TYPE], "text/css; charset=utf-8");
 }

@@ -1,3 +1,5 @@
+use std::io::Read;
+use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Sender, channel};
 
 use serde_json::{Value, json};
@@ -72,6 +74,22 @@ fn an_output_that_takes_little_holds_up_no_end_for_ever() {
         std::thread::yield_now();
     }
     closing.join().unwrap();
+}
+
+#[test]
+fn an_output_that_is_set_not_to_wait_is_waited_for() {
+    let (output, mut reader) = UnixStream::pair().unwrap();
+    output.set_nonblocking(true).unwrap();
+    let reading = std::thread::spawn(move || {
+        // It is full by then.
+        std::thread::sleep(Duration::from_millis(50));
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read).unwrap();
+        read.len()
+    });
+    let lines = vec![b'x'; MAX_WAITING_BYTES];
+    let written = write_to(&mut WaitingOutput(output), &lines);
+    assert_eq!((written, reading.join().unwrap()), (Ok(()), lines.len()));
 }
 
 #[test]

@@ -148,6 +148,15 @@ impl HttpMetrics {
         endpoint.observe(&series, exchange);
     }
 
+    /// Counts a request that could not be read. How long it took and how large it was is not known.
+    pub(crate) fn count_unreadable(&self, status: StatusCode) {
+        let (verb, code) = (Verb::Unknown, status.as_u16());
+        let (method, endpoint) = (verb.lower_case(), UNMATCHED.to_owned());
+        self.families.requests.get_or_create(&CodeMethodEndpoint { code, method, endpoint }).inc();
+        let by_class = MethodStatus { method: verb.upper_case(), status_bucket: bucket(code) };
+        self.families.statuses.get_or_create(&by_class).inc();
+    }
+
     fn endpoint(&self, route: &str) -> Arc<Endpoint> {
         if let Some(endpoint) = self.endpoints.read().get(route) {
             return endpoint.clone();

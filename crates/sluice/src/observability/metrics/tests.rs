@@ -129,6 +129,17 @@ fn requests_are_counted_under_hydras_names_and_labels() {
 }
 
 #[test]
+fn what_could_not_be_read_is_counted_and_not_measured() {
+    let metrics = Metrics::new(BUILD);
+    metrics.http().count_unreadable(StatusCode::BAD_REQUEST);
+    let encoded = metrics.encode();
+    assert!(encoded.contains(r#"code="400",method="unknown",endpoint="{unmatched}"} 1"#), "{encoded}");
+    assert!(encoded.contains(r#"method="UNKNOWN",status_bucket="4xx"} 1"#), "{encoded}");
+    let is_measured = |line: &str| line.starts_with("http_") && line.contains("_count{");
+    assert!(!encoded.lines().any(is_measured), "{encoded}");
+}
+
+#[test]
 fn a_made_up_method_makes_no_series_of_its_own() {
     let metrics = Metrics::new(BUILD);
     for method in ["BREW", "WHEN"] {

@@ -62,12 +62,8 @@ fn all_sorts(odd: &str) {
         info!(number, large = u64::MAX, message = odd);
     }
     let _inner = error_span!("bare").entered();
-    warn!(displayed = %odd, debugged = ?odd, given = odd, r#type = "raw", "{odd}");
-    error!(
-        error = &io::Error::other(odd) as &dyn std::error::Error,
-        none = Option::<u8>::None,
-        some = Some(4)
-    );
+    warn!(displayed = %"a-word", debugged = ?odd, list = ?[odd, "b"], given = odd, r#type = "raw", "{odd}");
+    error!(none = Option::<u8>::None, some = Some(4));
     debug!("\u{1b}[31m {}", 4);
     trace!(message = odd, after = 1);
 }
@@ -92,9 +88,54 @@ fn an_event_is_one_line_whatever_it_displays() {
         warn!("{said}");
     });
     let [refused, message] = &ours[..] else { panic!("{ours:?}") };
-    assert!(refused.contains(r"error=no space left\r\nHINT: make room"), "{refused}");
-    assert!(refused.contains(r"displayed=no space left\r\nHINT: make room}"), "{refused}");
+    assert!(refused.contains(r#"error="no space left\r\nHINT: make room""#), "{refused}");
+    assert!(refused.contains(r#"displayed="no space left\r\nHINT: make room"}"#), "{refused}");
     assert!(message.ends_with(r": no space left\r\nHINT: make room"), "{message}");
+}
+
+#[test]
+fn what_is_displayed_is_one_field_whatever_it_says() {
+    for (said, shown) in [
+        ("web", "web"),
+        ("", ""),
+        ("https://app.example/#[a]{b}", "https://app.example/#[a]{b}"),
+        ("x identity.id=7", r#""x identity.id=7""#),
+        ("a=b", r#""a=b""#),
+        (r#"a"b"#, r#""a\"b""#),
+        (r#""x" identity.id="7""#, r#""\"x\" identity.id=\"7\"""#),
+        ("[x identity.id=7]", r#""[x identity.id=7]""#),
+        (r#"["x"] identity.id=["7"]"#, r#""[\"x\"] identity.id=[\"7\"]""#),
+        ("\"\u{1b}[31m\"", r#""\"\u{1b}[31m\"""#),
+    ] {
+        let [ours, _] = ours_and_theirs(|| info!(client.id = %said, new_secret = true, "changed"));
+        let shown = shown.replace(|c: char| c.is_ascii_digit(), "0");
+        let expected = format!(": changed client.id={shown} new_secret=true");
+        assert!(ours.concat().ends_with(&expected), "{ours:?}");
+    }
+    let kids = ["a", "b identity.id=c", r#"d", "e"#];
+    let [ours, theirs] = ours_and_theirs(|| info!(key.kids = ?kids, "replaced"));
+    assert_eq!(ours, theirs);
+}
+
+/// As libraries hand them over; our own lines say of an error what its chain does.
+#[test]
+fn an_error_is_one_field_whatever_it_says() {
+    for (said, shown) in [
+        ("refused", "refused"),
+        ("no such peer", r#""no such peer""#),
+        ("x identity.id=7", r#""x identity.id=0""#),
+        ("a\n\u{1b}[31m", r#""a\n\u{0b}[00m""#),
+    ] {
+        let error = io::Error::other(said);
+        let [ours, _] =
+            ours_and_theirs(|| warn!(error = &error as &dyn std::error::Error, retried = true, "failed"));
+        let expected = format!(": failed error={shown} retried=true");
+        assert!(ours.concat().ends_with(&expected), "{ours:?}");
+    }
+    let caused = sluice_commit::StoreError::unavailable(io::Error::other("no route=1"));
+    let [ours, _] = ours_and_theirs(|| warn!(error = &caused as &dyn std::error::Error, "failed"));
+    let expected = r#": failed error="the store cannot be reached: no route=0""#;
+    assert!(ours.concat().ends_with(expected), "{ours:?}");
 }
 
 #[test]

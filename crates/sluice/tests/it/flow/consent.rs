@@ -16,6 +16,7 @@ on_both_stores! {
     a_remembered_consent_covers_an_audience_that_was_asked_for_where_none_was_granted,
     a_remembered_consent_does_not_cover_an_audience_that_was_refused_beside_another,
     a_remembered_consent_ends_with_its_time_and_when_it_is_revoked,
+    a_page_that_is_skipped_remembers_for_no_longer,
     a_public_client_at_an_address_that_anyone_may_claim_is_asked_about_each_time,
     only_what_was_granted_is_in_the_tokens,
     more_may_be_granted_than_was_asked_for,
@@ -125,6 +126,23 @@ async fn a_remembered_consent_ends_with_its_time_and_when_it_is_revoked(backend:
         delete(&sluice, &format!("/admin/oauth2/auth/sessions/consent?subject=alice&{revoked}")).await;
         assert!(!is_skipped(&sluice, &client, &asked).await, "{revoked}");
     }
+    sluice.node.stop().await;
+}
+
+async fn a_page_that_is_skipped_remembers_for_no_longer(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    let asked = Authorize::default();
+    remember(&sluice, &client, &asked, 60).await;
+    sluice.advance(Lifetime::secs(30));
+    let mut browser = sluice.browser();
+    let challenge = challenge(&sluice, &client, &mut browser, &asked).await;
+    assert_eq!(consent_request(&sluice, &challenge).await["skip"], true);
+    let changes = json!({"remember": true, "remember_for": 60});
+    let verifier = accept_consent(&sluice, &challenge, &changes).await;
+    browser.visit(&verifier).await.expect("code");
+    sluice.advance(Lifetime::secs(30));
+    assert!(!is_skipped(&sluice, &client, &asked).await);
     sluice.node.stop().await;
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use sluice_primitives::Lifetime;
 use sluice_testkit::{Authorize, Backend, TestSluice, accept_consent, accept_login, redirect_to};
 
+use crate::answer::{Answer, http};
 use crate::both_stores::on_both_stores;
 use crate::legs::{parameter, token};
 
@@ -14,6 +15,7 @@ on_both_stores! {
     large_claims_of_the_consent_page_are_parked,
     a_network_that_parks_too_many_flows_is_turned_away_for_a_while,
     many_log_in_with_long_states_behind_a_proxy_of_this_machine,
+    who_contradicts_a_proxy_of_this_machine_parks_no_more_than_a_network,
 }
 
 const SHORT: usize = 512;
@@ -130,5 +132,24 @@ async fn many_log_in_with_long_states_behind_a_proxy_of_this_machine(backend: Ba
     let after = sluice.written();
     let (rows, grants) = (after.rows - before.rows, after.grant_inserts - before.grant_inserts);
     assert!(grants == 150 && rows >= 300, "each flow was kept: {after:?}");
+    sluice.node.stop().await;
+}
+
+async fn who_contradicts_a_proxy_of_this_machine_parks_no_more_than_a_network(backend: Backend) {
+    let settings = [("serve.trusted_proxies", "127.0.0.0/8"), ("oauth2.long_requests.per_network", "5")];
+    let sluice = TestSluice::with(backend, &settings).await;
+    let client = sluice.client(&json!({})).await;
+    let (mut browser, state) = (sluice.browser(), long_state());
+    let long = client.authorize_url(&Authorize { state: &state, ..Authorize::default() });
+    let forged = async |last: i32| {
+        let request = http().get(&long).header("x-forwarded-for", format!("192.0.2.{last}"));
+        Answer::to(request.header("forwarded", "for=_x")).await
+    };
+    for last in 0..5 {
+        let begun = forged(last).await;
+        assert!(begun.header("location").contains("login_challenge="), "{}", begun.body);
+    }
+    assert_eq!(forged(5).await.status, 503);
+    browser.visit(&long).await.expect("login_challenge");
     sluice.node.stop().await;
 }

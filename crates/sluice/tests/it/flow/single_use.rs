@@ -5,6 +5,7 @@ use sluice_testkit::{Authorize, Backend, Browser, TestSluice, accept_consent, ac
 use tokio::task::JoinSet;
 
 use crate::both_stores::on_both_stores;
+use crate::keyed::redemption;
 use crate::legs::{consent_challenge, consent_verifier, login_verifier, token};
 
 on_both_stores! {
@@ -15,6 +16,7 @@ on_both_stores! {
     a_verifier_in_another_browser_writes_nothing,
     of_64_redemptions_of_a_code_one_succeeds_and_the_grant_is_revoked,
     of_64_returns_of_a_consent_verifier_one_gets_a_code,
+    a_code_that_comes_again_revokes_the_grant_whatever_it_asks_for,
     a_code_that_another_presents_is_not_burnt,
 }
 
@@ -178,6 +180,21 @@ async fn of_64_returns_of_a_consent_verifier_one_gets_a_code(backend: Backend) {
     assert_eq!((codes.len(), spent), (1, AT_ONCE - 1));
     assert_eq!(sluice.written().grant_inserts - before.grant_inserts, 1);
     client.redeem(&codes[0]).await.ok();
+    sluice.node.stop().await;
+}
+
+async fn a_code_that_comes_again_revokes_the_grant_whatever_it_asks_for(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    for more in [("resource", "https://api.test"), ("authorization_details", r#"[{"type":"payment"}]"#)] {
+        let code = sluice.browser().log_in(&sluice, &client, "alice").await.expect("code");
+        let tokens = client.redeem(&code).await.ok();
+        let again = [redemption(&client, &code).as_slice(), &[more]].concat();
+        client.token(&again).await.refused_with("invalid_grant");
+        for name in ["access_token", "refresh_token"] {
+            assert!(!sluice.is_active(token(&tokens, name)).await, "{more:?}: {name}");
+        }
+    }
     sluice.node.stop().await;
 }
 

@@ -131,6 +131,7 @@ async fn what_cannot_be_is_refused_in_the_manner_of_the_admin_api(backend: Backe
     let table = [
         ("POST", new, json!({}), 400),
         ("POST", new, json!({"email": "x"}), 400),
+        ("POST", new, json!({"email": "carol%example.net@example.com"}), 400),
         ("POST", new, json!({"email": "carol@example.com", "password": "short"}), 400),
         ("POST", new, json!({"email": "carol@example.com", "password": 7}), 400),
         ("POST", new, json!({"email": "carol@example.com", "status": "gone"}), 400),
@@ -142,6 +143,7 @@ async fn what_cannot_be_is_refused_in_the_manner_of_the_admin_api(backend: Backe
         ("PUT", &bob, json!({"email": BOB, "password": ANOTHER}), 400),
         ("PUT", &bob, json!({"email": ALICE}), 409),
         ("PATCH", &bob, json!({"email": null}), 400),
+        ("PATCH", &bob, json!({"email": "example.net!bob@example.com"}), 400),
         ("PATCH", &bob, json!({"email": "Alice@example.com"}), 409),
         ("PATCH", &bob, json!({"password_hash": ANOTHER}), 400),
         ("PATCH", &bob, json!({"status": 1}), 400),

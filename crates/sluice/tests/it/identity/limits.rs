@@ -15,6 +15,7 @@ on_both_stores! {
     logins_from_one_network_are_counted_right_ones_too,
     codes_and_mails_are_counted,
     whoever_guesses_waits_and_nobody_else_does,
+    a_client_that_contradicts_its_proxy_is_not_taken_for_the_machine_of_the_proxy,
 }
 
 /// Nobody is spared, and requests come from where the proxy says.
@@ -139,5 +140,37 @@ async fn whoever_guesses_waits_and_nobody_else_does(backend: Backend) {
     // A stranger who was right took the turn of the others.
     sluice.advance(Lifetime::secs(5));
     assert_eq!(log_in_from(&api, "192.0.2.1", PASSWORD).await.status, 200);
+    sluice.node.stop().await;
+}
+
+/// This machine is exempt, as it is by default, and the proxy is on it.
+async fn a_client_that_contradicts_its_proxy_is_not_taken_for_the_machine_of_the_proxy(backend: Backend) {
+    let limits =
+        [("identity.limits.registrations_per_network", "2"), ("serve.trusted_proxies", "127.0.0.0/8")];
+    let sluice = node(backend, &limits).await;
+    let api = Api::of(&sluice);
+    api.register(ALICE).await;
+    let forged = async |address: &str, forwarded: &str, path: &str, body: &Value| {
+        let request = api.request(Method::POST, path).header("x-forwarded-for", address);
+        Answer::to(request.header("forwarded", forwarded).json(body)).await
+    };
+    let said = ["for=_x", "for=198.51.100.7", "for=127.0.0.1", "for=\"", "proto=https", "for=unknown"];
+    let wrong = json!({"email": ALICE, "password": ANOTHER});
+    for (forwarded, last) in said.into_iter().zip(1..) {
+        let refused = forged(&format!("192.0.2.{last}"), forwarded, "/auth/login", &wrong).await;
+        refused.is_problem(401, "invalid_credentials");
+    }
+    for forwarded in said {
+        waits(&forged("192.0.2.9", forwarded, "/auth/login", &wrong).await, "1");
+    }
+    for (number, status) in [(1, 201), (2, 201), (3, 429)] {
+        let new = json!({"email": format!("new-{number}@example.com"), "password": PASSWORD});
+        let made = forged(&format!("192.0.2.{number}"), "for=_x", "/auth/register", &new).await;
+        assert_eq!(made.status, status, "{}", made.body);
+    }
+    assert_eq!(log_in_from(&api, "192.0.2.1", PASSWORD).await.status, 200, "who says nothing of the kind");
+    for name in ["carol", "dave", "erin"] {
+        api.register(&format!("{name}@example.com")).await;
+    }
     sluice.node.stop().await;
 }

@@ -28,6 +28,8 @@ const BACKGROUND: &[&str] = &[
     "SET plan_cache_mode",
     "SET enable_seqscan",
     "SET jit",
+    // Whether its server still writes: see the feed's listener.
+    "SHOW transaction_read_only",
 ];
 /// How often it is counted. What comes in one of these stretches and not in another is not of what is done there: a server looks
 /// for expired rows once a minute.

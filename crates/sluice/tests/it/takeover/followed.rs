@@ -22,6 +22,7 @@ on_both_stores!(
     a_trust_that_is_here_without_a_mark_is_followed,
     a_consent_that_was_withdrawn_there_is_forgotten,
     a_consent_that_was_given_here_is_not_forgotten,
+    a_consent_that_is_refused_takes_that_alone_with_it_whose_place_it_was_to_take,
     a_key_that_was_deleted_there_is_deleted,
     a_key_that_took_the_place_of_one_here_stays,
     another_hydra_takes_nothing_away,
@@ -107,6 +108,8 @@ async fn a_client_that_was_deleted_there_is_deleted(backend: Backend) {
     assert_eq!((counts(&again, "clients"), again["clients"]["ended"].as_u64()), ([0, 3, 1], Some(1)));
     let told = "client web: it is not at Hydra any more, and was taken away here";
     assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    let line = "sluice_audit: client deleted by an import client.id=web\n";
+    assert!(ended.stderr.contains(line), "{}", ended.stderr);
     assert_eq!(site.again("clients"), ([0, 3, 1], 0));
     let sluice = site.serves().await;
     assert!(gone(&sluice, "/admin/clients/web").await && !gone(&sluice, "/admin/clients/spa").await);
@@ -167,7 +170,15 @@ async fn a_trust_that_ended_there_ends(backend: Backend) {
         "UPDATE hydra_oauth2_trusted_jwt_bearer_issuer SET id = '11111111-1111-4111-8111-111111111111'",
     )
     .await;
-    assert_eq!(site.again("issuers"), ([1, 0, 0], 1));
+    let ended = site.import(HYDRA_SECRET, &["--only", "issuers"]);
+    let again = summary(&ended);
+    assert_eq!((counts(&again, "issuers"), again["issuers"]["ended"].as_u64()), ([1, 0, 0], Some(1)));
+    for line in [
+        "sluice_audit: trust in an issuer ended by an import trust.id=8b55a320-dc5d-44a2-ba35-25bf795cd63c\n",
+        "sluice_audit: issuer imported trust.id=11111111-1111-4111-8111-111111111111 ",
+    ] {
+        assert!(ended.stderr.contains(line), "{}", ended.stderr);
+    }
     let sluice = site.serves().await;
     let path = |id: &str| format!("/admin/trust/grants/jwt-bearer/issuers/{id}");
     let (old, new) =
@@ -195,7 +206,7 @@ async fn a_trust_that_is_here_without_a_mark_is_followed(backend: Backend) {
 }
 
 /// Alice decides here about the client, to be remembered.
-async fn decide(sluice: &TestSluice, web: &TestClient) {
+pub(super) async fn decide(sluice: &TestSluice, web: &TestClient) {
     let mut browser = sluice.browser();
     let with =
         Authorize { scope: "openid offline photos", more: &[("prompt", "consent")], ..Authorize::default() };
@@ -206,11 +217,24 @@ async fn decide(sluice: &TestSluice, web: &TestClient) {
     browser.visit(&verifier).await.expect("code");
 }
 
+/// Whether she need not decide that again.
+pub(super) async fn skips_still(sluice: &TestSluice, web: &TestClient) -> bool {
+    let mut browser = sluice.browser();
+    let challenge = browser.begin(web, &Authorize { scope: "openid photos", ..Authorize::default() }).await;
+    let verifier = accept_login(sluice, &challenge, &json!({"subject": "alice"})).await;
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    consent_request(sluice, &challenge).await["skip"] == true
+}
+
 async fn a_consent_that_was_withdrawn_there_is_forgotten(backend: Backend) {
     let site = Site::new(backend).await;
     site.import(HYDRA_SECRET, &[]);
     site.at_hydra("DELETE FROM hydra_oauth2_flow WHERE subject = 'alice'").await;
-    assert_eq!(site.again("consents"), ([0, 0, 0], 1));
+    let ended = site.import(HYDRA_SECRET, &["--only", "consents"]);
+    let again = summary(&ended);
+    assert_eq!((counts(&again, "consents"), again["consents"]["ended"].as_u64()), ([0, 0, 0], Some(1)));
+    let line = "sluice_audit: consents withdrawn by an import count=1\n";
+    assert!(ended.stderr.contains(line), "{}", ended.stderr);
     assert_eq!(site.again("consents"), ([0, 0, 0], 0));
     let sluice = site.serves().await;
     let web = application(&sluice, ("web", Some("web-secret-0123456")), "client_secret_basic");
@@ -226,13 +250,34 @@ async fn a_consent_that_was_given_here_is_not_forgotten(backend: Backend) {
     decide(&sluice, &web).await;
     site.at_hydra("DELETE FROM hydra_oauth2_flow WHERE subject = 'alice'").await;
     assert_eq!(site.again("consents"), ([0, 0, 0], 0));
-    let with = Authorize { scope: "openid photos", ..Authorize::default() };
-    let mut browser = sluice.browser();
-    let challenge = browser.begin(&web, &with).await;
-    let verifier = accept_login(&sluice, &challenge, &json!({"subject": "alice"})).await;
-    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
-    let asked = consent_request(&sluice, &challenge).await;
-    assert_eq!(asked["skip"], true, "{asked}");
+    assert!(skips_still(&sluice, &web).await);
+    sluice.node.stop().await;
+}
+
+async fn a_consent_that_is_refused_takes_that_alone_with_it_whose_place_it_was_to_take(backend: Backend) {
+    let site = Site::new(backend).await;
+    site.import(HYDRA_SECRET, &[]);
+    let too_long = |at: &str| {
+        format!(
+            "UPDATE hydra_oauth2_flow SET consent_remember = TRUE, requested_at = '{at}', consent_handled_at = '{at}',
+                 granted_at_audience = to_jsonb(ARRAY[repeat('a', 1100000)]) WHERE subject = 'alice'"
+        )
+    };
+    let withdrawn = "UPDATE hydra_oauth2_flow SET consent_remember = FALSE WHERE subject = 'alice'";
+    site.at_hydra(&too_long("2024-12-02")).await;
+    assert_eq!(site.again("consents"), ([0, 0, 1], 0));
+    assert_eq!(site.again("consents"), ([0, 0, 1], 0), "it is told each time");
+    site.at_hydra(withdrawn).await;
+    assert_eq!(site.again("consents"), ([0, 0, 0], 1), "the one that was imported");
+    let sluice = site.serves().await;
+    let web = application(&sluice, ("web", Some("web-secret-0123456")), "client_secret_basic");
+    decide(&sluice, &web).await;
+    // Whatever the clock there says.
+    site.at_hydra(&too_long("2099-12-02")).await;
+    assert_eq!(site.again("consents"), ([0, 0, 1], 0));
+    site.at_hydra(withdrawn).await;
+    assert_eq!(site.again("consents"), ([0, 0, 0], 0));
+    assert!(skips_still(&sluice, &web).await);
     sluice.node.stop().await;
 }
 

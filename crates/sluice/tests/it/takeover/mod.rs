@@ -1,8 +1,9 @@
 //! What an Ory Hydra 2.3.0 kept, in the hands of Sluice: `sluice import hydra`.
 //!
-//! [`tokens`]: its refresh tokens. [`followed`]: what changed there since. [`whole`]: where its database is not whole. `hydra.sql`: its tables, with rows as it wrote them, but for their times.
+//! [`tokens`]: its refresh tokens. [`followed`]: what changed there since. [`interrupted`]: where an import left off. [`whole`]: where its database is not whole. `hydra.sql`: its tables, with rows as it wrote them, but for their times.
 
 mod followed;
+mod interrupted;
 mod tokens;
 mod whole;
 
@@ -24,6 +25,8 @@ on_both_stores!(
     a_remembered_consent_is_not_asked_for_again,
     an_import_is_done_again_without_harm,
     nothing_is_imported_with_other_secrets,
+    more_rows_than_a_page_has_come_and_go,
+    of_several_networks_the_first_alone_is_imported,
 );
 
 const HYDRA: &str = include_str!("hydra.sql");
@@ -95,6 +98,8 @@ async fn clients_keep_their_secrets(backend: Backend) {
     assert!(!ended.success, "one is refused");
     assert_eq!(counts(&summary(&ended), "clients"), [4, 0, 1]);
     assert!(ended.stderr.contains("client jwtc: it signs with its secret"), "{}", ended.stderr);
+    let lines = ended.stderr.matches("sluice_audit: client imported client.id=").count();
+    assert_eq!(lines, 4, "{}", ended.stderr);
     assert!(!ended.stderr.contains(HYDRA_SECRET) && !ended.stderr.contains("pbkdf2"), "{}", ended.stderr);
     let sluice = site.serves().await;
     let machine = [("grant_type", "client_credentials"), ("scope", "photos")];
@@ -222,4 +227,68 @@ async fn nothing_is_imported_with_other_secrets(backend: Backend) {
     let sluice = site.serves().await;
     sluice.ask_json(Method::GET, "/admin/clients/web", None, 404).await;
     sluice.node.stop().await;
+}
+
+/// One more client than a page has, and more decisions and tokens than a page of marks and of signatures.
+const MANY: &str = "
+    INSERT INTO hydra_client
+    SELECT (jsonb_populate_record(c, jsonb_build_object('id', 'copy-' || n))).*
+    FROM hydra_client AS c CROSS JOIN generate_series(1, 501) AS n WHERE c.id = 'spa';
+    INSERT INTO hydra_oauth2_flow
+    SELECT (jsonb_populate_record(f, jsonb_build_object(
+        'login_challenge', md5('l' || n), 'consent_challenge_id', md5('c' || n), 'subject', 'user-' || n
+    ))).*
+    FROM hydra_oauth2_flow AS f CROSS JOIN generate_series(1, 1101) AS n WHERE f.subject = 'alice';
+    INSERT INTO hydra_oauth2_refresh
+    SELECT (jsonb_populate_record(r, jsonb_build_object(
+        'signature', rtrim(translate(encode(sha256(n::text::bytea), 'base64'), '+/', '-_'), '='),
+        'request_id', md5('r' || n), 'challenge_id', md5('c' || n), 'subject', 'user-' || n
+    ))).*
+    FROM hydra_oauth2_refresh AS r CROSS JOIN generate_series(1, 1101) AS n WHERE r.subject = 'alice' AND r.active";
+
+async fn more_rows_than_a_page_has_come_and_go(backend: Backend) {
+    let site = Site::new(backend).await;
+    site.at_hydra(MANY).await;
+    let imported = summary(&site.import(HYDRA_SECRET, &[]));
+    for (part, expected) in [("clients", [505, 0, 1]), ("consents", [1102, 0, 0]), ("tokens", [1103, 0, 0])] {
+        assert_eq!(counts(&imported, part), expected, "{part}");
+    }
+    // The last by their names, of which fewer than a tenth.
+    site.at_hydra(
+        "DELETE FROM hydra_client WHERE id > 'copy-97' AND id LIKE 'copy-%';
+         DELETE FROM hydra_oauth2_flow WHERE subject > 'user-97' AND subject LIKE 'user-%';
+         UPDATE hydra_oauth2_refresh SET active = FALSE WHERE signature > 'b'",
+    )
+    .await;
+    let again = summary(&site.import(HYDRA_SECRET, &[]));
+    let ended = |part: &str| again[part]["ended"].as_u64().unwrap();
+    let tokens = counts(&again, "tokens");
+    assert_eq!((counts(&again, "clients"), ended("clients")), ([0, 503, 1], 2));
+    assert_eq!((counts(&again, "consents"), ended("consents")), ([0, 1070, 0], 32));
+    assert_eq!((tokens[0], tokens[1] + ended("tokens")), (0, 1103), "{again}");
+    assert!(tokens[1] > 0 && ended("tokens") > 100, "{again}");
+}
+
+/// As Hydra serves it, whatever the others have, under whatever names.
+async fn of_several_networks_the_first_alone_is_imported(backend: Backend) {
+    let site = Site::new(backend).await;
+    let another = "
+        INSERT INTO networks (id, created_at) VALUES ('22222222-2222-4222-8222-222222222222', '2024-01-01');
+        INSERT INTO hydra_client
+        SELECT (jsonb_populate_record(c, jsonb_build_object('nid', '22222222-2222-4222-8222-222222222222', 'client_name', 'Another'))).*
+        FROM hydra_client AS c;
+        INSERT INTO hydra_oauth2_flow
+        SELECT (jsonb_populate_record(f, jsonb_build_object('nid', '22222222-2222-4222-8222-222222222222', 'login_challenge', md5('l'), 'consent_challenge_id', md5('c'), 'subject', 'dave'))).*
+        FROM hydra_oauth2_flow AS f WHERE f.subject = 'alice';
+        INSERT INTO hydra_oauth2_refresh
+        SELECT (jsonb_populate_record(r, jsonb_build_object('nid', '22222222-2222-4222-8222-222222222222', 'signature', repeat('A', 43), 'challenge_id', md5('c'), 'subject', 'dave'))).*
+        FROM hydra_oauth2_refresh AS r WHERE r.subject = 'alice' AND r.active";
+    site.at_hydra(another).await;
+    let imported = summary(&site.import(HYDRA_SECRET, &[]));
+    for (part, expected) in [("clients", [4, 0, 1]), ("consents", [1, 0, 0]), ("tokens", [2, 0, 0])] {
+        assert_eq!(counts(&imported, part), expected, "{part}");
+    }
+    let of_first = "AND nid <> '22222222-2222-4222-8222-222222222222'";
+    site.at_hydra(&format!("DELETE FROM hydra_client WHERE id = 'web' {of_first}")).await;
+    assert_eq!(site.again("clients"), ([0, 3, 1], 1), "that of the other is not the same");
 }

@@ -1,5 +1,7 @@
 //! Refresh tokens that a Hydra issued go on to work, each as the first of its grant.
 
+use reqwest::Method;
+use serde_json::json;
 use sluice_primitives::Lifetime;
 use sluice_testkit::{Backend, PrivateCluster, TestClient, TestSluice};
 
@@ -13,6 +15,7 @@ on_both_stores!(
     what_only_looks_like_a_token_of_hydra_is_refused,
     a_later_import_follows_what_was_rotated_there,
     a_token_needs_its_client,
+    a_client_that_lost_a_scope_by_a_clock_behind_utc_uses_up_no_token,
     a_hydra_that_seals_no_sessions_is_read_too,
 );
 
@@ -78,7 +81,7 @@ async fn a_refresh_token_of_hydra_is_introspected_and_revoked(backend: Backend) 
     assert_eq!(web(&sluice).revoke(OF_ALICE).await.status, 200);
     assert!(!sluice.is_active(OF_ALICE).await);
     web(&sluice).refresh(OF_ALICE).await.refused_with("invalid_grant");
-    let deleted = sluice.ask(reqwest::Method::DELETE, "/admin/keys/hydra.refresh-token", None).await;
+    let deleted = sluice.ask(Method::DELETE, "/admin/keys/hydra.refresh-token", None).await;
     assert_eq!(deleted.status(), 204);
     sluice.advance(Lifetime::minutes(1));
     spa(&sluice).refresh(OF_CAROL).await.refused_with("invalid_grant");
@@ -123,6 +126,22 @@ async fn a_token_needs_its_client(backend: Backend) {
     assert_eq!(counts(&summary(&ended), "tokens"), [0, 0, 2]);
     assert!(!ended.success && ended.stderr.contains("its client web is not here"), "{}", ended.stderr);
     assert!(!ended.stderr.contains("bfMKCQ4SRdrFMNMytClZau6UVv61l3OFhf3zPdqj3js"), "{}", ended.stderr);
+}
+
+async fn a_client_that_lost_a_scope_by_a_clock_behind_utc_uses_up_no_token(backend: Backend) {
+    let site = Site::new(backend).await;
+    // An hour after the token was issued, in California.
+    let lost = "UPDATE hydra_client SET scope = 'openid photos', updated_at = '2024-11-27 18:10:00' WHERE id = 'web'";
+    PrivateCluster::shared().await.execute(site.hydra.name(), lost).await;
+    site.import(HYDRA_SECRET, &[]);
+    let sluice = site.serves().await;
+    let web = web(&sluice);
+    web.refresh(OF_ALICE).await.refused_with("invalid_scope");
+    sluice.advance(Lifetime::minutes(2));
+    let back = json!([{"op": "replace", "path": "/scope", "value": "openid offline photos"}]);
+    sluice.ask_json(Method::PATCH, "/admin/clients/web", Some(&back), 200).await;
+    web.refresh(OF_ALICE).await.ok();
+    sluice.node.stop().await;
 }
 
 async fn a_hydra_that_seals_no_sessions_is_read_too(backend: Backend) {

@@ -140,6 +140,11 @@ async fn an_import_that_is_killed_brings_everybody_once_and_tells_of_bad_lines_o
     let (said, summary) = import.finished();
     // then
     assert!(said.contains("going on behind line 20"), "{said}");
+    let told = |before: &str| said.split_once(before)?.1.split_once('\n')?.0.parse::<u64>().ok();
+    let brought =
+        ["people are being imported before=", "people imported count="].map(|line| told(line).expect(&said));
+    assert!(brought[0] > 0, "{said}");
+    assert_eq!(brought[0] + brought[1], summary["imported"].as_u64().unwrap(), "{said}");
     let counts = ["lines", "imported", "duplicates", "invalid"].map(|name| summary[name].as_u64().unwrap());
     let duplicates = bad.iter().filter(|line| is_duplicate(**line)).count();
     let [people, duplicates, invalid] =

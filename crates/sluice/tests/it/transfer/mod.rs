@@ -18,6 +18,7 @@ on_both_stores!(
     nobody_is_imported_with_other_secrets,
     a_file_is_imported_into_each_database,
     what_an_earlier_version_imported_is_not_imported_again,
+    whom_a_file_says_to_be_verified_and_is_not_believed_is_counted,
 );
 
 const BCRYPT: &str = "$2b$05$f5Wln.c9p1tJ/BOosudp1uoOWFqgwCkFgK8NE3cdQZzAWfgiyskVe";
@@ -116,6 +117,21 @@ async fn what_an_earlier_version_imported_is_not_imported_again(backend: Backend
         assert!(ended.success && ended.stderr.contains("imported to its end before"), "{}", ended.stderr);
         assert_eq!(ended.stderr.contains("warning: an earlier version kept"), is_warned, "{}", ended.stderr);
     }
+    server.node.stop().await;
+}
+
+async fn whom_a_file_says_to_be_verified_and_is_not_believed_is_counted(backend: Backend) {
+    let server = TestSluice::with(backend, &[("secrets.system", SECRET)]).await;
+    let directory = tempfile::tempdir().unwrap();
+    let people = directory.path().join("people.ndjson");
+    let line = json!({ "email": "ada%example.net@example.com", "email_verified": true });
+    std::fs::write(&people, format!("{line}\n")).unwrap();
+    let import = ["import", "identities", people.to_str().unwrap(), "--format", "json"];
+    let ended = sluice(&server, &import);
+    let is_told = ended.stderr.contains("warning: 1 lines say `email_verified` of an address that nobody is");
+    assert!(ended.success && is_told, "{}", ended.stderr);
+    let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!((summary["imported"].as_u64(), summary["disbelieved"].as_u64()), (Some(1), Some(1)));
     server.node.stop().await;
 }
 

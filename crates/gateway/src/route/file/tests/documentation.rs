@@ -69,7 +69,7 @@ fn the_documented_settings_are_read() {
     let of_routes = &settings.strip_headers[2..];
     assert_eq!(of_routes, ["x-gateway", "oauth-email", "x-tenant"], "what one route sets is stripped on all");
     assert!(settings.country_database.as_ref().unwrap().ends_with("GeoLite2-Country.mmdb"));
-    assert!(!settings.encoded_slash && !settings.ignore_case);
+    assert!(!settings.encoded_slash && !settings.ignore_case && !settings.ignore_suffix);
 }
 
 #[test]

@@ -104,6 +104,18 @@ fn what_would_have_no_effect_is_a_mistake() {
 }
 
 #[test]
+fn what_replaces_a_prefix_is_a_path_that_is_read_in_one_way_as_it_is_written() {
+    for path in ["v1", "/a/../b", "/a//b", "/a%2fb", "/a;b", "/a%3Bb", "/a?b", "/a#b", "/a b"] {
+        let text = format!("routes: [{{name: r, match: {{prefix: /}}, rewrite_prefix: '{path}'}}]");
+        assert_mistake(&text, "routes[0].rewrite_prefix: must be a path such as /v1/");
+    }
+    for path in ["/v1", "/x%252Fy", "/x%2541", "/x%3Fy", "/%C3%A9"] {
+        let table = route(&format!(", rewrite_prefix: '{path}'"));
+        assert_eq!(table.routes()[0].rewrite_prefix.as_deref(), Some(path));
+    }
+}
+
+#[test]
 fn origins_are_written_as_browsers_write_them() {
     assert_in_route(", cors_credentials: 'https://a'", ".cors_credentials: has no effect without");
     for origin in ["https://a/", "https://A", "https://a:443", "a", "'*'", "'null'", "ftp://a"] {

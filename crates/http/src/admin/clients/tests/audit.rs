@@ -1,9 +1,9 @@
 //! What the audit trail tells of clients.
 
 use sluice_oauth::client::ClientMetadata;
+use sluice_testkit::Captured;
 
 use super::*;
-use crate::captured::Captured;
 
 /// The sentences and fields of the audit trail, in order.
 fn trail(log: &Captured) -> Vec<String> {
@@ -16,7 +16,7 @@ fn trail(log: &Captured) -> Vec<String> {
 
 #[tokio::test]
 async fn what_administrators_do_with_a_client_is_told_without_its_secrets() {
-    let (log, _guard) = Captured::begin();
+    let (log, _guard) = Captured::everything();
     let (service, _) = service_on(Arc::new(MemoryStore::default()));
     let admin = admin_of(Arc::clone(&service));
     let mut secrets = vec!["chosen-by-hand".to_owned()];
@@ -60,7 +60,7 @@ async fn origins_that_have_no_effect_are_told_once() {
     for (origins_count, method, path, body, told) in
         [(true, "POST", "", named, 0), (false, "POST", "", named, 1), (false, "PATCH", "/app", changed, 1)]
     {
-        let (log, _guard) = Captured::begin();
+        let (log, _guard) = Captured::everything();
         let rules = RegistrationRules { origins_count, ..RegistrationRules::default() };
         let admin = admin_of(service_by(rules, Arc::new(MemoryStore::default())).0);
         assert_eq!(ask(&admin, "POST", PATH, r#"{"client_id":"app"}"#).await.status, 201);
@@ -76,7 +76,7 @@ async fn origins_that_have_no_effect_are_told_once() {
 
 #[tokio::test]
 async fn what_is_refused_is_not_told() {
-    let (log, _guard) = Captured::begin();
+    let (log, _guard) = Captured::everything();
     let admin = admin();
     for (method, path, body, status) in [
         ("POST", "", r#"{"redirect_uris":["/x"]}"#, 400),
@@ -97,7 +97,7 @@ async fn what_is_refused_is_not_told() {
 
 #[tokio::test]
 async fn what_a_client_does_with_itself_is_told_as_such() {
-    let (log, _guard) = Captured::begin();
+    let (log, _guard) = Captured::everything();
     let (service, _) = service_on(Arc::new(MemoryStore::default()));
     let metadata = ClientMetadata { client_id: "app".to_owned(), ..ClientMetadata::default() };
     let id = service.create_by_itself(metadata.clone()).await.unwrap().client.id.clone();

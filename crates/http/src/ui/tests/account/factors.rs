@@ -15,6 +15,16 @@ pub(super) const FACTORS: &str = "/ui/account/factors";
 /// What the link of a mail looks like.
 const LINK: &str = "/ui/account/email/confirm?token=abc";
 
+const CODES: &str = "/ui/account/factors/recovery-codes";
+
+impl Visitor<'_> {
+    /// Sends the form for new codes of the page that lists factors.
+    pub(super) async fn make_codes(&self, shown: &Answer) -> Answer {
+        let (csrf, revision) = (shown.field("csrf"), shown.field("revision"));
+        self.post(CODES, &[("csrf", &csrf), ("revision", &revision)]).await
+    }
+}
+
 /// The secret that a page shows.
 fn secret(shown: &Answer) -> String {
     let text = shown.body.split_once("exhibit-secret\">").unwrap().1;
@@ -64,6 +74,23 @@ async fn an_app_is_added_by_its_code_and_brings_recovery_codes_once() {
     let code = app_code(&secret(&second), &world.clock);
     let done = alice.answer(&second, TOTP, &[("code", &code)]).await;
     assert!(alice.follow(&done).await.body.contains("It is added."), "a second one brings no codes");
+}
+
+/// The session is another one by then, and the codes are not shown again.
+#[tokio::test]
+async fn who_loads_the_first_codes_again_is_led_to_the_factor_that_is_there() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    world.verify(id).await;
+    let alice = Visitor::signed_in(&world).await;
+    let shown = alice.get(TOTP).await;
+    let code = app_code(&secret(&shown), &world.clock);
+    alice.answer(&shown, TOTP, &[("code", &code)]).await;
+    let again = alice.answer(&shown, TOTP, &[("code", &code)]).await;
+    assert_eq!(again.status, StatusCode::BAD_REQUEST, "{}", again.body);
+    assert_eq!(again.after("<a class=\"button button-primary\" href=\""), FACTORS);
+    assert!(alice.get(FACTORS).await.body.contains("You have 10 left."));
+    assert_eq!(world.ui.factors.list(id).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -213,18 +240,44 @@ async fn new_recovery_codes_take_the_place_of_the_old_ones() {
     let world = World::new().await;
     world.verify(world.register_alice().await).await;
     let alice = Visitor::signed_in(&world).await;
-    let page = "/ui/account/factors/recovery-codes";
     let csrf = alice.get(FACTORS).await.field("csrf");
-    let none = alice.post(page, &[("csrf", &csrf)]).await;
-    assert_eq!(none.header("location"), FACTORS, "without a factor there are none");
+    for revision in ["", "1", "2"] {
+        let none = alice.post(CODES, &[("csrf", &csrf), ("revision", revision)]).await;
+        assert_eq!(none.header("location"), FACTORS, "without a factor there are none");
+    }
     let (_, old) = with_app(&alice).await;
-    let csrf = alice.get(FACTORS).await.field("csrf");
-    let made = alice.post(page, &[("csrf", &csrf)]).await;
+    let made = alice.make_codes(&alice.get(FACTORS).await).await;
     assert_eq!(made.body.matches("<li><code>").count(), 10);
     assert!(old.iter().all(|code| !made.body.contains(code.as_str())));
+    let shown = alice.get(FACTORS).await;
     world.clock.advance(Lifetime::minutes(10));
-    let stale = alice.post(page, &[("csrf", &csrf)]).await;
+    let stale = alice.make_codes(&shown).await;
     assert_eq!(stale.header("location"), "/ui/account/confirm?then=factors");
+}
+
+#[tokio::test]
+async fn who_loads_new_codes_again_makes_no_others() {
+    let world = World::new().await;
+    world.verify(world.register_alice().await).await;
+    let alice = Visitor::signed_in(&world).await;
+    with_app(&alice).await;
+    let shown = alice.get(FACTORS).await;
+    let made = alice.make_codes(&shown).await;
+    let code = made.body.split_once("<li><code>").unwrap().1.split('<').next().unwrap();
+    for _ in 0..2 {
+        let again = alice.make_codes(&shown).await;
+        assert_eq!(again.status, StatusCode::GONE, "{}", again.body);
+        assert!(again.body.contains("You have 10 left.") && !again.body.contains("<li><code>"));
+        assert!(
+            again.body.contains("This page was out of date. Recovery codes are shown once"),
+            "{}",
+            again.body
+        );
+    }
+    let visitor = Visitor::of(&world);
+    let asked = visitor.sign_in("/ui/account/login", ALICE).await;
+    let right = visitor.answer(&asked, "", &[("recovery_code", code)]).await;
+    assert_eq!(right.header("location"), "/ui/account", "what was written down is good: {}", right.body);
 }
 
 #[tokio::test]

@@ -1,18 +1,19 @@
 //! A password that is changed between the session and the record that a page looks at; a factor that is enrolled while somebody signs
-//! in.
+//! in; a record that is changed after a page has looked at it.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use async_trait::async_trait;
 use axum::http::StatusCode;
+use futures_util::FutureExt;
 use sluice_commit::StoreError;
 use sluice_identity::account::AccountService;
 use sluice_identity::factor::FactorRepository;
 use sluice_identity::identity::{Changed, IdentityChange, IdentityDirectory, NewCredential};
 use sluice_identity::session::SessionService;
-use sluice_primitives::{AttemptId, Clock, IdentityId, OsRng};
+use sluice_primitives::{AttemptId, Clock, IdentityId, OsRng, Timestamp};
 use sluice_store_contract::{Interrupted, Interruption, MemoryStore, given};
 
 use super::Visitor;
@@ -51,6 +52,36 @@ impl Interruption for Enrolled {
         let first = given::with_first(&[[1; 32]]);
         self.0.add(&given::factor(id, 0), 1, Some(first), None).await?;
         Ok(())
+    }
+}
+
+/// A clock by which a record is changed elsewhere, when it was looked at so often from now on.
+struct Changing {
+    clock: Arc<dyn Clock>,
+    people: Arc<dyn IdentityDirectory>,
+    person: IdentityId,
+    looks: AtomicUsize,
+}
+
+impl Changing {
+    async fn change(&self, now: Timestamp) {
+        let identity = self.people.find(self.person).await.unwrap().unwrap();
+        let change = IdentityChange {
+            credential: Some(NewCredential { stored: "another".to_owned(), hardening: false }),
+            ..IdentityChange::of(&identity, now, AttemptId::generate(now, &OsRng))
+        };
+        assert_eq!(self.people.change(&change).await.unwrap(), Changed::Done);
+    }
+}
+
+impl Clock for Changing {
+    fn now(&self) -> Timestamp {
+        let now = self.clock.now();
+        if self.looks.fetch_update(SeqCst, SeqCst, |looks| looks.checked_sub(1)) == Ok(1) {
+            // In memory nothing is waited for.
+            self.change(now).now_or_never().unwrap();
+        }
+        now
     }
 }
 
@@ -95,4 +126,25 @@ async fn who_signs_in_with_the_password_alone_while_the_first_factor_is_enrolled
     assert_eq!(late.status, StatusCode::SERVICE_UNAVAILABLE, "{}", late.body);
     assert!(!alice.is_in().await);
     assert!(world.ui.accounts.sessions.list(id).await.unwrap().is_empty());
+}
+
+/// Of two forms that come at once one makes codes; the other one found the record as it was before.
+#[tokio::test]
+async fn who_makes_codes_a_moment_after_the_record_was_changed_is_led_to_what_there_is() {
+    let mut world = World::new().await;
+    let person = world.register_alice().await;
+    world.verify(person).await;
+    let of = Arc::clone(&world.ui.accounts);
+    let (clock, people) = (Arc::clone(&of.clock), Arc::clone(&of.identities));
+    let changing = Arc::new(Changing { clock, people, person, looks: AtomicUsize::new(0) });
+    world.ui.accounts = Arc::new(AccountService { clock: changing.clone(), ..AccountService::clone(&of) });
+    let alice = Visitor::signed_in(&world).await;
+    with_app(&alice).await;
+    let page = alice.get(FACTORS).await;
+    // When the form arrives, when it is read which accounts the browser knows, and when it is asked how long ago the person signed in.
+    changing.looks.store(3, SeqCst);
+    let late = alice.make_codes(&page).await;
+    assert_eq!((late.status, changing.looks.load(SeqCst)), (StatusCode::SEE_OTHER, 0), "{}", late.body);
+    assert_eq!(late.header("location"), FACTORS);
+    assert_eq!(world.ui.factors.recovery_codes_left(person).await.unwrap(), 10);
 }

@@ -1,8 +1,9 @@
 //! Name, address, password, and the end.
 
 use axum::http::StatusCode;
-use sluice_identity::identity::Removed;
-use sluice_primitives::Lifetime;
+use sluice_identity::Email;
+use sluice_identity::identity::{Changed, IdentityChange, NewEmail, Removed};
+use sluice_primitives::{AttemptId, Lifetime, OsRng};
 
 use super::Visitor;
 use crate::ui::tests::people::{mailed_code, mailed_link};
@@ -10,6 +11,8 @@ use crate::ui::tests::world::{ALICE, PASSWORD, World};
 
 const NEW_PASSWORD: &str = "battery staple";
 const NEW_EMAIL: &str = "alice@new.example";
+/// An address whose mail some servers send to somebody else.
+const ROUTED: &str = "alice%example.net@example.com";
 
 #[tokio::test]
 async fn a_name_is_changed_and_one_that_cannot_be_is_said_at_its_field() {
@@ -44,6 +47,29 @@ async fn an_address_is_verified_by_the_code_of_a_mail() {
     let shown = alice.follow(&done).await;
     assert!(shown.body.contains("Your email address is verified.") && !shown.body.contains("Not verified"));
     assert!(world.identity(id).await.email_verified_at.is_some());
+}
+
+/// It is from a time when such addresses were given away.
+#[tokio::test]
+async fn whoever_has_an_address_that_no_mail_verifies_is_told_so_and_not_that_it_is_none() {
+    let world = World::new().await;
+    let alice = world.register_alice().await;
+    let alice = world.identity(alice).await;
+    let login_name = ROUTED.parse::<Email>().unwrap().login_name();
+    let change = IdentityChange {
+        email: Some(NewEmail { email: ROUTED.to_owned(), login_name }),
+        ..IdentityChange::of(&alice, world.now(), AttemptId::generate(world.now(), &OsRng))
+    };
+    assert_eq!(world.ui.accounts.identities.change(&change).await.unwrap(), Changed::Done);
+    let alice = Visitor::of(&world);
+    alice.sign_in("/ui/account/login", ROUTED).await;
+    world.mail.read().await;
+    let csrf = alice.get("/ui/account").await.field("csrf");
+    let answer = alice.post("/ui/account/verification", &[("csrf", &csrf), ("send", "true")]).await;
+    assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(answer.body.contains("No mail can verify this address"), "{}", answer.body);
+    assert!(!answer.body.contains("such as name@example.com"), "{}", answer.body);
+    assert!(world.mail.read().await.is_empty());
 }
 
 #[tokio::test]

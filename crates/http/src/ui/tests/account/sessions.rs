@@ -1,5 +1,7 @@
 //! Where one is signed in, and who may act for one.
 
+use std::net::IpAddr;
+
 use axum::http::StatusCode;
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::grant::{Grant, Listed};
@@ -7,9 +9,9 @@ use sluice_oauth::login_session::LoginSession;
 use sluice_primitives::{IdentityId, Lifetime, OsRng, SessionId, Timestamp};
 use sluice_protocol::Subject;
 use sluice_store_contract::given;
+use sluice_testkit::Captured;
 
 use super::{BOB, Visitor};
-use crate::captured::Captured;
 use crate::ui::tests::world::World;
 
 impl World {
@@ -68,6 +70,20 @@ async fn one_sees_where_one_is_signed_in_and_signs_out_there() {
     let done = alice.post("/ui/account/sessions", &[("csrf", &csrf), ("session", this)]).await;
     assert!(alice.follow(&done).await.body.contains("It is signed out."));
     assert!(alice.is_in().await && !other.is_in().await);
+}
+
+#[tokio::test]
+async fn the_network_of_a_session_is_shown_if_a_proxy_has_told_it() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    let identity = world.identity(id).await;
+    for network in [IpAddr::from([192, 0, 2, 7]), IpAddr::from([0, 0, 0, 0])] {
+        let amr = vec!["pwd".to_owned()];
+        world.ui.accounts.sessions.begin(&identity, amr, "app/1", network.into()).await.unwrap();
+    }
+    let body = Visitor::signed_in(&world).await.get("/ui/account/sessions").await.body;
+    assert!(body.contains("From 192.0.2.7.") && body.contains("From an unknown network."), "{body}");
+    assert!(!body.contains("0.0.0.0"), "{body}");
 }
 
 #[tokio::test]
@@ -197,7 +213,7 @@ async fn a_remembered_decision_is_shown_without_a_grant_and_ends_with_the_access
 /// Else anybody who is signed in could write markers without end.
 #[tokio::test]
 async fn to_remove_the_access_of_an_application_that_has_none_writes_nothing() {
-    let (log, _guard) = Captured::begin();
+    let (log, _guard) = Captured::everything();
     let world = World::new().await;
     let (alices, bobs) = (world.register_alice().await, world.register_bob().await);
     world.grant(bobs, "openid", world.now()).await;

@@ -8,6 +8,7 @@ use crate::client::profile::SecurityProfile;
 const OPEN: Bounds<'_> = Bounds {
     trust: Trust::Anybody,
     default_scope: "openid offline_access",
+    default_audience: &[],
     plain_http_keys: false,
     id_token_alg: None,
     pairwise_by_default: false,
@@ -80,6 +81,33 @@ fn anybody_asks_for_users_and_not_for_itself() {
     }
     let details = || asked(|asked| asked.authorization_details_types = vec!["payment".to_owned()]);
     assert!(OPEN.restrict(details()).is_err() && INVITED.restrict(details()).is_ok());
+}
+
+#[test]
+fn who_names_no_audience_has_the_default_and_anybody_no_other() {
+    let names = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).to_owned()).collect() };
+    let default = names(&["https://api.example", "https://tools.example/mcp"]);
+    let open = Bounds { default_audience: &default, ..OPEN };
+    let invited = Bounds { trust: Trust::Invited, ..open };
+    let for_these = |audience: &[&str]| asked(|asked| asked.audience = names(audience));
+    for bounds in [open, invited] {
+        assert_eq!(bounds.restrict(for_these(&[])).unwrap().audience, default);
+        for below in ["https://api.example", "https://api.example/orders", "https://tools.example/mcp/one"] {
+            let one = bounds.restrict(for_these(&["https://tools.example/mcp", below])).unwrap();
+            assert_eq!(one.audience, ["https://tools.example/mcp", below]);
+        }
+    }
+    for beside in ["https://tools.example", "https://api.example.net", "https://tools.example/mcp/../other"] {
+        assert!(open.restrict(for_these(&[beside])).is_err(), "{beside}");
+    }
+    let more = for_these(&["https://api.example", "https://other.example"]);
+    assert!(open.restrict(more.clone()).is_err() && invited.restrict(more).is_ok());
+
+    let stored = fake::client("app");
+    let own = Bounds { stored: Some(&stored), ..open };
+    assert!(own.restrict(for_these(&[])).unwrap().audience.is_empty(), "what it has stays");
+    assert_eq!(own.restrict(for_these(&["https://api.example"])).unwrap().audience.len(), 1);
+    assert!(own.restrict(for_these(&["https://other.example"])).is_err());
 }
 
 #[test]
@@ -436,7 +464,8 @@ fn the_codes_of_who_anybody_may_be_travel_protected_and_to_an_application() {
             OPEN.restrict(to(native, "")).is_ok() && OPEN.restrict(to(native, "native")).is_ok(),
             "{native}"
         );
-        assert!(OPEN.restrict(to(native, "web")).is_err(), "{native}");
+        let refused = OPEN.restrict(to(native, "web")).unwrap_err().to_string();
+        assert!(refused.contains("application_type"), "{refused}");
     }
     assert!(OPEN.restrict(to("https://other.example/cb", "web")).is_ok());
     for uri in [

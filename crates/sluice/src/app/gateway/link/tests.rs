@@ -1,10 +1,14 @@
 use std::sync::atomic::AtomicU32;
 
 use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::FutureExt;
+use serde_json::json;
 use serde_json::value::to_raw_value;
 use sluice_commit::StoreError;
 use sluice_crypto::SystemSecret;
+use sluice_crypto::jwk::{Jwk, RsaSize};
 use sluice_primitives::{OsRng, SystemClock};
 use sluice_token::{Feed, FeedBatch, FeedPosition};
 use tokio::time::timeout;
@@ -24,7 +28,7 @@ fn document(secrets: &[&[u8]]) -> LinkKeys {
         network: NETWORK.to_string(),
         issuer: "https://id.example".to_owned(),
         sealed: vec![server(secrets).subkeys(Purpose::TokenFacts)],
-        jwks: to_raw_value(&serde_json::json!({ "keys": [] })).unwrap(),
+        jwks: to_raw_value(&json!({ "keys": [] })).unwrap(),
         persons: Vec::new(),
         longest_access_token: None,
         longest_person_token: None,
@@ -120,6 +124,29 @@ fn a_token_of_a_person_that_no_key_verifies_has_the_keys_asked_for() {
     assert!(keys.missing.notified().now_or_never().is_some());
 }
 
+/// A JWT that nobody signed.
+fn jwt(alg: &str, kid: &str, issuer: &str) -> String {
+    let part = |json: Value| URL_SAFE_NO_PAD.encode(json.to_string());
+    format!("{}.{}.AAAA", part(json!({ "alg": alg, "kid": kid })), part(json!({ "iss": issuer })))
+}
+
+#[test]
+fn a_jwt_of_this_issuer_whose_key_is_not_known_has_the_keys_asked_for() {
+    let key = Jwk::generate(SigningAlgorithm::EdDSA, "known".to_owned(), RsaSize::default()).unwrap();
+    let jwks = to_raw_value(&json!({ "keys": [key.public()] })).unwrap();
+    let keys = LinkedKeys::of(&LinkKeys { jwks, ..document(&[b"old"]) }).unwrap();
+    for (token, is_asked) in [
+        (jwt("EdDSA", "new", "https://id.example"), true),
+        (jwt("ES256", "new", "https://id.example"), true),
+        (jwt("EdDSA", "known", "https://id.example"), false),
+        (jwt("EdDSA", "new", "https://other.example"), false),
+        ("no JWT".to_owned(), false),
+    ] {
+        assert!(keys.verify_jwt(&token).is_none());
+        assert_eq!(keys.missing.notified().now_or_never().is_some(), is_asked, "{token}");
+    }
+}
+
 /// A feed that cannot be read the second time.
 #[derive(Default)]
 struct Away(AtomicU32);
@@ -178,7 +205,7 @@ async fn a_token_that_no_key_opens_takes_no_place_of_the_questions_after_a_chang
     }
     assert_eq!(
         asked.load(Ordering::SeqCst),
-        4,
-        "at once, after one second, for the token, and five seconds later"
+        5,
+        "at once, soon, after one second, for the token, and five seconds later"
     );
 }
