@@ -82,7 +82,9 @@ async fn a_log_that_was_deleted_alone_or_with_its_index_is_in_the_file_after_a_c
         let fixture = SqliteFixture::start().await;
         let store = fixture.store();
         let grant = given::inserted(&*store, given::grant()).await;
-        names.iter().for_each(|name| fs::remove_file(fixture.beside(name)).unwrap());
+        for name in names {
+            fs::remove_file(fixture.beside(name)).unwrap();
+        }
         store.shutdown().await;
         let store = SqliteStore::open(SqlitePath::File(fixture.path()), options()).await.unwrap();
         assert!(store.find(grant.id).await.unwrap().is_some(), "{names:?}");
@@ -95,7 +97,9 @@ async fn a_log_that_was_deleted_is_in_the_file_when_that_is_noticed_as_something
         let fixture = SqliteFixture::start().await;
         let store = fixture.store();
         let grant = given::inserted(&*store, given::grant()).await;
-        names.iter().for_each(|name| fs::remove_file(fixture.beside(name)).unwrap());
+        for name in names {
+            fs::remove_file(fixture.beside(name)).unwrap();
+        }
         assert!(refuses_all(&store).await, "{names:?}");
         // As after a `kill -9`: the file alone.
         let left = fixture.beside("left.db");
