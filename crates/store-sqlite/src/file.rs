@@ -2,7 +2,7 @@
 //! known again by device and inode, so that nothing is answered from one that nobody finds any more.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -41,8 +41,11 @@ pub(crate) struct FileId {
 impl FileId {
     /// Of the file that a path leads to.
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
-        let found = path.metadata()?;
-        Ok(Self { device: found.dev(), inode: found.ino() })
+        Ok(Self::of(&path.metadata()?))
+    }
+
+    fn of(found: &Metadata) -> Self {
+        Self { device: found.dev(), inode: found.ino() }
     }
 
     /// Whether a path leads to it, and not to another or to none.
@@ -87,6 +90,16 @@ impl Log {
 
     fn is_in_place(&self) -> io::Result<bool> {
         Ok(self.id.is_at(&self.path)? && self.has_index()?)
+    }
+
+    /// See [`DatabaseFile::is_behind`]. An empty log is of somebody who only read.
+    fn is_behind(&self) -> bool {
+        match self.path.metadata() {
+            Err(error) => error.kind() != ErrorKind::NotFound,
+            Ok(found) => {
+                !self.has_index().unwrap_or(false) || (FileId::of(&found) != self.id && found.len() > 0)
+            }
+        }
     }
 }
 
@@ -142,11 +155,10 @@ impl DatabaseFile {
         }
     }
 
-    /// Whether others may have written what the open index does not know: it has lost its name, and there is a log; or nobody can tell.
+    /// Whether there is a log that the open index does not tell of, or an index that does not tell of the open log; or nobody can tell. To bring
+    /// the log into the file would mix them then.
     pub(crate) fn is_behind(&self) -> bool {
-        self.log
-            .get()
-            .is_some_and(|log| !log.has_index().unwrap_or(false) && log.path.try_exists().unwrap_or(true))
+        self.log.get().is_some_and(Log::is_behind)
     }
 
     /// Whether what is open beside it has lost its name and is all that there is: it is gone with the last process that has it open.

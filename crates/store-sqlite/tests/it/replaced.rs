@@ -4,10 +4,13 @@
 //! tests of the whole program too.
 
 use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, abort};
 use std::{env, fs};
 
+use rusqlite::Connection;
+use rusqlite::types::Value;
 use sluice_commit::StoreError;
 use sluice_oauth::grant::GrantRepository;
 use sluice_store_contract::{Fixture, given};
@@ -112,6 +115,46 @@ async fn a_log_that_was_deleted_is_in_the_file_when_that_is_noticed_as_something
 /// Which file a test that runs in a process of its own opens.
 const OPENED: &str = "SLUICE_TEST_OPENED";
 const OPENING: &str = "replaced::a_file_that_another_process_names_is_opened";
+
+/// What another process does to it that knows nothing of this store: SQL, after which it ends without closing anything.
+const SAID: &str = "SLUICE_TEST_SAID";
+const SAYING: &str = "replaced::what_another_process_says_is_done";
+
+/// Does nothing where no other test says something.
+#[test]
+fn what_another_process_says_is_done() {
+    if let (Some(path), Ok(sql)) = (env::var_os(OPENED), env::var(SAID)) {
+        let connection = Connection::open(path).unwrap();
+        connection.execute_batch(&sql).unwrap();
+        abort();
+    }
+}
+
+/// Has another process do it.
+fn say(path: &Path, sql: &str) {
+    let mut program = Command::new(env::current_exe().unwrap());
+    let ended = program.args(["--exact", SAYING]).env(OPENED, path).env(SAID, sql).output().unwrap();
+    assert_eq!(ended.status.signal(), Some(6), "{}", String::from_utf8_lossy(&ended.stdout));
+}
+
+#[tokio::test]
+async fn a_log_that_another_program_made_beside_the_same_index_is_not_mixed_with_the_one_that_was_deleted() {
+    let fixture = SqliteFixture::start().await;
+    let store = fixture.store();
+    let grant = given::inserted(&*store, given::grant()).await;
+    say(&fixture.path(), "PRAGMA wal_checkpoint(PASSIVE)");
+    fs::remove_file(fixture.beside(LOG)).unwrap();
+    say(&fixture.path(), "CREATE TABLE other (a); INSERT INTO other VALUES (zeroblob(100000))");
+    assert!(refuses_all(&store).await);
+    store.shutdown().await;
+    let connection = Connection::open(fixture.path()).unwrap();
+    let read = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, Value>(0)).unwrap();
+    assert_eq!(read("PRAGMA integrity_check"), Value::Text("ok".to_owned()));
+    assert_eq!(read("SELECT length(a) FROM other"), Value::Integer(100_000));
+    drop(connection);
+    let store = SqliteStore::open(SqlitePath::File(fixture.path()), options()).await.unwrap();
+    assert!(store.find(grant.id).await.unwrap().is_some());
+}
 
 /// Does nothing where no other test names one.
 #[tokio::test]
