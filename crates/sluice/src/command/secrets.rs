@@ -9,9 +9,11 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use indicatif::ProgressBar;
+use sluice_crypto::credential::Peppers;
 use sluice_crypto::digest::derive_key;
 use sluice_oauth::client::SealedClientSecrets;
 use sluice_oauth::keys::SealedKeys;
+use sluice_primitives::Secret;
 use tracing::info;
 
 use super::installation::Installation;
@@ -21,6 +23,8 @@ use crate::cli::{Console, Exit, SecretsCommand};
 use crate::config::{Dsn, SecretString, SecretsSettings, Settings, Sources};
 use credentials::{PepperNames, worst};
 
+/// The secrets that passwords name.
+const PEPPER: &str = "secrets.pepper";
 /// What fingerprints are derived for, and no key is.
 const FINGERPRINT: &[u8] = b"secrets status: fingerprint";
 /// How many hexadecimal digits of one are shown: enough to tell secrets apart, and too few to be any help to who looks for one.
@@ -85,11 +89,12 @@ fn configured(secrets: &SecretsSettings, console: &mut Console<'_>) -> Exit {
         ("secrets.system", &secrets.system),
         ("secrets.cookie", &secrets.cookie),
         ("secrets.storage", &secrets.storage),
-        ("secrets.pepper", &secrets.pepper),
+        (PEPPER, &secrets.pepper),
     ];
     for (key, list) in lists {
-        let fingerprints: Vec<String> = list.iter().map(fingerprint).collect();
-        let fingerprints = fingerprints.join(" ");
+        let fingerprints =
+            if key == PEPPER { names_of_peppers(list) } else { list.iter().map(fingerprint).collect() }
+                .join(" ");
         let line = match list.len() {
             0 if key == "secrets.system" => format!("{key:<16} none (made at start in development mode)"),
             0 if key == "secrets.cookie" => format!("{key:<16} none (secrets.system seals)"),
@@ -102,6 +107,13 @@ fn configured(secrets: &SecretsSettings, console: &mut Console<'_>) -> Exit {
         }
     }
     Exit::Success
+}
+
+/// What passwords call their pepper, and whoever misses one.
+fn names_of_peppers(list: &[SecretString]) -> Vec<String> {
+    let secrets: Vec<_> =
+        list.iter().map(|secret| Secret::new(secret.expose().as_bytes().to_vec())).collect();
+    Peppers::new(&secrets).iter().flat_map(Peppers::ids).map(|id| id.to_string()).collect()
 }
 
 /// What tells a secret from others, and does not give it away: the beginning of a key that nothing is sealed or hashed with.

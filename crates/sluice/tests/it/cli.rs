@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use sluice_crypto::credential::Peppers;
+use sluice_primitives::Secret;
 use sluice_testkit::{Authorize, Backend, PrivateCluster, Stop, TestSluice};
 use tokio::process::Command;
 use tokio::task::spawn_blocking;
@@ -506,6 +508,15 @@ async fn another_secret_and_another_order_show_in_the_status() {
             "{list:?}"
         );
     }
+}
+
+/// So that whoever reads which one is missing knows which of those that were kept it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pepper_is_called_as_by_the_passwords_that_need_it() {
+    let secret = "hunter2-hunter2-new";
+    let called = fingerprints(("secrets.pepper", "SECRETS_PEPPER"), secret).await;
+    let peppers = Peppers::new(&[Secret::new(secret.as_bytes().to_vec())]).unwrap();
+    assert_eq!(called, peppers.ids().first().unwrap().to_string());
 }
 
 #[tokio::test(flavor = "multi_thread")]

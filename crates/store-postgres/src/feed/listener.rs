@@ -20,6 +20,10 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How often it is asked whether the connection is still there, and whether its server is still one that writes. Who only reads would not notice
 /// otherwise that it was left, and nothing that is revoked elsewhere would be heard of.
 const HEARTBEAT: Duration = Duration::from_secs(5);
+/// How often it is looked for a server that writes, and how long after each other, before that happens as rarely as the heartbeat is asked for:
+/// an address may lead to one and to the other in turns.
+const QUICK_LOOKS: u32 = 10;
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
 /// The connection, the listening task, once somebody waits, and whom it wakes.
 pub(crate) struct Listener {
@@ -94,11 +98,22 @@ async fn subscribe(link: &Link) -> Result<Arc<Session>, Failure> {
 /// Returns when the link has another connection, or this one is gone, or so slow that it may be: to listen twice does no harm. Others may have
 /// been opened to a server that was met before, while the way led there for a moment.
 async fn attend(link: &Link, lenders: &Lenders, session: &Arc<Session>) {
+    let (mut pause, mut looks) = (HEARTBEAT, 0);
     while link.has(session) {
-        sleep(HEARTBEAT).await;
+        sleep(pause).await;
+        pause = HEARTBEAT;
         match session.only_reads().await {
-            Ok(true) => link.look_elsewhere(session).await,
-            Ok(false) => lenders.follow(session).await,
+            Ok(true) => {
+                link.look_elsewhere(session).await;
+                looks += 1;
+                if looks < QUICK_LOOKS {
+                    pause = BETWEEN_LOOKS;
+                }
+            }
+            Ok(false) => {
+                looks = 0;
+                lenders.follow(session).await;
+            }
             Err(failure) if failure.ends_session() => return,
             Err(failure) => debug!(error = %failure, "the server does not say whether it only reads"),
         }
