@@ -4,7 +4,8 @@
 //! is asking, behind proxies. [`client_certificate`](mod@client_certificate): which certificate the client proved to
 //! hold, behind proxies too. [`tls_termination`]: whether plain http may be believed to have been https.
 //! [`MAX_HEADER_LINES`]: how many lines of headers a request may have. [`fetch`]: the one guarded HTTP client. [`smtp`]: mail, handed to
-//! its server. [`LimitClock`]: what rate limiters tell the time by. [`bounded`]: memory of what strangers can make any number of.
+//! its server. [`LimitClock`]: what rate limiters tell the time by. [`bounded`]: memory of what strangers can make any number of. `seldom`: what is said
+//! now and then.
 //! [`whole_body`](fn@whole_body): a body in one piece.
 //!
 //! Nothing here knows a route: whose requests these are is the business of `http` and `gateway`.
@@ -17,6 +18,7 @@ mod header_lines;
 mod limit_clock;
 pub mod listen;
 mod quoted_list;
+mod seldom;
 pub mod smtp;
 pub mod tls;
 pub mod tls_termination;

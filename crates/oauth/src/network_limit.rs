@@ -12,14 +12,14 @@ use sluice_protocol::ClientId;
 use crate::client::Client;
 use crate::set_back::holds;
 
-/// How many networks, or clients, are counted at once.
+/// How many networks, clients or hosts are counted at once.
 const COUNTED: usize = 10_000;
 /// How many networks' worth a site may do: a /48 of IPv6 has 65,536 of them.
 const SITE: u32 = 16;
 
 /// Counts by some key. Bound: [`COUNTED`]; those that come again stay in a half of it, and the newest in the other. Staleness: none, but
 /// every node counts for itself.
-struct Counts<K> {
+pub(crate) struct Counts<K> {
     most: u32,
     window: Lifetime,
     seen: Cache<K, (Timestamp, u32)>,
@@ -27,11 +27,12 @@ struct Counts<K> {
 }
 
 impl<K: Hash + Eq + Clone> Counts<K> {
-    fn new(most: u32, window: Lifetime) -> Self {
+    pub(crate) fn new(most: u32, window: Lifetime) -> Self {
         Self { most, window, seen: half_for_new(COUNTED), turn: Mutex::new(()) }
     }
 
-    fn allows(&self, key: K, now: Timestamp) -> bool {
+    /// Counts one more; whether it may be.
+    pub(crate) fn allows(&self, key: K, now: Timestamp) -> bool {
         let _turn = self.turn.lock();
         let known = self.seen.get(&key).filter(|(since, _)| holds(*since, *since + self.window, now));
         let (since, count) = known.unwrap_or((now, 0));
@@ -39,12 +40,18 @@ impl<K: Hash + Eq + Clone> Counts<K> {
         count < self.most
     }
 
-    fn give_back(&self, key: K) {
+    /// Takes one back.
+    pub(crate) fn give_back(&self, key: K) {
         let _turn = self.turn.lock();
         if let Some((since, count)) = self.seen.get(&key) {
             self.seen.insert(key, (since, count.saturating_sub(1)));
         }
     }
+}
+
+/// By which address a request counts. Those of whom nobody knows where they are count as one network, which is nobody's.
+pub(crate) fn address_or_nowhere(from: Option<IpAddr>) -> IpAddr {
+    from.map_or(Ipv4Addr::UNSPECIFIED.into(), |address| address.to_canonical())
 }
 
 /// How much a network may do. Counted by address, of IPv6 by /64, and the /48 that it is in may do as much as sixteen of them.
@@ -75,7 +82,7 @@ impl NetworkLimit {
 
     /// As [`Self::allows`]. Those of whom nobody knows where they are share one quota.
     pub fn allows_from(&self, address: Option<IpAddr>, now: Timestamp) -> bool {
-        self.allows(address.unwrap_or(Ipv4Addr::UNSPECIFIED.into()), now)
+        self.allows(address_or_nowhere(address), now)
     }
 
     /// Takes one back: it was not what is counted.

@@ -91,6 +91,15 @@ impl UnverifiedJws {
     pub fn unverified_claims<T: DeserializeOwned>(&self) -> Result<T, VerifyError> {
         serde_json::from_slice(&self.payload).map_err(|_| VerifyError::Malformed)
     }
+
+    /// `iss`, if there is one. Nobody vouches for it.
+    pub fn unverified_issuer(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Claimed {
+            iss: String,
+        }
+        self.unverified_claims::<Claimed>().ok().map(|claimed| claimed.iss)
+    }
 }
 
 /// Reads a token without checking its signature; everything else is as strict as in [`super::verify()`].

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::authn::SubjectKind;
 use crate::proxy::upstream::UpstreamConfig;
-use crate::validation::IssuerConfig;
+use crate::validation::{IssuerConfig, OWN_ISSUER};
 
 /// One route.
 #[derive(Debug, Clone)]
@@ -144,6 +144,14 @@ pub struct RoutePolicy {
     pub stale: StalePolicy,
     /// The identifier of the protected resource (RFC 9728); its metadata is served, and refusals point there.
     pub resource: Option<Resource>,
+}
+
+impl RoutePolicy {
+    /// Whether tokens of this installation count.
+    #[must_use]
+    pub fn takes_own_tokens(&self) -> bool {
+        self.issuers.is_empty() || self.issuers.iter().any(|name| **name == *OWN_ISSUER)
+    }
 }
 
 /// A protected resource (RFC 9728).

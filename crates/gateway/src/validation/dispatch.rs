@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use serde::Deserialize;
 use sluice_crypto::digest::sha256;
 use sluice_crypto::jws::unverified_parts;
 use sluice_net::Fetcher;
@@ -17,7 +16,7 @@ use tokio::runtime::Handle;
 
 use super::cache::{TokenDigest, VerdictCache, Verified};
 use super::chain::{ask_after, ask_each};
-use super::config::{IssuerConfig, OWN_ISSUER};
+use super::config::IssuerConfig;
 use super::introspection::{IntrospectionStats, Introspector};
 use super::jwks::{AuthenticJwt, JwtIssuer, Verification};
 use super::last_token::Form;
@@ -132,8 +131,7 @@ impl Validation {
 
     /// What checks tokens of this installation, where they count.
     fn local(&self, policy: &RoutePolicy) -> Option<&Arc<LocalValidator>> {
-        let is_named = || policy.issuers.iter().any(|name| **name == *OWN_ISSUER);
-        self.local.as_ref().filter(|_| policy.issuers.is_empty() || is_named())
+        self.local.as_ref().filter(|_| policy.takes_own_tokens())
     }
 
     /// The other issuers whose tokens count, in the order of the policy.
@@ -348,12 +346,7 @@ fn is_jwt(token: &str) -> bool {
 
 /// `iss` of a JWT, whoever wrote that.
 fn claimed_issuer(token: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Claimed {
-        iss: String,
-    }
-    let claimed: Claimed = unverified_parts(token).ok()?.unverified_claims().ok()?;
-    Some(claimed.iss)
+    unverified_parts(token).ok()?.unverified_issuer()
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use tracing::warn;
 
 pub use forwarded::{forwarded_proto, forwarded_without_hosts};
 
-use crate::listen::seldom::Seldom;
+use crate::seldom::Seldom;
 
 /// When it was last said that a client cannot be told.
 static UNTOLD: Seldom = Seldom::new();
@@ -156,7 +156,7 @@ fn network_of(address: Ipv6Addr) -> u128 {
 
 /// Whether no header says anything of a client.
 fn names_nobody(headers: &HeaderMap) -> bool {
-    x_forwarded_for::hops(headers).is_none() && forwarded::hops(headers).is_none()
+    !headers.contains_key(x_forwarded_for::X_FORWARDED_FOR) && !headers.contains_key(http::header::FORWARDED)
 }
 
 /// An IP address, with a port or without; an IPv6 address with a port is in brackets, without it may be.

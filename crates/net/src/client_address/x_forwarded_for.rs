@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName};
 
 use super::parse_node;
 
-const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+pub(super) const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The addresses, nearest first; `None` for what is none. Nothing if there is no such header.
 pub(super) fn hops(headers: &HeaderMap) -> Option<impl Iterator<Item = Option<IpAddr>>> {

@@ -1,8 +1,8 @@
 //! Listening: from a socket to requests, until the last one is answered.
 //!
 //! [`serve`]: the whole of it. `socket`, `unix_socket`: what is listened on. `limits`: what clients are granted.
-//! `accept`: taking connections; `places`: how many at once; `open_files`: whether there are files for them; `seldom`: what is said of either now
-//! and then. `connection`: one connection, TLS and HTTP. `client_io`: its bytes, and its end, which
+//! `accept`: taking connections; `places`: how many at once; `open_files`: whether there are files for them.
+//! `connection`: one connection, TLS and HTTP. `client_io`: its bytes, and its end, which
 //! `lingering` draws out where answers would be lost. `record`: what is known of it; `counted`: its requests and their answers. `supervision`: who
 //! has been idle or slow too long, and the drain. `request_facts`: what a request is told about its connection.
 //!
@@ -19,7 +19,6 @@ mod open_files;
 mod places;
 mod record;
 mod request_facts;
-pub(crate) mod seldom;
 mod socket;
 mod supervision;
 mod unix_socket;

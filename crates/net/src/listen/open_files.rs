@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::seldom::Seldom;
+use crate::seldom::Seldom;
 
 /// `EMFILE` and `ENFILE`, as Linux, macOS and the BSDs number them: the process, or the machine, may open no more.
 const NO_MORE: [i32; 2] = [24, 23];

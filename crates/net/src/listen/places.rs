@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 use tracing::warn;
 
-use super::seldom::{SAY_EVERY, Seldom};
+use crate::seldom::{SAY_EVERY, Seldom};
 
 /// The places of the listeners of an address; made when the first of them is served.
 pub(super) type SharedPlaces = Arc<OnceLock<Arc<Places>>>;

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::hash::Hash;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -11,7 +11,7 @@ use sluice_net::bounded::half_for_new;
 use sluice_primitives::{Lifetime, Timestamp};
 use sluice_protocol::ClientId;
 
-use crate::network_limit::site;
+use crate::network_limit::{address_or_nowhere, site};
 use crate::set_back::ANOTHER_CLOCK;
 
 /// So many guesses of one network at once.
@@ -59,7 +59,7 @@ impl FailureLimit {
 /// Here a network is a whole site: the /64s that one customer has would be all the networks whose guesses there are. Those of whom
 /// nobody knows where they are count as one network.
 fn guesser(client: &ClientId, from: Option<IpAddr>) -> (ClientId, IpAddr) {
-    let address: IpAddr = from.map_or(Ipv4Addr::UNSPECIFIED.into(), |address| address.to_canonical());
+    let address = address_or_nowhere(from);
     let network = site(address).map_or(address, |site| Ipv6Addr::from_bits(site << 80).into());
     (client.clone(), network)
 }
@@ -106,6 +106,8 @@ impl<K: Hash + Eq + Clone> Cells<K> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_secs(1_000_000);

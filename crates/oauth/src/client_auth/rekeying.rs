@@ -10,6 +10,7 @@ use sluice_protocol::ClientId;
 use tracing::warn;
 
 use crate::client::{Client, ClientDirectory};
+use crate::set_back::holds;
 
 /// How many clients it is remembered of that it was tried.
 const REMEMBERED: usize = 4_096;
@@ -31,7 +32,7 @@ impl Rekeying {
     /// Gives the client these hashes, unless it was changed meanwhile. If that fails the client is authenticated all the
     /// same, and it is tried again when it comes the next time.
     pub(super) async fn keep(&self, client: &Client, secret_hashes: Vec<String>, now: Timestamp) {
-        if self.tried.get(&client.id).is_some_and(|tried| now < tried + AGAIN) {
+        if self.tried.get(&client.id).is_some_and(|tried| holds(tried, tried + AGAIN, now)) {
             return;
         }
         self.tried.insert(client.id.clone(), now);

@@ -1,7 +1,6 @@
 //! What a verification page does with the code that a user types (RFC 8628 §3.3): look whose it is, accept it, refuse it.
 //! Accepting makes a sealed value, which the browser carries back; from there on the flow is like any other.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use sluice_commit::StoreError;
@@ -15,7 +14,7 @@ use super::sealed::{DeviceChallenge, DeviceVerifier};
 use super::user_code::{UserCode, UserCodeKeys};
 use crate::client::{Client, ClientDirectory};
 use crate::config::Config;
-use crate::network_limit::NetworkLimit;
+use crate::network_limit::{NetworkLimit, address_or_nowhere};
 
 /// How many wrong codes may come from one network within [`WINDOW`] (RFC 8628 §5.1).
 const MOST: u32 = 20;
@@ -146,7 +145,7 @@ impl UserCodeService {
         challenge: &DeviceChallenge,
         typed: &str,
     ) -> Result<(DeviceCode, UserCode), UserCodeProblem> {
-        let address = challenge.asked_by.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let address = address_or_nowhere(challenge.asked_by);
         if !self.wrong.allows(address, self.clock.now()) {
             return Err(UserCodeProblem::TooMany { wait: self.wrong.window() });
         }

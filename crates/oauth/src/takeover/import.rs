@@ -1,6 +1,6 @@
 //! All that a Hydra keeps, part by part and one by one: what cannot be here is told, and stands in the way of nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use sluice_commit::StoreError;
@@ -157,11 +157,7 @@ impl Takeover {
         let ids = marks.iter().map(|mark| mark.id.clone()).collect();
         let marked = self.marked(Part::SigningKeys, ids).await?;
         let found = keys.len();
-        let here = signing_keys::present(&self.keys, set).await?;
-        let is_here =
-            |id: &String| here.iter().filter_map(|own| own.kid.as_deref()).any(|kid| key_id(set, kid) == *id);
-        let coming = marks.iter().filter(|mark| !marked.contains_key(&mark.id) && !is_here(&mark.id));
-        self.mark_coming(Part::SigningKeys, coming.cloned()).await?;
+        self.mark_coming_keys(set, &marks, &marked).await?;
         let added = signing_keys::add(&self.keys, set, keys, &marked).await?;
         if let Some((kid, warning)) = &added.silent {
             count.warned(kid, warning);
@@ -175,6 +171,20 @@ impl Takeover {
         marks.retain(|mark| !others.contains(&mark.id));
         self.marks.delete_marks(self.marks_of_part(Part::SigningKeys), others).await?;
         Ok(self.marks.put_marks(self.marks_of_part(Part::SigningKeys), marks).await?)
+    }
+
+    /// Marks as on their way those that are neither here nor marked.
+    async fn mark_coming_keys(
+        &self,
+        set: &str,
+        marks: &[Mark],
+        marked: &HashMap<String, Mark>,
+    ) -> Result<(), TakeoverError> {
+        let here = signing_keys::present(&self.keys, set).await?;
+        let kids = here.iter().filter_map(|own| own.kid.as_deref());
+        let here: HashSet<_> = kids.map(|kid| key_id(set, kid)).collect();
+        let coming = marks.iter().filter(|mark| !marked.contains_key(&mark.id) && !here.contains(&mark.id));
+        Ok(self.mark_coming(Part::SigningKeys, coming.cloned()).await?)
     }
 
     async fn take_issuers(&self, count: &mut Count<'_>) -> Result<(), TakeoverError> {

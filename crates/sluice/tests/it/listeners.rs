@@ -64,12 +64,13 @@ async fn the_admin_api_can_ask_for_a_credential() {
     sluice.node.stop().await;
 }
 
+/// An issuer whose endpoints are below its path.
+const WITH_A_PATH: &str = "http://sluice.test/tenant/one";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_issuer_may_have_a_path() {
-    let issuer = "http://sluice.test/tenant/one";
-    let settings = [("urls.self.issuer", issuer), ("serve.public.cors.enabled", "true")];
+    let settings = [("urls.self.issuer", WITH_A_PATH), ("serve.public.cors.enabled", "true")];
     let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
-    let client = sluice.client(&json!({})).await;
     let get = |path: &str| {
         Answer::to(http().get(sluice.public.join(path).unwrap()).header("origin", "https://spa.test"))
     };
@@ -84,7 +85,7 @@ async fn an_issuer_may_have_a_path() {
         assert_eq!(answer.header("access-control-allow-origin"), "https://spa.test");
     }
     let metadata = by_oidc.json();
-    assert_eq!(metadata["issuer"], issuer);
+    assert_eq!(metadata["issuer"], WITH_A_PATH);
     let endpoints: Vec<(&String, &Value)> = metadata
         .as_object()
         .unwrap()
@@ -96,7 +97,13 @@ async fn an_issuer_may_have_a_path() {
         assert!(url.as_str().unwrap().starts_with("http://sluice.test/tenant/one/"), "{name} {url}");
     }
     assert_eq!(get("/tenant/one/.well-known/jwks.json").await.status, 200);
-    // The whole of a login below the path, and nothing beside it.
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_goes_below_the_path_of_the_issuer_and_nothing_beside_it() {
+    let sluice = TestSluice::with(Backend::Sqlite, &[("urls.self.issuer", WITH_A_PATH)]).await;
+    let client = sluice.client(&json!({})).await;
     let mut browser = sluice.browser();
     let url = client.authorize_url(&Authorize::default());
     assert_eq!(browser.visit(&url).await.status.as_u16(), 404);
@@ -108,7 +115,7 @@ async fn an_issuer_may_have_a_path() {
     let challenge = browser.visit(&verifier).await.expect("consent_challenge");
     let verifier = accept_consent(&sluice, &challenge, &json!({})).await;
     let page = browser.visit(&verifier).await;
-    assert_eq!(page.expect("iss"), issuer);
+    assert_eq!(page.expect("iss"), WITH_A_PATH);
     let (code, uri) = (page.expect("code"), client.redirect_uri.as_str());
     let form = [
         ("grant_type", "authorization_code"),

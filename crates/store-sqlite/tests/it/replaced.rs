@@ -13,6 +13,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 use sluice_commit::StoreError;
 use sluice_oauth::grant::GrantRepository;
+use sluice_primitives::GrantId;
 use sluice_store_contract::{Fixture, given};
 use sluice_store_sqlite::{SqlitePath, SqliteStore};
 use sluice_token::{Feed, FeedPosition};
@@ -69,6 +70,16 @@ const INDEX: &str = "sluice.db-shm";
 /// What of it somebody deletes under an open store.
 const DELETED: [&[&str]; 2] = [&[LOG], &[LOG, INDEX]];
 
+/// An open store under which this is deleted, and a grant that is in the log alone.
+async fn without(names: &[&str]) -> (SqliteFixture, GrantId) {
+    let fixture = SqliteFixture::start().await;
+    let grant = given::inserted(&*fixture.store(), given::grant()).await;
+    for name in names {
+        fs::remove_file(fixture.beside(name)).unwrap();
+    }
+    (fixture, grant.id)
+}
+
 /// However many connections are closed at once.
 #[tokio::test]
 async fn a_clean_stop_leaves_no_log() {
@@ -82,33 +93,23 @@ async fn a_clean_stop_leaves_no_log() {
 #[tokio::test]
 async fn a_log_that_was_deleted_alone_or_with_its_index_is_in_the_file_after_a_clean_stop() {
     for names in DELETED {
-        let fixture = SqliteFixture::start().await;
-        let store = fixture.store();
-        let grant = given::inserted(&*store, given::grant()).await;
-        for name in names {
-            fs::remove_file(fixture.beside(name)).unwrap();
-        }
-        store.shutdown().await;
+        let (fixture, grant) = without(names).await;
+        fixture.store().shutdown().await;
         let store = SqliteStore::open(SqlitePath::File(fixture.path()), options()).await.unwrap();
-        assert!(store.find(grant.id).await.unwrap().is_some(), "{names:?}");
+        assert!(store.find(grant).await.unwrap().is_some(), "{names:?}");
     }
 }
 
 #[tokio::test]
 async fn a_log_that_was_deleted_is_in_the_file_when_that_is_noticed_as_something_is_written() {
     for names in DELETED {
-        let fixture = SqliteFixture::start().await;
-        let store = fixture.store();
-        let grant = given::inserted(&*store, given::grant()).await;
-        for name in names {
-            fs::remove_file(fixture.beside(name)).unwrap();
-        }
-        assert!(refuses_all(&store).await, "{names:?}");
+        let (fixture, grant) = without(names).await;
+        assert!(refuses_all(&fixture.store()).await, "{names:?}");
         // As after a `kill -9`: the file alone.
         let left = fixture.beside("left.db");
         fs::copy(fixture.path(), &left).unwrap();
         let left = SqliteStore::open(SqlitePath::File(left), options()).await.unwrap();
-        assert!(left.find(grant.id).await.unwrap().is_some(), "{names:?}");
+        assert!(left.find(grant).await.unwrap().is_some(), "{names:?}");
     }
 }
 

@@ -151,8 +151,8 @@ fn warnings(table: &RouteTable) -> Vec<Mistake> {
             warnings.push(Mistake::new(format!("routes[{index}]"), why));
         }
         let place = format!("routes[{index}].audience");
-        warnings.extend(for_anybody(route).map(|why| Mistake::new(place.as_str(), why)));
-        warnings.extend(not_for_itself(route).map(|why| Mistake::new(place.as_str(), why)));
+        let whys = for_anybody(route).chain(not_for_itself(route));
+        warnings.extend(whys.map(|why| Mistake::new(place.as_str(), why)));
         let place = format!("routes[{index}].issuers");
         warnings.extend(behind_their_like(route).map(|why| Mistake::new(place.as_str(), why)));
     }

@@ -67,6 +67,7 @@ fn check_lists(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), Re
         ("grant_types", asked.grant_types.len(), own(|own| own.grant_types.len())),
         ("response_types", asked.response_types.len(), own(|own| own.response_types.len())),
         ("default_acr_values", asked.defaults.acr_values.len(), own(|own| own.defaults.acr_values.len())),
+        ("audience", asked.audience.len(), own(|own| own.audience.as_slice().len())),
     ];
     match lists.iter().find(|(_, asked, own)| *asked > LONGEST_LIST.max(*own)) {
         Some((field, _, own)) => {

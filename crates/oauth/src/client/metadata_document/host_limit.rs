@@ -3,51 +3,31 @@
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr};
 
-use parking_lot::Mutex;
-use quick_cache::sync::Cache;
-use sluice_net::bounded::half_for_new;
 use sluice_primitives::{Lifetime, Timestamp};
 
-use crate::network_limit::network;
-use crate::set_back::holds;
+use crate::network_limit::{Counts, network};
 
-/// How many hosts are counted at once.
-const HOSTS: usize = 4_096;
 /// How often a host may be asked within [`WINDOW`].
 const MOST: u32 = 30;
 /// How long a request counts.
 const WINDOW: Lifetime = Lifetime::minutes(1);
 
-/// Counts by host. Key: the host, whatever its port; of an IPv6 address its /64, which one customer has. Bound: [`HOSTS`]; those that are
-/// named again stay in a half of it, and the newest in the other. Staleness: none, but every node counts for itself.
-pub(super) struct HostLimit {
-    counts: Cache<String, (Timestamp, u32)>,
-    turn: Mutex<()>,
-}
+/// Counts by host. Key: the host, whatever its port; of an IPv6 address its /64, which one customer has.
+pub(super) struct HostLimit(Counts<String>);
 
 impl HostLimit {
     pub(super) fn new() -> Self {
-        Self { counts: half_for_new(HOSTS), turn: Mutex::new(()) }
+        Self(Counts::new(MOST, WINDOW))
     }
 
     /// Counts one more request, so that one that is given up counts; whether it may be made.
     pub(super) fn allows(&self, host: &str, now: Timestamp) -> bool {
-        let (_turn, host) = (self.turn.lock(), counted(host));
-        let (since, count) = self.known(&host, now).unwrap_or((now, 0));
-        self.counts.insert(host.into_owned(), (since, count.saturating_add(1)));
-        count < MOST
+        self.0.allows(counted(host).into_owned(), now)
     }
 
     /// A request brought what it was for: it does not count.
-    pub(super) fn forgive(&self, host: &str, now: Timestamp) {
-        let (_turn, host) = (self.turn.lock(), counted(host));
-        if let Some((since, count)) = self.known(&host, now) {
-            self.counts.insert(host.into_owned(), (since, count.saturating_sub(1)));
-        }
-    }
-
-    fn known(&self, host: &str, now: Timestamp) -> Option<(Timestamp, u32)> {
-        self.counts.get(host).filter(|(since, _)| holds(*since, *since + WINDOW, now))
+    pub(super) fn forgive(&self, host: &str) {
+        self.0.give_back(counted(host).into_owned());
     }
 }
 
@@ -64,6 +44,9 @@ fn counted(host: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
+    /// More than are counted at once.
+    const HOSTS: usize = 10_000;
+
     #[test]
     fn a_host_is_asked_so_often_and_no_more_until_the_window_ends() {
         let (limit, now) = (HostLimit::new(), Timestamp::from_secs(1_000_000));
@@ -79,7 +62,7 @@ mod tests {
         let ahead = now + Lifetime::hours(1);
         assert!((0..MOST).all(|_| limit.allows("app.example", ahead)));
         assert!(!limit.allows("app.example", ahead));
-        limit.forgive("app.example", now);
+        limit.forgive("app.example");
         assert!((0..MOST).all(|_| limit.allows("app.example", now)));
         assert!(!limit.allows("app.example", now));
     }
@@ -92,7 +75,7 @@ mod tests {
         assert!(limit.allows("[2001:db8:0:1::1]", now), "another customer");
         assert!((0..MOST).all(|_| limit.allows("192.0.2.1", now)));
         assert!(!limit.allows("[::ffff:c000:201]", now), "the same address");
-        limit.forgive("[2001:db8::ffff]", now);
+        limit.forgive("[2001:db8::ffff]");
     }
 
     #[test]
@@ -112,10 +95,10 @@ mod tests {
         let (limit, now) = (HostLimit::new(), Timestamp::from_secs(1_000_000));
         for _ in 0..2 * MOST {
             assert!(limit.allows("app.example", now));
-            limit.forgive("app.example", now);
+            limit.forgive("app.example");
         }
         assert!((0..MOST).all(|_| limit.allows("app.example", now)));
-        limit.forgive("other.example", now);
+        limit.forgive("other.example");
         assert!(!limit.allows("app.example", now));
     }
 }

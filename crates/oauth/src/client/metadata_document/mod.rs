@@ -276,7 +276,7 @@ impl MetadataDocuments {
         let keys = service::make_keys(&*self.keys, &client).await;
         keys.map_err(|why| DocumentError::Refused(why.to_string()))?;
         if !is_known {
-            self.hosts.forgive(host, now);
+            self.hosts.forgive(host);
         }
         let good_until = now + document.max_age.unwrap_or(USUAL).clamp(SHORTEST, LONGEST);
         Ok(Kept { client: Arc::new(client), tried_at: now, fetched_at: now, good_until })
@@ -305,7 +305,7 @@ impl MetadataDocuments {
             why => DocumentError::Refused(why.to_string()),
         })?;
         if let Some(host) = host {
-            self.hosts.forgive(host, now);
+            self.hosts.forgive(host);
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What is too long for a URL, in the store: sealed once more, under a random handle.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use serde::Serialize;
 use sluice_crypto::Purpose;
@@ -9,6 +9,7 @@ use sluice_primitives::rng::random_bytes;
 
 use super::{FlowError, FlowSealer, Quota, WAY_OUT_KEPT};
 use crate::flow::{Further, ParkedFlow, ParkedHandle};
+use crate::network_limit::address_or_nowhere;
 
 impl FlowSealer {
     /// Parks what a network asks for, if it may. Those who are exempt are not told apart: of them only counts how much is there at
@@ -33,7 +34,7 @@ impl FlowSealer {
     /// whom nobody knows where they are count as one network: a client can see to it that nobody does, behind a proxy that passes on
     /// what it says of itself.
     pub(super) fn counted(&self, asked_by: Option<IpAddr>) -> Option<IpAddr> {
-        let address: IpAddr = asked_by.map_or(Ipv4Addr::UNSPECIFIED.into(), |address| address.to_canonical());
+        let address = address_or_nowhere(asked_by);
         let is_exempt = self.exempt.iter().any(|network| network.contains(&address));
         (!is_exempt).then_some(address)
     }

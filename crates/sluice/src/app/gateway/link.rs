@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use serde_json::Value;
 use sluice_commit::chain;
 use sluice_crypto::jwk::{JwkSet, SigningAlgorithm};
 use sluice_crypto::jws::{VerifiedJws, VerifyError, VerifyingKey, unverified_parts, verify};
@@ -155,10 +154,11 @@ impl OwnKeys for LinkedKeys {
     }
 }
 
-/// Whether a JWT says that it is of this issuer: those of others come here, too.
+/// Whether a JWT says that it is of this issuer, and is signed as one may be: those of others come here, too.
 fn names_issuer(token: &str, issuer: &str) -> bool {
-    let claims = unverified_parts(token).and_then(|parts| parts.unverified_claims::<Value>());
-    claims.is_ok_and(|claims| claims.get("iss").and_then(Value::as_str) == Some(issuer))
+    let Ok(parts) = unverified_parts(token) else { return false };
+    parts.header.alg.parse::<SigningAlgorithm>().is_ok()
+        && parts.unverified_issuer().as_deref() == Some(issuer)
 }
 
 /// Asks for the keys until there are some.

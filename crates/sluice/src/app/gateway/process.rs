@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::http::header::CACHE_CONTROL;
 use axum::routing::get;
 use sluice_commit::chain;
 use sluice_gateway::link::{LinkClient, LinkConfig, LinkFeed};
@@ -211,5 +212,5 @@ impl Health for GatewayHealth {
 pub(crate) fn observe(metrics: Arc<Metrics>, health: Arc<dyn Health>) -> Router {
     metrics::own_routes(metrics)
         .merge(health_routes(health))
-        .route("/version", get(|| async { crate::VERSION }))
+        .route("/version", get(|| async { ([(CACHE_CONTROL, "no-store")], crate::VERSION) }))
 }

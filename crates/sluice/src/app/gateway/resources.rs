@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sluice_gateway::route::{Route, RouteTable, RoutesFile};
-use sluice_gateway::validation::OWN_ISSUER;
+use sluice_gateway::route::{RouteTable, RoutesFile};
 use sluice_oauth::client::RegistrationRules;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -34,14 +33,9 @@ pub(crate) async fn tell_of_unreached(
 
 /// Identifiers of routes that take tokens of this installation, for which such clients may not ask.
 fn unreached<'a>(table: &'a RouteTable, rules: &RegistrationRules) -> BTreeSet<&'a str> {
-    let resources = table.routes().iter().filter(|route| takes_own_tokens(route));
+    let resources = table.routes().iter().filter(|route| route.policy.takes_own_tokens());
     let identifiers = resources.filter_map(|route| Some(route.policy.resource.as_ref()?.identifier.as_str()));
     identifiers.filter(|identifier| !rules.permits_anybody(identifier)).collect()
-}
-
-fn takes_own_tokens(route: &Route) -> bool {
-    let issuers = &route.policy.issuers;
-    issuers.is_empty() || issuers.iter().any(|name| **name == *OWN_ISSUER)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use serde_json::json;
-use sluice_identity::transfer::{ImportConfig, ImportFile, ImportedCounts, Importer};
+use sluice_identity::transfer::{ImportConfig, ImportError, ImportFile, ImportedCounts, Importer};
 use tracing::info;
 
 use super::progress;
@@ -80,18 +80,28 @@ async fn imported(
         rng: Arc::clone(&installation.rng),
         config: ImportConfig { in_flight: args.in_flight, ..ImportConfig::default() },
     };
+    let done = run_and_tell(&importer, &mut file, &mut report).await;
+    bar.finish_and_clear();
+    installation.stores.shutdown().await;
+    Ok(Some((done?, file.is_finished())))
+}
+
+/// Also on record.
+async fn run_and_tell(
+    importer: &Importer,
+    file: &mut ImportFile,
+    report: &mut Report<'_>,
+) -> Result<ImportedCounts, ImportError> {
     // Before: of an import that is killed nothing else tells but the next one.
     let before = file.counts().imported;
     info!(target: "sluice_audit", { before }, "people are being imported");
-    let done = importer.run(&mut file, &mut report, until_told_to_stop()).await;
-    bar.finish_and_clear();
+    let done = importer.run(file, report, until_told_to_stop()).await;
     // Whatever came in between, these are there.
     let count = file.counts().imported.saturating_sub(before);
     if count > 0 {
         info!(target: "sluice_audit", { count }, "people imported");
     }
-    installation.stores.shutdown().await;
-    Ok(Some((done?, file.is_finished())))
+    done
 }
 
 fn answer(args: &ImportIdentitiesArgs, counts: ImportedCounts, is_finished: bool) -> Answer {

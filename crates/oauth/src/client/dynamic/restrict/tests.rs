@@ -384,7 +384,7 @@ fn anybody_registers_rsa_keys_that_are_quick_to_use() {
 #[test]
 fn the_lists_of_who_anybody_may_be_are_short() {
     type List = fn(&mut ClientMetadata) -> &mut Vec<String>;
-    let lists: [(&str, List); 8] = [
+    let lists: [(&str, List); 9] = [
         ("redirect_uris", |asked| &mut asked.redirect_uris),
         ("post_logout_redirect_uris", |asked| &mut asked.post_logout_redirect_uris),
         ("request_uris", |asked| &mut asked.request_uris),
@@ -393,13 +393,16 @@ fn the_lists_of_who_anybody_may_be_are_short() {
         ("grant_types", |asked| &mut asked.grant_types),
         ("response_types", |asked| &mut asked.response_types),
         ("default_acr_values", |asked| &mut asked.defaults.acr_values),
+        ("audience", |asked| &mut asked.audience),
     ];
+    let audience = ["https://app.example".to_owned()];
+    let open = Bounds { default_audience: &audience, ..OPEN };
     let entries =
         |count: usize| (0..count).map(|number| format!("https://app.example/{number}")).collect::<Vec<_>>();
     for (name, list) in lists {
         let with = |count: usize| asked(|asked| *list(asked) = entries(count));
-        assert!(OPEN.restrict(with(32)).is_ok(), "{name}");
-        let refused = OPEN.restrict(with(33)).unwrap_err().to_string();
+        assert!(open.restrict(with(32)).is_ok(), "{name}");
+        let refused = open.restrict(with(33)).unwrap_err().to_string();
         assert!(refused.contains(name), "{refused}");
         assert!(INVITED.restrict(with(33)).is_ok(), "{name}");
     }

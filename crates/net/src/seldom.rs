@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// How often it is said, at most.
-pub(super) const SAY_EVERY: Duration = Duration::from_mins(1);
+pub(crate) const SAY_EVERY: Duration = Duration::from_mins(1);
 
 /// When it was last said.
 #[derive(Debug)]
