@@ -32,6 +32,12 @@ pub fn run(input: &[u8]) {
     assert!(parts.headers.get_all(CONTENT_LENGTH).iter().count() <= 1);
     assert!(parts.headers.get_all(HOST).iter().all(|said| *said == host));
     assert!(parts.uri.authority().is_none());
+    let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    let mut values = parts.headers.values().map(HeaderValue::as_bytes);
+    assert!(
+        !values.any(|value| is_blank(value.first()) || is_blank(value.last())),
+        "a blank at an edge goes on"
+    );
     let path = parts.uri.path();
     let host = host.to_str().expect("a host is text");
     if let Ok(route) = table().find(&parts.method, host, path) {
@@ -61,7 +67,9 @@ fn head(input: &[u8]) -> Option<Parts> {
     for line in lines {
         let at = line.iter().position(|byte| *byte == b':')?;
         let name = HeaderName::from_bytes(line.get(..at)?).ok()?;
-        request = request.header(name, HeaderValue::from_bytes(line.get(at + 1..)?.trim_ascii()).ok()?);
+        let value = line.get(at + 1..)?;
+        let value = if version == Version::HTTP_2 { value } else { value.trim_ascii() };
+        request = request.header(name, HeaderValue::from_bytes(value).ok()?);
     }
     Some(request.body(()).ok()?.into_parts().0)
 }

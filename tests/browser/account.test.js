@@ -97,7 +97,7 @@ describe('the account pages', () => {
     await openAccount(service, page, person)
     await press(page, 'Devices')
     const browsers = page.getByRole('region', { name: 'Browsers that sign in to applications' })
-    assert.match(await browsers.innerText(), /Stays signed in/)
+    assert.match(await browsers.innerText(), /Signs in without asking again/)
     await browsers.getByRole('button').click()
     await says('It is signed out.')
     assert.match(await browsers.innerText(), /None\./)

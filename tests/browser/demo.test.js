@@ -221,6 +221,23 @@ describe('the demo', () => {
     }
   })
 
+  test('six tabs that began together all get in, one after the other', async () => {
+    const email = newEmail()
+    await register(email)
+    await consent()
+    await seesTokens()
+    await signOut()
+    const tabs = [page]
+    while (tabs.length < 6) tabs.push(await browser.context.newPage())
+    for (const tab of tabs) await openLogin(tab)
+    for (const tab of tabs) {
+      await tab.bringToFront()
+      await logIn(email, { on: tab })
+      await consentIfAsked(tab)
+      await seesTokens(tab)
+    }
+  })
+
   test('tabs that begin at once in a browser without cookies all get to a form', async () => {
     await page.goto(server.url)
     const url = await page.getByRole('link', { name: SIGN_IN }).first().evaluate((link) => link.href)

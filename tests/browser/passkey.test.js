@@ -77,6 +77,60 @@ describe('a passkey', () => {
     assert.equal((await authenticator.passkeys()).length, 1)
   })
 
+  test('is not made where its page was open for too long, and is made anew', async () => {
+    const person = await givenPerson(service)
+    await page.clock.install()
+    await openAccount(service, page, person)
+    await page.goto(service.account('/factors/passkey'))
+    await page.getByLabel('Name').fill('This laptop')
+    await page.clock.fastForward('06:00')
+    await press(page, 'Create a passkey')
+    await page.getByRole('alert').getByText('Nothing was added.').waitFor()
+    assert.deepEqual(await authenticator.passkeys(), [])
+    assert.equal(await page.getByLabel('Name').inputValue(), 'This laptop')
+    await press(page, 'Create a passkey')
+    assert.equal((await recoveryCodes(page)).length, 10)
+    assert.equal((await authenticator.passkeys()).length, 1)
+  })
+
+  test('is asked for no longer than the server takes it', async () => {
+    await page.addInitScript(() => {
+      // A browser that takes as much time as it likes.
+      navigator.credentials.create = ({ publicKey, signal }) => {
+        window.timeout = publicKey.timeout
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      }
+    })
+    await page.clock.install()
+    await openAccount(service, page, await givenPerson(service))
+    await page.goto(service.account('/factors/passkey'))
+    await page.clock.fastForward('03:00')
+    await press(page, 'Create a passkey')
+    const timeout = await page.evaluate(() => window.timeout)
+    assert.ok(timeout > 60_000 && timeout < 120_000, `${timeout} ms`)
+    await page.clock.fastForward(timeout)
+    await page.getByRole('alert').getByText('No passkey was used.').waitFor()
+  })
+
+  test('is offered with the form again once the button came to nothing', async () => {
+    await page.addInitScript(() => {
+      const asked = []
+      window.asked = asked
+      PublicKeyCredential.isConditionalMediationAvailable = async () => true
+      navigator.credentials.get = ({ mediation = 'button', signal }) => {
+        asked.push(mediation)
+        if (mediation === 'button') return Promise.reject(new DOMException('cancelled', 'NotAllowedError'))
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      }
+    })
+    await service.application.begin(page)
+    await page.waitForFunction(() => window.asked.length === 1)
+    await page.getByRole('button', { name: ALONE }).click()
+    await page.getByRole('alert').getByText('No passkey was used. You can try again.').waitFor()
+    await page.waitForFunction(() => window.asked.length === 3)
+    assert.deepEqual(await page.evaluate(() => window.asked), ['conditional', 'button', 'conditional'])
+  })
+
   test('signs in alone, by a button, with two factors in one', async () => {
     const person = await givenPersonWithPasskey()
     const signIn = await beginLogin()

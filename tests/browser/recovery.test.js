@@ -87,6 +87,30 @@ describe('recovery', () => {
     assert.deepEqual(shown, ['/ui/recovery/code'])
   })
 
+  test('the page for the code is loaded again, left and found again, and sends no other mail', async () => {
+    const person = await givenPerson(service)
+    await service.application.begin(page)
+    await askForMail(person.email)
+    const { code } = await service.mailbox.take(person.email, RECOVER)
+    const posted = []
+    page.on('request', (request) => request.method() === 'POST' && posted.push(request.url()))
+    await page.reload()
+    await arrives(page, 'Check your mail')
+    await press(page, 'ask for another one')
+    await arrives(page, 'Forgot your password?')
+    await page.goBack()
+    await arrives(page, 'Check your mail')
+    await sees(page, `If ${person.email} belongs to an account`)
+    assert.deepEqual(posted, [])
+    assert.ok(!decodeURIComponent(page.url()).includes(person.email))
+    await page.getByLabel('Code').fill(code)
+    await press(page, 'Continue')
+    await arrives(page, 'Set a new password')
+    assert.deepEqual(service.mailbox.to(person.email), [])
+    await page.goBack()
+    await arrives(page, 'Check your mail')
+  })
+
   test('a weak password is refused, and another one may be chosen with the same mail', async () => {
     const person = await givenPerson(service)
     await service.application.begin(page)

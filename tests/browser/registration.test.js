@@ -117,7 +117,6 @@ describe('registration', () => {
     await sees(page, 'This link was used already, or is too old.')
     // What an application was told is what it was told at consent: it hears of this at the next one.
     const again = await service.application.begin(page)
-    await typePassword(page, { email })
     const tokens = await again.tokens()
     const userinfo = await fetchUserInfo(service.application.configuration, tokens.access_token, tokens.claims().sub)
     assert.deepEqual([userinfo.email, userinfo.email_verified], [email, true])
@@ -199,6 +198,21 @@ describe('registration that conceals which addresses are taken', () => {
     assert.equal(shown[0], shown[1])
     const mail = await service.mailbox.take(taken.email, /already have an account/)
     assert.equal(mail.code, undefined)
+  })
+
+  test('has a page that is loaded again and registers nobody anew', async () => {
+    const email = newEmail()
+    await openRegistration()
+    await typePassword(page, { email })
+    await arrives(page, 'Check your mail')
+    const { code } = await service.mailbox.take(email, VERIFY)
+    await page.reload()
+    await arrives(page, 'Check your mail')
+    await sees(page, email)
+    await page.getByLabel('Code').fill(code)
+    await press(page, 'Confirm address')
+    await sees(page, 'Your address is confirmed')
+    assert.deepEqual(service.mailbox.to(email), [])
   })
 
   test('takes the code of the mail once by two clicks', async () => {

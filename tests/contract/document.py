@@ -18,6 +18,9 @@ UNDOCUMENTED = {
     "introspectedOAuth2Token": ["jti", "sid"],
 }
 
+# Answered with `{}` where the document has no body.
+EMPTY = {"POST /oauth2/revoke"}
+
 # Hydra sends null where a lifespan is not set; the document forgot `nullable`.
 NULLABLE = {"NullDuration"}
 
@@ -71,7 +74,8 @@ def check(operation, response):
     assert described is not None, f"{shown}, a status that the document does not have"
     content = _resolve(described).get("content")
     if content is None:
-        assert response.status_code == 302 or not response.content, f"{shown}, a body where none is documented"
+        nothing = b"{}" if operation in EMPTY else b""
+        assert response.status_code == 302 or response.content == nothing, f"{shown}, a body where none is documented"
         return
     media_type = response.headers.get("content-type", "").split(";")[0]
     assert media_type in content, f"{shown} as {media_type!r}, not {list(content)}"

@@ -7,7 +7,7 @@ mod tests;
 use clap::{Args, Subcommand};
 
 pub use args::{DatabaseArgs, Dialects, OwnServerArgs, RunArgs, ServerArgs};
-pub(crate) use args::{check_database, positive};
+pub(crate) use args::{check_database, lasting, positive};
 
 use crate::compare::CompareArgs;
 use crate::crash::CrashArgs;
@@ -15,8 +15,8 @@ use crate::endurance::EnduranceArgs;
 use crate::floor::FloorArgs;
 use crate::growth::GrowthArgs;
 use crate::scenario::{
-    AcceptedLoginOptions, ClientCredentialsOptions, GatewayOptions, IntrospectOptions, Kind,
-    ListClientsOptions, LoginPasswordOptions, RefreshOptions, RegisterHardenOptions,
+    AcceptedLoginOptions, ClientCredentialsOptions, GatewayOptions, HardeningOptions, IntrospectOptions,
+    Kind, ListClientsOptions, LoginPasswordOptions, RefreshOptions,
 };
 
 /// Measures a server: one that is started for it on a private database, or one that runs.
@@ -54,16 +54,16 @@ pub enum Measurement {
     Register(Of<Nothing>),
     /// Somebody registers, and passwords are hardened until none is left
     #[command(name = "register+harden")]
-    RegisterHarden(Of<RegisterHardenOptions>),
+    RegisterHarden(Of<HardeningOptions>),
     /// A request through the gateway
     Gateway(Of<GatewayOptions>),
-    /// A day: a quiet while, then everybody before the match; needs --rate, --find-knee or --half-knee
-    Mix(Of<Nothing>),
+    /// A day: a quiet while, then everybody before the match; needs --rate (its highest), --find-knee or --half-knee
+    Mix(Of<HardeningOptions>),
     /// What an operation costs with ever more in the database
     Growth(GrowthArgs),
     /// Logins at a pace for a long time, with lifetimes so short that rows die as fast as they are born
     Endurance(EnduranceArgs),
-    /// Kills server or database under load, and compares what was answered with what is left
+    /// Kills server or database under the load of any scenario, and compares what was answered with what is left
     Crash(CrashArgs),
     /// Runs of several systems side by side
     Compare(CompareArgs),
@@ -119,7 +119,7 @@ impl From<Measurement> for Task {
             Measurement::Register(of) => (Kind::Register, of.run),
             Measurement::RegisterHarden(of) => (Kind::RegisterHarden(of.options), of.run),
             Measurement::Gateway(of) => (Kind::Gateway(of.options), of.run),
-            Measurement::Mix(of) => (Kind::Mix, of.run),
+            Measurement::Mix(of) => (Kind::Mix(of.options), of.run),
             Measurement::Compare(args) => return Self::Compare(args),
             Measurement::Growth(args) => return Self::Growth(Box::new(args)),
             Measurement::Endurance(args) => return Self::Endurance(Box::new(args)),

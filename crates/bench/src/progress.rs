@@ -40,10 +40,18 @@ impl<'a> Progress<'a> {
         }
     }
 
+    /// Whether the time is over, or all is done: whoever is at it ends what was begun, and what is told is of no whole second.
+    fn is_ending(&self) -> bool {
+        match self.length {
+            Length::Duration(length) => self.seconds.get() > length.as_secs(),
+            Length::Operations(operations) => self.operations.get() + self.errors.get() >= operations,
+        }
+    }
+
     fn line(&self, second: &Second) -> String {
+        let is_ending = self.is_ending();
         let so_far = match self.length {
-            // Whoever is at it when the time is over ends what was begun.
-            Length::Duration(length) if self.seconds.get() > length.as_secs() => "ending".to_owned(),
+            Length::Duration(_) if is_ending => "ending".to_owned(),
             Length::Duration(length) => format!("{} of {} s", self.seconds.get(), length.as_secs()),
             Length::Operations(operations) => format!("{} of {operations}", self.operations.get()),
         };
@@ -51,8 +59,9 @@ impl<'a> Progress<'a> {
             (0, 0) => "no errors".to_owned(),
             (now, all) => format!("{all} errors, {now} of them in this second"),
         };
+        let unit = if is_ending { " more" } else { "/s" };
         format!(
-            "{} · {so_far} · {}/s · p50 {} · p99 {} · {errors}",
+            "{} · {so_far} · {}{unit} · p50 {} · p99 {} · {errors}",
             self.what,
             second.operations,
             milliseconds(second.p50_us),
@@ -100,6 +109,22 @@ mod tests {
             progress.line(&second),
             "login · 2 of 30 s · 7180/s · p50 31.40 ms · p99 60.07 ms · 3 errors, 2 of them in this second"
         );
+    }
+
+    #[test]
+    fn the_rest_of_the_last_second_is_no_rate() {
+        let interrupt = Interrupt::default();
+        let second = Second { operations: 4, ..Second::default() };
+        let last_line = |length, seconds| {
+            let progress = Progress::new("login", length, &interrupt);
+            (0..seconds).for_each(|_| progress.second(&second));
+            progress.line(&second)
+        };
+        let two_seconds = Length::Duration(Duration::from_secs(2));
+        assert!(last_line(two_seconds, 2).starts_with("login · 2 of 2 s · 4/s · "));
+        assert!(last_line(two_seconds, 3).starts_with("login · ending · 4 more · "));
+        assert!(last_line(Length::Operations(12), 2).starts_with("login · 8 of 12 · 4/s · "));
+        assert!(last_line(Length::Operations(12), 3).starts_with("login · 12 of 12 · 4 more · "));
     }
 
     #[test]

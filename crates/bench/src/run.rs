@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::account::{Accountant, Costs, Snapshot, machine};
-use crate::command::{Dialects, RunArgs, check_database};
+use crate::command::{Dialects, RunArgs, ServerArgs, check_database};
 use crate::driver::{Length, Load, Measured, Pace, run as drive};
 use crate::error::BenchError;
 use crate::floor::{Around, Floor, Floors};
@@ -19,6 +19,7 @@ use crate::progress::Progress;
 use crate::report::{self, RunReport};
 use crate::scenario::{Kind, Scenario};
 use crate::target::{Found, Start, Target};
+use limits::Limits;
 
 /// Runs it as often as it is said, or up to the knee, or at half of it; one report for each run.
 ///
@@ -68,11 +69,33 @@ pub(crate) fn check(kind: &Kind, args: &RunArgs) -> Result<(), BenchError> {
             "{name} is an open loop: say how fast with --rate, or have it found out with --find-knee or --half-knee"
         )));
     }
+    if let Some(option) = args.knee()
+        && args.warm_up.is_zero()
+    {
+        return Err(BenchError::Usage(format!("{option} needs a --warm-up")));
+    }
     if args.profile {
         profile::seconds(args.load()?.length)?;
     }
     let server = &args.server;
+    kind.check(&server.dialect()).map_err(BenchError::Usage)?;
+    check_listeners(kind, server)?;
     check_database(server.dsn.as_deref().or(server.database_dsn.as_deref()), server.database_pid)
+}
+
+/// Whether every listener of a server that runs is named that is asked for something there.
+fn check_listeners(kind: &Kind, server: &ServerArgs) -> Result<(), BenchError> {
+    let is_known = !server.is_found() || server.server == Dialects::Standard;
+    let missing = if is_known {
+        None
+    } else if kind.needs_gateway() && server.gateway_url.is_none() {
+        Some("there is no gateway: say --gateway-url")
+    } else if kind.needs_admin() && server.admin_url.is_none() {
+        Some("this needs the admin listener: say --admin-url")
+    } else {
+        None
+    };
+    missing.map_or(Ok(()), |missing| Err(BenchError::Usage(missing.to_owned())))
 }
 
 /// Everything that a run needs.
@@ -164,11 +187,19 @@ impl<'a> Bench<'a> {
         Ok(measured)
     }
 
+    /// Looks on while what operations have left is waited for, if the scenario does that: until Ctrl-C.
+    fn waiting(&self) -> Progress<'a> {
+        Progress::new(&format!("{}: what is left to do", self.label), Length::Operations(0), self.interrupt)
+    }
+
     /// A load, what it costs, and what it left to do.
     async fn once(&mut self, load: &Load, what: &str) -> Result<Ran, BenchError> {
         let interrupt = self.interrupt;
         let _measuring = interrupt.measuring();
-        self.scenario.begin(&self.target).await.map_err(BenchError::Prepare)?;
+        self.scenario.begin(&self.target, &self.waiting()).await.map_err(BenchError::Prepare)?;
+        if interrupt.is_requested() {
+            return Err(BenchError::Interrupted);
+        }
         let before = self.accountant.snapshot().await?;
         let (endpoints, is_profiled) = (Arc::clone(&self.target.endpoints), self.args.profile);
         let profile = async {
@@ -202,16 +233,21 @@ impl<'a> Bench<'a> {
             return Err(BenchError::Nothing(why.to_owned()));
         }
         // The log of the run is read while it is still there.
+        let waiting = self.waiting();
         let (costs, found) =
-            tokio::join!(self.accountant.costs(before, &after), self.scenario.finish(&self.target));
+            tokio::join!(self.accountant.costs(before, &after), self.scenario.finish(&self.target, &waiting));
         let found = found.map_err(BenchError::Finish)?;
         Ok(Ran { measured, is_interrupted, costs, found, profile: None })
     }
 
     async fn report(&self, load: &Load, ran: &Ran, around: Option<Around>) -> Result<RunReport, BenchError> {
-        let mut settings = tell::settings(load, self.args);
+        let mut settings = tell::settings(load, self.scenario.shape().as_ref(), self.args);
         settings.extend(ran.is_interrupted.then(|| ended(ran.measured.elapsed)));
         settings.extend(self.target.settings());
+        // Where no process was named, that is told already.
+        let is_lost = ran.costs.server_cpu.is_none() && !self.target.server_pids.is_empty();
+        let why = self.target.why_unaccounted();
+        settings.extend(is_lost.then(|| ("CPU of the server".to_owned(), format!("unknown: {why}"))));
         settings.extend(ran.found.iter().cloned());
         settings.extend(around.and_then(Around::caution).map(|caution| ("floor".to_owned(), caution)));
         let mut on = machine::describe();
@@ -225,7 +261,9 @@ impl<'a> Bench<'a> {
         report.at_rest = tell::at_rest(&self.target, self.program);
         report.server_memory = self.target.memory();
         let cores = std::thread::available_parallelism()?.get();
-        report.limited_by = limits::limited_by(&ran.costs, ran.measured.elapsed, cores, load.pace, keeper);
+        let (costs, elapsed) = (&ran.costs, ran.measured.elapsed);
+        let limits = Limits { costs, elapsed, pace: load.pace, keeper, why_unaccounted: why };
+        report.limited_by = limits.told(cores);
         Ok(report)
     }
 }

@@ -19,9 +19,14 @@ struct OutcomeCount {
     rows: usize,
 }
 
-/// Where a piece begins; it ends where the batch does.
+/// A part of a batch that is written as one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Piece(usize);
+pub(crate) struct Piece {
+    /// Where it begins; it ends where the batch does.
+    start: usize,
+    /// Whether an attempt at it, or at what it was cut from, was lost, and may be committed.
+    pub(crate) is_open: bool,
+}
 
 /// Ops in the order of their keys, each with its ticket at the same place.
 pub(crate) struct Batch<Op, Out> {
@@ -29,8 +34,8 @@ pub(crate) struct Batch<Op, Out> {
     tickets: Vec<Ticket<Out>>,
     /// The keys of all ops taken, whether or not they are settled yet.
     keys: Vec<u64>,
-    /// The sizes of the pieces not worked on yet.
-    pieces: Vec<usize>,
+    /// The pieces not worked on yet: their sizes, and whether they are open.
+    pieces: Vec<(usize, bool)>,
 }
 
 impl<Op, Out> Batch<Op, Out> {
@@ -41,7 +46,7 @@ impl<Op, Out> Batch<Op, Out> {
     /// Moves what was taken into the batch, sorted by key, as one piece.
     pub(crate) fn fill(&mut self, taken: &mut Vec<Pending<Op, Out>>) {
         taken.sort_unstable_by_key(|pending| pending.key);
-        self.pieces.push(taken.len());
+        self.pieces.push((taken.len(), false));
         for pending in taken.drain(..) {
             self.keys.push(pending.key);
             self.ops.push(pending.op);
@@ -51,21 +56,21 @@ impl<Op, Out> Batch<Op, Out> {
 
     /// The next piece to work on. The one before it must be settled or halved.
     pub(crate) fn next_piece(&mut self) -> Option<Piece> {
-        let size = self.pieces.pop()?;
-        Some(Piece(self.ops.len().saturating_sub(size)))
+        let (size, is_open) = self.pieces.pop()?;
+        Some(Piece { start: self.ops.len().saturating_sub(size), is_open })
     }
 
     /// The ops of a piece.
     pub(crate) fn ops(&self, piece: Piece) -> &[Op] {
-        self.ops.get(piece.0..).unwrap_or_default()
+        self.ops.get(piece.start..).unwrap_or_default()
     }
 
     /// Answers each op of a committed piece with its own outcome.
     pub(crate) fn answer(&mut self, piece: Piece, outcomes: Vec<Out>) {
         let rows = self.ops(piece).len();
         if outcomes.len() == rows {
-            self.ops.truncate(piece.0);
-            for (ticket, outcome) in self.tickets.drain(piece.0..).zip(outcomes) {
+            self.ops.truncate(piece.start);
+            for (ticket, outcome) in self.tickets.drain(piece.start..).zip(outcomes) {
                 ticket.answer(Ok(outcome));
             }
         } else {
@@ -76,8 +81,8 @@ impl<Op, Out> Batch<Op, Out> {
 
     /// Answers every op of a piece with the same error.
     pub(crate) fn fail(&mut self, piece: Piece, error: &SubmitError) {
-        self.ops.truncate(piece.0);
-        for ticket in self.tickets.drain(piece.0..) {
+        self.ops.truncate(piece.start);
+        for ticket in self.tickets.drain(piece.start..) {
             ticket.answer(Err(error.clone()));
         }
     }
@@ -88,14 +93,14 @@ impl<Op, Out> Batch<Op, Out> {
         if rows < 2 {
             return false;
         }
-        self.pieces.extend([rows / 2, rows - rows / 2]);
+        self.pieces.extend([rows / 2, rows - rows / 2].map(|size| (size, piece.is_open)));
         true
     }
 
     /// Takes the ops whose deadline has passed out of a piece, and answers them. Returns whether any op is left.
     pub(crate) fn expire(&mut self, piece: Piece, now: Instant, cause: &Cause) -> bool {
         let overdue = |ticket: &mut Ticket<Out>| ticket.deadline <= now;
-        let mut place = piece.0;
+        let mut place = piece.start;
         while let Some(ticket) = self.tickets.get_mut(place) {
             if overdue(ticket) {
                 self.ops.remove(place);

@@ -53,8 +53,9 @@ pub enum SubmitError {
     /// The store refused the whole batch, as it would any other. Nothing was written.
     #[error("the store refused the batch")]
     Refused(#[source] Cause),
-    /// The deadline passed without an answer of the store. The outcome is unknown. With what has ailed the store since the op was
-    /// submitted, or that nothing was heard of it; none if the queue itself is gone.
-    #[error("the store did not answer before the deadline")]
+    /// The deadline passed without an answer of the store, or it refused after a connection was lost during the commit. The outcome is
+    /// unknown. With what has ailed the store since the op was submitted, or that nothing was heard of it; none if the queue itself is
+    /// gone.
+    #[error("the store did not answer")]
     Unavailable(#[source] Option<Cause>),
 }

@@ -87,7 +87,7 @@ impl<W: Writer> Lane<W> {
     }
 
     /// Commits a piece, again and again if it must be, until each of its ops is answered or the piece is halved.
-    async fn settle(&mut self, piece: Piece) {
+    async fn settle(&mut self, mut piece: Piece) {
         let mut lost = self.config.lost.pauses();
         let mut busy = self.config.busy.pauses();
         loop {
@@ -104,6 +104,7 @@ impl<W: Writer> Lane<W> {
                 }
                 Err(CommitFailure::Lost(cause)) => {
                     self.metrics.lost();
+                    piece.is_open = true;
                     self.regain(piece, cause.into(), &mut lost).await
                 }
             };
@@ -123,14 +124,20 @@ impl<W: Writer> Lane<W> {
         self.out_of_trouble();
         if !self.batch.halve(piece) {
             self.metrics.poisoned();
-            self.batch.fail(piece, &SubmitError::Failed(cause));
+            self.fail(piece, cause, SubmitError::Failed);
         }
     }
 
     fn refuse(&mut self, piece: Piece, cause: Cause) {
         self.out_of_trouble();
         self.metrics.refused();
-        self.batch.fail(piece, &SubmitError::Refused(cause));
+        self.fail(piece, cause, SubmitError::Refused);
+    }
+
+    /// Fails all ops of a piece. Of those that a lost attempt may have committed nobody is told that nothing was written.
+    fn fail(&mut self, piece: Piece, cause: Cause, unwritten: fn(Cause) -> SubmitError) {
+        let error = if piece.is_open { SubmitError::Unavailable(Some(cause)) } else { unwritten(cause) };
+        self.batch.fail(piece, &error);
     }
 
     /// Reconnects, with back-off. Returns whether any op is left to commit.

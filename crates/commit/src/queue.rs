@@ -63,8 +63,8 @@ impl<W: Writer> Queue<W> {
     ///
     /// # Errors
     /// [`SubmitError::Full`] and [`SubmitError::Closed`] at once; [`SubmitError::Failed`] if the store refuses the row,
-    /// and [`SubmitError::Refused`] if it refuses any; [`SubmitError::Unavailable`] if there is no answer by `deadline`,
-    /// and then the outcome is unknown.
+    /// and [`SubmitError::Refused`] if it refuses any; [`SubmitError::Unavailable`] if there is no answer by `deadline`, or the
+    /// store refuses after an attempt was lost, and then the outcome is unknown.
     pub async fn submit(&self, op: W::Op, deadline: Instant) -> Result<W::Out, SubmitError> {
         let key = W::key(&op);
         let line = self.shared.line(key)?;

@@ -10,7 +10,8 @@ pub enum StoreError {
     /// Too much waits already: nothing was written; try later.
     #[error("the store has too much to do")]
     Busy,
-    /// The store cannot be reached, or did not answer in time. Whether something was written is unknown.
+    /// The store cannot be reached, did not answer in time, or refused after an attempt of which nobody heard. Whether something was
+    /// written is unknown; perhaps nothing was sent.
     #[error("the store cannot be reached")]
     Unavailable(#[source] Option<Cause>),
     /// The value cannot be stored (too long, or with characters that the store cannot hold). Nothing was written.

@@ -4,6 +4,8 @@
 //! [`hash`] and [`verify`] work in a [`HashMemory`] that the caller keeps, so that a hash does not allocate what it
 //! needs anew. Both take long: they belong on [`crate::hash_pool`].
 
+use std::hint::black_box;
+
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -28,9 +30,12 @@ pub enum PasswordHashError {
     /// More memory, passes or lanes than [`Argon2Params`] allows, or too few.
     #[error("the parameters of the hash are out of bounds")]
     OutOfBounds,
-    /// More memory than the [`HashMemory`] may hold, or than there is.
+    /// More memory than the [`HashMemory`] may hold.
     #[error("the hash needs more memory than is set aside for one")]
     TooMuchMemory,
+    /// The system gives no memory for it now.
+    #[error("there is no memory for the hash now")]
+    NoMemory,
     /// A salt below 8 or above 64 bytes.
     #[error("a salt has 8 to 64 bytes")]
     Salt,
@@ -107,6 +112,8 @@ impl Argon2Params {
 pub struct HashMemory {
     blocks: Vec<Block>,
     limit_kib: Option<u32>,
+    /// How many blocks the system had not for a hash.
+    lacked: Option<usize>,
 }
 
 impl std::fmt::Debug for HashMemory {
@@ -123,7 +130,7 @@ impl HashMemory {
 
     /// Memory that grows to `limit_kib` at most: a hash that needs more fails.
     pub const fn with_limit(limit_kib: u32) -> Self {
-        Self { blocks: Vec::new(), limit_kib: Some(limit_kib) }
+        Self { blocks: Vec::new(), limit_kib: Some(limit_kib), lacked: None }
     }
 
     /// How much is held now, in KiB.
@@ -136,16 +143,34 @@ impl HashMemory {
         self.blocks = Vec::new();
     }
 
-    /// Makes room for a hash that brings `kib` of memory of its own.
+    /// How many blocks of 1 KiB the system had not for a hash, if it had not since this was last asked.
+    pub(crate) const fn lacked(&mut self) -> Option<usize> {
+        self.lacked.take()
+    }
+
+    /// Makes room for a hash that brings `kib` of memory of its own, and that ends the process if it finds none. Whether there is
+    /// some is asked here, a moment before it is taken: of two hashes that ask at once, each may be told of what only one can have.
     pub(crate) fn yield_to(&mut self, kib: u32) -> Result<(), PasswordHashError> {
-        let Some(limit) = self.limit_kib else { return Ok(()) };
-        if kib > limit {
-            return Err(PasswordHashError::TooMuchMemory);
+        let blocks = usize::try_from(kib).unwrap_or(usize::MAX);
+        if let Some(limit) = self.limit_kib {
+            if kib > limit {
+                return Err(PasswordHashError::TooMuchMemory);
+            }
+            if self.held_kib().saturating_add(blocks) > limit as usize {
+                self.release();
+            }
         }
-        if self.held_kib().saturating_add(usize::try_from(kib).unwrap_or(usize::MAX)) > limit as usize {
-            self.release();
+        if is_there(blocks) {
+            return Ok(());
         }
-        Ok(())
+        self.release();
+        if is_there(blocks) { Ok(()) } else { Err(self.lacks(blocks)) }
+    }
+
+    /// Notes that the system has not so many blocks now.
+    pub(crate) const fn lacks(&mut self, blocks: usize) -> PasswordHashError {
+        self.lacked = Some(blocks);
+        PasswordHashError::NoMemory
     }
 
     fn compute(
@@ -163,7 +188,7 @@ impl HashMemory {
         let needed = inner.block_count();
         if self.blocks.len() < needed {
             self.release(); // first: old and new together would be more than the limit
-            self.blocks.try_reserve_exact(needed).map_err(|_| PasswordHashError::TooMuchMemory)?;
+            self.blocks.try_reserve_exact(needed).map_err(|_| self.lacks(needed))?;
             self.blocks.resize(needed, Block::new());
         }
         let blocks = self.blocks.get_mut(..needed).ok_or(PasswordHashError::Failed)?;
@@ -171,6 +196,15 @@ impl HashMemory {
             .hash_password_into_with_memory(password, salt, out, blocks)
             .map_err(|_| PasswordHashError::Failed)
     }
+}
+
+/// Whether the system gives memory for so many blocks, of 1 KiB each.
+pub(crate) fn is_there(blocks: usize) -> bool {
+    let mut room: Vec<Block> = Vec::new();
+    let is_given = room.try_reserve_exact(blocks).is_ok();
+    // Or the compiler may leave it out: nobody uses the memory.
+    black_box(&room);
+    is_given
 }
 
 /// A stored hash, taken apart and within bounds.
@@ -241,7 +275,8 @@ impl StoredArgon2 {
     /// Whether it is the hash of `password`.
     ///
     /// # Errors
-    /// [`PasswordHashError::TooMuchMemory`], or [`PasswordHashError::Failed`] if the computation fails.
+    /// [`PasswordHashError::TooMuchMemory`], [`PasswordHashError::NoMemory`], or [`PasswordHashError::Failed`] if the
+    /// computation fails.
     pub fn matches(&self, password: &[u8], memory: &mut HashMemory) -> Result<bool, PasswordHashError> {
         let mut computed = Zeroizing::new(vec![0; self.hash.len()]);
         memory.compute((self.algorithm, self.params), password, &self.salt, &mut computed)?;

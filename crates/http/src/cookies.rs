@@ -17,7 +17,7 @@ use sluice_oauth::authorization::{Browser, CookieChange, CookieChanges, SessionC
 use sluice_oauth::flow::{BindingKey, BindingKeys};
 
 /// How many binding keys are read from a cookie.
-const MAX_KEYS: usize = 4;
+const MAX_KEYS: usize = 8;
 /// How long a browser keeps the session cookie at most, in seconds: browsers cap it at 400 days (RFC 6265bis §5.5).
 const MAX_AGE: i64 = 400 * 24 * 3600;
 

@@ -186,7 +186,9 @@ fn all_admin(
     let sets = KeySets { keys: Arc::clone(&state.keys), trust: Arc::clone(&state.trust) };
     let (clients, keys) = (clients::routes(clients), keys::routes(Arc::new(sets)));
     let trust = trust::routes(Arc::clone(&state.trust));
-    let people = state.identities.clone().map(identities::routes).unwrap_or_default();
+    let people = state.identities.clone();
+    let people = people.map(|people| identities::routes(people, Arc::clone(&state.sessions)));
+    let people = people.unwrap_or_default();
     let guarded = Router::new()
         .route(&format!("{requests}/login"), get(flows::login))
         .route(&format!("{requests}/login/accept"), put(flows::accept_login))

@@ -11,7 +11,7 @@ use crate::session::NoSigningKey;
 /// Why a login or a registration came to no outcome.
 #[derive(Debug, Error)]
 pub enum IdentityError {
-    /// Too many hashes wait: try again later.
+    /// Too many hashes wait, or there is no memory for one: try again later.
     #[error(transparent)]
     Busy(#[from] PoolBusy),
     /// A hash could not be computed.

@@ -4,10 +4,12 @@
 //! what happens to its password afterwards. [`login`]: who it is, and how often one may guess. [`factor`]: what is asked
 //! beside the password. [`session`]: who is signed in. [`account`]: what people do with their own record. [`mail`]: what is sent to people. [`limits`]: how often things may be
 //! asked for. [`proof_of_work`]: what a browser solves first. [`administration`]: what administrators do. [`resealed`]: what
-//! becomes of sealed rows when a secret is rotated. [`config`], [`error`].
+//! becomes of sealed rows when a secret is rotated. `audit`: what the audit trail says of what nobody knows the outcome of.
+//! [`config`], [`error`].
 
 pub mod account;
 pub mod administration;
+mod audit;
 pub mod config;
 pub mod credential;
 pub mod error;

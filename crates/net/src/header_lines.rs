@@ -9,6 +9,10 @@ use http::HeaderMap;
 /// stream, for as long as its request lasts.
 pub const MAX_HEADER_LINES: usize = 256;
 
+/// The most lines of headers that all requests under way on a connection over HTTP/2 have together: 64 for each of 128, where those of
+/// browsers have 20 to 50.
+pub(crate) const MAX_HEADER_LINES_AT_ONCE: usize = 8 * 1024;
+
 /// Whether a request has more lines of headers than it may have. It is refused (431, RFC 6585 §5) before it waits for anything.
 pub fn has_too_many_lines(headers: &HeaderMap) -> bool {
     headers.len() > MAX_HEADER_LINES

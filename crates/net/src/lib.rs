@@ -37,8 +37,9 @@ pub use fetch::{
 pub use header_lines::{MAX_HEADER_LINES, has_too_many_lines};
 pub use limit_clock::{LimitClock, LimitMoment};
 pub use listen::{
-    BindAddress, ConnectionCount, ConnectionFacts, DetachedListener, Drained, Limits, Linger, ListenError,
-    Listener, LocalAddress, PeerAddress, PeerCertificates, Transport, Unreadable, serve, serve_each,
+    BindAddress, ConnectionCount, ConnectionFacts, DetachedListener, Drained, IncomingBody, Limits, Linger,
+    ListenError, Listener, LocalAddress, PeerAddress, PeerCertificates, Transport, Unreadable, serve,
+    serve_each,
 };
 pub use smtp::{
     InvalidMailbox, InvalidSmtpUrl, Mailbox, OutgoingMail, SmtpConfig, SmtpError, SmtpReply, SmtpTransport,

@@ -5,24 +5,37 @@ use std::sync::Arc;
 
 use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
+use sluice_crypto::jws::VerifyError;
 use sluice_primitives::{Lifetime, Timestamp};
+use sluice_token::sealed::NotAToken;
 use sluice_token::{AccessTokenClaims, FeedFollower, RevocationSet, jwt, sealed};
 use thiserror::Error;
 
 use crate::keys::KeyRing;
 
-/// Why an access token does not hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+/// Why an access token does not hold: for the operator.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NotActive {
     /// It is no access token of this server.
-    #[error("not an access token of this server")]
-    NotOurs,
+    #[error("not an access token of this server: {0}")]
+    NotOurs(#[from] NotOurs),
     /// It has expired.
     #[error("the access token has expired")]
     Expired,
     /// It was revoked.
     #[error("the access token was revoked")]
     Revoked,
+}
+
+/// Why a text is no access token of this server.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NotOurs {
+    /// It is not signed by this server.
+    #[error(transparent)]
+    Signature(#[from] VerifyError),
+    /// It does not open, or to something else.
+    #[error(transparent)]
+    Content(#[from] NotAToken),
 }
 
 /// Reads access tokens.
@@ -75,9 +88,9 @@ impl AccessTokenReader {
     /// [`NotActive::NotOurs`] for anything else.
     pub fn authentic(&self, token: &str) -> Result<AccessTokenClaims, NotActive> {
         if token.contains('.') {
-            let verified = self.keys.verify_own(token).map_err(|_| NotActive::NotOurs)?;
-            return jwt::read(&verified, &self.sealer).map_err(|_| NotActive::NotOurs);
+            let verified = self.keys.verify_own(token).map_err(NotOurs::from)?;
+            return Ok(jwt::read(&verified, &self.sealer).map_err(NotOurs::from)?);
         }
-        sealed::read(token, &self.sealer).map_err(|_| NotActive::NotOurs)
+        Ok(sealed::read(token, &self.sealer).map_err(NotOurs::from)?)
     }
 }

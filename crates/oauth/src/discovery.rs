@@ -11,7 +11,7 @@ use sluice_protocol::{GrantType, ResponseMode};
 use url::Url;
 
 use crate::client::AuthMethod;
-use crate::config::Config;
+use crate::config::{Config, PreferredUsername};
 use crate::dpop::ALGORITHMS;
 use crate::keys::REQUEST_OBJECT_ALGORITHMS;
 
@@ -226,7 +226,10 @@ fn claims(config: &Config) -> Names {
     } else {
         &[]
     };
-    [CLAIMS.as_slice(), of_user].concat()
+    let is_told = |claim: &&str| {
+        *claim != "preferred_username" || config.policies.preferred_username != PreferredUsername::Nothing
+    };
+    CLAIMS.iter().chain(of_user).copied().filter(is_told).collect()
 }
 
 /// How clients may prove who they are, certificates only where they reach this server.

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::refusals::Refusals;
+
 /// A counter that only grows.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
@@ -45,4 +47,6 @@ pub struct OAuthMetrics {
     pub shown_errors: Counter,
     /// Errors that clients were told.
     pub redirected_errors: Counter,
+    /// What clients were refused, wherever and however they were told.
+    pub refusals: Refusals,
 }

@@ -2,6 +2,7 @@
 //! words of whoever has the host.
 
 use async_trait::async_trait;
+use sluice_commit::chain;
 use sluice_net::{FetchLimits, Fetcher};
 use thiserror::Error;
 use url::Url;
@@ -48,7 +49,7 @@ impl SectorSource for Fetcher {
         let max_bytes = usual.max_bytes.min(MAX_DOCUMENT);
         let limits = FetchLimits { https_only: true, max_redirects: 0, max_bytes, ..usual };
         let answer = self.get_with(uri, "application/json", limits).await;
-        let answer = answer.map_err(|why| SectorNotFetched(why.to_string()))?;
+        let answer = answer.map_err(|why| SectorNotFetched(chain(&why)))?;
         if !answer.status.is_success() {
             return Err(SectorNotFetched(format!("the answer has the status {}", answer.status.as_u16())));
         }

@@ -80,6 +80,49 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    /// Each, in the order of the variants.
+    pub const ALL: [Self; 34] = [
+        Self::InvalidRequest,
+        Self::InvalidClient,
+        Self::InvalidGrant,
+        Self::UnauthorizedClient,
+        Self::UnsupportedGrantType,
+        Self::UnsupportedResponseType,
+        Self::InvalidScope,
+        Self::AccessDenied,
+        Self::ServerError,
+        Self::TemporarilyUnavailable,
+        Self::InvalidTarget,
+        Self::LoginRequired,
+        Self::ConsentRequired,
+        Self::InteractionRequired,
+        Self::RequestNotSupported,
+        Self::RequestUriNotSupported,
+        Self::RegistrationNotSupported,
+        Self::InvalidToken,
+        Self::InsufficientScope,
+        Self::UnsupportedTokenType,
+        Self::InvalidClientMetadata,
+        Self::InvalidRedirectUri,
+        Self::AuthorizationPending,
+        Self::SlowDown,
+        Self::ExpiredToken,
+        Self::InvalidDpopProof,
+        Self::UseDpopNonce,
+        Self::InvalidRequestUri,
+        Self::InvalidRequestObject,
+        Self::AccountSelectionRequired,
+        Self::UnmetAuthenticationRequirements,
+        Self::InvalidAuthorizationDetails,
+        Self::InvalidSoftwareStatement,
+        Self::UnapprovedSoftwareStatement,
+    ];
+
+    /// The value that is spelt so on the wire, if there is one.
+    pub fn named(error: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.as_str() == error)
+    }
+
     /// The value on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -193,5 +236,19 @@ impl ErrorCode {
 impl std::fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_value_stands_in_its_place_and_is_found_by_its_name() {
+        for (place, code) in ErrorCode::ALL.into_iter().enumerate() {
+            assert_eq!((code as usize, ErrorCode::named(code.as_str())), (place, Some(code)));
+        }
+        assert_eq!(ErrorCode::ALL.len(), ErrorCode::UnapprovedSoftwareStatement as usize + 1);
+        assert_eq!(ErrorCode::named("INVALID_CLIENT"), None);
     }
 }

@@ -221,6 +221,7 @@ macro_rules! store_contract {
                 an_identity_session_that_has_ended_is_not_begun_again,
                 the_current_generation_is_rotated,
                 the_generation_before_gets_the_current_one_within_the_window,
+                two_generations_before_gets_nothing_within_the_window,
                 an_older_generation_ends_the_session,
                 without_a_window_no_generation_is_given_twice,
                 concurrent_uses_of_one_generation_share_the_next,

@@ -1,7 +1,7 @@
 //! Dialer: the way to the servers of an address.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -36,13 +36,19 @@ pub(crate) struct Dialer {
     /// Whose turn it is among the servers: the one that answered, or the one behind the last that did not.
     turn: AtomicUsize,
     servers: Arc<Servers>,
+    failed: AtomicU64,
 }
 
 impl Dialer {
     /// A dialer whose connections are given up if an answer takes longer than `patience`.
     pub(crate) fn new(address: Address, tls: Option<MakeRustlsConnect>, patience: Duration) -> Self {
         let servers = Arc::new(Servers::new(wants_a_primary(&address)));
-        Self { address, tls, patience, turn: AtomicUsize::new(0), servers }
+        Self { address, tls, patience, turn: AtomicUsize::new(0), servers, failed: AtomicU64::new(0) }
+    }
+
+    /// How many attempts to open a connection have come to nothing.
+    pub(crate) fn failed_total(&self) -> u64 {
+        self.failed.load(Ordering::Relaxed)
     }
 
     /// Those that it has met.
@@ -71,7 +77,10 @@ impl Dialer {
             (Ok(session), _) => session,
             // Rather than nothing, but not while a better one is full.
             (Err(failure), Some(makeshift)) if !failure.is_for_want_of_connections() => makeshift,
-            (Err(failure), _) => return Err(failure),
+            (Err(failure), _) => {
+                self.failed.fetch_add(1, Ordering::Relaxed);
+                return Err(failure);
+            }
         };
         if !self.address.is_guest {
             session.settle();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_commit::{CommitFailure, StoreError, chain};
+use sluice_primitives::{AttemptId, Timestamp};
 use thiserror::Error;
 use tokio_postgres::error::SqlState;
 
@@ -207,6 +208,11 @@ pub(crate) fn column<'a, T: tokio_postgres::types::FromSql<'a>>(
     place: usize,
 ) -> Result<T, Unreadable> {
     row.try_get(place).map_err(|cause| Unreadable::new("row", &cause))
+}
+
+/// When the id in the first column was made, as it tells.
+pub(crate) fn made_at(row: &tokio_postgres::Row) -> Result<Timestamp, Unreadable> {
+    Ok(AttemptId::from_uuid(column(row, 0)?).made_at())
 }
 
 /// What a server says while a connection is opened, and at no other time.

@@ -210,6 +210,19 @@ impl Link {
         self.living().is_some()
     }
 
+    /// Whether somebody uses its session now, if it has one. Whoever has a statement under way there holds it; besides the seat does, and who
+    /// waits for notifications.
+    pub(crate) fn is_busy(&self) -> Option<bool> {
+        let session = self.living()?;
+        let others = 2 + usize::from(self.notified.is_some());
+        Some(Arc::strong_count(&session) > others)
+    }
+
+    /// How many attempts to open a connection have come to nothing, of all links of the node.
+    pub(crate) fn failed_dials(&self) -> u64 {
+        self.dialer.failed_total()
+    }
+
     /// Runs one statement, once. A session that is lost by it is given up.
     pub(crate) async fn query(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Failure> {
         let session = self.session().await?;

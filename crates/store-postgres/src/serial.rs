@@ -133,25 +133,41 @@ impl Serial {
         Self { link, turn, patience, clock, counters, refusals }
     }
 
-    /// Commits a transaction.
+    /// Commits a transaction. Of one that an earlier attempt may have committed nobody is told that nothing was written.
     pub(crate) async fn commit(&self, transaction: &Transaction<'_>) -> Result<Committed, StoreError> {
-        self.refusals.writes.noted(self.persist(transaction).await)
+        let mut repeated = false;
+        let answer = self.refusals.writes.noted(self.persist(transaction, &mut repeated).await);
+        match answer {
+            Ok(rows) => Ok(Committed { rows, repeated }),
+            Err(error) if repeated && !error.is_temporary() => Err(StoreError::unavailable(error)),
+            Err(error) => Err(error),
+        }
     }
 
-    async fn persist(&self, transaction: &Transaction<'_>) -> Result<Committed, StoreError> {
+    /// `repeated` is set when it is tried again after an attempt that may be committed.
+    async fn persist(
+        &self,
+        transaction: &Transaction<'_>,
+        repeated: &mut bool,
+    ) -> Result<Vec<Vec<Row>>, StoreError> {
         let mut tries = Tries::within(self.patience);
         let _turn = self.turn.take(tries.deadline()).await?;
-        let mut repeated = false;
         loop {
             let mut is_sent = false;
             match self.attempt(transaction, &mut is_sent).await {
-                Ok(rows) => return Ok(Committed { rows, repeated }),
+                Ok(rows) => return Ok(rows),
                 Err(failure) => {
-                    repeated |= is_sent && failure.may_be_committed();
+                    let may_be_committed = is_sent && failure.may_be_committed();
                     tries.again(failure).await?;
+                    *repeated |= may_be_committed;
                 }
             }
         }
+    }
+
+    /// The connection.
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
     }
 
     /// Finishes what is under way and ends.

@@ -346,6 +346,16 @@ impl PostgresStore {
         self.refusals.reads.noted(self.persist(Some(self.listener.link()), sql, params).await)
     }
 
+    /// The same of what waits to be done. Nobody who asks waits behind it, unless there are too few connections for that.
+    pub(crate) async fn look_at_work(
+        &self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let Some(link) = &self.upkeep_link else { return self.read(sql, params).await };
+        self.refusals.reads.noted(self.persist(Some(link), sql, params).await)
+    }
+
     /// Runs a single statement that writes and is harmless to repeat, as a transaction of its own.
     pub(crate) async fn write(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         let written = self.persist_with_place(self.next_lane(), None, (sql, params)).await;
@@ -362,6 +372,13 @@ impl PostgresStore {
         let rows = self.refusals.writes.noted(written)?;
         self.counters.count(Kind::Upkeep, 1, rows.len());
         Ok(rows)
+    }
+
+    /// The places for its connections.
+    pub(crate) fn links(&self) -> impl Iterator<Item = &Link> {
+        let lanes = self.lanes.iter().map(|lane| &lane.link);
+        let shared = lanes.chain(&self.readers).chain(&self.upkeep_link).map(Arc::as_ref);
+        shared.chain([self.serial.link(), self.listener.link()])
     }
 
     fn next_reader(&self) -> Option<&Arc<Link>> {

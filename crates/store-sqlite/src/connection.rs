@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags, Params, Row};
 use crate::error::{Consequence, SqliteError};
 use crate::file::{DatabaseFile, refuse_without_log};
 use crate::migrate::refuse_foreign;
+use crate::obstacle::LastLook;
 
 /// Statements kept ready per connection: more than there are.
 const STATEMENTS: usize = 256;
@@ -29,6 +30,8 @@ pub(crate) struct Opening {
     pub(crate) durable: bool,
     /// Who closes a connection has it.
     pub(crate) closing: Arc<Mutex<()>>,
+    /// What stood in the way of the file when it was looked last.
+    pub(crate) last_look: Arc<LastLook>,
 }
 
 impl Opening {
@@ -40,11 +43,25 @@ impl Opening {
 
     /// The connection that writes. A file that is gone is missed, and not made anew; one of another program is left as it is.
     pub(crate) fn writer(&self) -> Result<Connection, SqliteError> {
+        self.open_to_write().map_err(|error| self.explained(error))
+    }
+
+    /// A connection that only reads.
+    pub(crate) fn reader(&self) -> Result<Connection, SqliteError> {
+        self.open_to_read().map_err(|error| self.explained(error))
+    }
+
+    /// An error with what the operating system says of it.
+    pub(crate) fn explained(&self, error: SqliteError) -> SqliteError {
+        error.explained_by(|| self.last_look.obstacle_of(self.file.path(), Instant::now))
+    }
+
+    fn open_to_write(&self) -> Result<Connection, SqliteError> {
         let connection = self.open()?;
         self.use_write_ahead_log(&connection)?;
-        // Opened for reading instead, where it may not be written.
+        // Opened for reading instead, where it cannot be written.
         if connection.is_readonly("main")? {
-            return Err(SqliteError::ReadOnly);
+            return Err(SqliteError::ReadOnly(None));
         }
         connection.pragma_update(None, "synchronous", if self.durable { "FULL" } else { "OFF" })?;
         connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
@@ -52,8 +69,7 @@ impl Opening {
         Ok(connection)
     }
 
-    /// A connection that only reads.
-    pub(crate) fn reader(&self) -> Result<Connection, SqliteError> {
+    fn open_to_read(&self) -> Result<Connection, SqliteError> {
         let connection = self.open()?;
         connection.pragma_update(None, "query_only", true)?;
         self.open_log(&connection)?;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use rusqlite::ErrorCode;
-use sluice_commit::{CommitFailure, StoreError};
+use sluice_commit::{CommitFailure, StoreError, chain};
 use thiserror::Error;
+
+use crate::obstacle::Obstacle;
 
 /// What went wrong between this store and its file.
 #[derive(Debug, Error)]
@@ -12,9 +14,18 @@ pub enum SqliteError {
     /// The engine's own error.
     #[error(transparent)]
     Engine(#[from] rusqlite::Error),
+    /// The engine's own error, and what stands in its way.
+    #[error("{}", chain(.engine))]
+    Obstructed {
+        /// What the engine says.
+        engine: rusqlite::Error,
+        /// What the operating system says.
+        #[source]
+        obstacle: Arc<Obstacle>,
+    },
     /// The transaction may or may not be in the file.
     #[error("the commit failed, and its outcome is unknown")]
-    CommitLost(#[source] rusqlite::Error),
+    CommitLost(#[source] Box<SqliteError>),
     /// A stored value that this version does not understand.
     #[error("a stored value cannot be read: {0}")]
     Unreadable(String),
@@ -36,9 +47,9 @@ pub enum SqliteError {
     /// The file has tables of somebody else, under a name of ours.
     #[error("this is the database of another program (Hydra's?): Sluice needs one of its own")]
     Foreign,
-    /// The process may read the file, and not write it.
-    #[error("the database file, or its directory, may not be written by this user")]
-    ReadOnly,
+    /// The process can read the file, and not write it.
+    #[error("the database file can be read, and not be written")]
+    ReadOnly(#[source] Option<Arc<Obstacle>>),
     /// More waits for a thread of this store than may.
     #[error("too much waits for the database")]
     Overloaded,
@@ -63,7 +74,7 @@ pub(crate) enum Consequence {
 impl SqliteError {
     pub(crate) fn consequence(&self) -> Consequence {
         match self {
-            Self::Engine(error) => match error.sqlite_error_code() {
+            Self::Engine(error) | Self::Obstructed { engine: error, .. } => match error.sqlite_error_code() {
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::SchemaChanged) => {
                     Consequence::TryAgain
                 }
@@ -88,15 +99,46 @@ impl SqliteError {
             | Self::LogReplaced
             | Self::Mounted
             | Self::Foreign
-            | Self::ReadOnly
+            | Self::ReadOnly(_)
             | Self::Closed => Consequence::Refused,
         }
+    }
+
+    /// The same with what stands in the way, if it is that the files cannot be opened or written; then `obstacle` looks for it.
+    pub(crate) fn explained_by(self, obstacle: impl FnOnce() -> Option<Arc<Obstacle>>) -> Self {
+        match self {
+            Self::Engine(engine) if is_of_the_files(&engine) => match obstacle() {
+                Some(obstacle) => Self::Obstructed { engine, obstacle },
+                None => Self::Engine(engine),
+            },
+            Self::CommitLost(error) => Self::CommitLost(Box::new(error.explained_by(obstacle))),
+            Self::ReadOnly(None) => Self::ReadOnly(obstacle()),
+            other => other,
+        }
+    }
+
+    /// Whether it is the engine's word that the files cannot be opened, read or written.
+    pub(crate) fn is_of_the_files(&self) -> bool {
+        matches!(self, Self::Engine(engine) if is_of_the_files(engine))
     }
 
     /// A stored value that cannot be read, with the reason.
     pub(crate) fn unreadable(cause: impl std::fmt::Display) -> Self {
         Self::Unreadable(cause.to_string())
     }
+}
+
+/// Whether the operating system was asked for something and refused it. That a disk is full the engine says itself.
+fn is_of_the_files(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(
+            ErrorCode::ReadOnly
+                | ErrorCode::PermissionDenied
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::CannotOpen
+        )
+    )
 }
 
 /// The failure of a whole batch.
@@ -128,12 +170,51 @@ impl From<SqliteError> for StoreError {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use rusqlite::ffi;
 
     use super::*;
 
+    fn said(code: i32) -> SqliteError {
+        SqliteError::Engine(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None))
+    }
+
     fn engine(code: i32) -> Arc<SqliteError> {
-        Arc::new(SqliteError::Engine(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)))
+        Arc::new(said(code))
+    }
+
+    fn read_only() -> Arc<Obstacle> {
+        let cause = io::Error::from(io::ErrorKind::ReadOnlyFilesystem);
+        Arc::new(Obstacle::Unwritable { path: "sluice.db".into(), cause })
+    }
+
+    #[test]
+    fn an_error_of_the_files_says_what_stands_in_the_way_and_follows_as_before() {
+        for code in [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_CANTOPEN, ffi::SQLITE_READONLY] {
+            let explained = said(code).explained_by(|| Some(read_only()));
+            assert_eq!(explained.consequence(), Consequence::Refused);
+            let said = chain(&explained);
+            assert!(said.contains(&format!("Error code {code}")), "{said}");
+            assert!(
+                said.ends_with("sluice.db cannot be written: read-only filesystem or storage medium"),
+                "{said}"
+            );
+        }
+        let lost = SqliteError::CommitLost(Box::new(said(ffi::SQLITE_IOERR_WRITE)))
+            .explained_by(|| Some(read_only()));
+        assert_eq!(lost.consequence(), Consequence::Reconnect);
+        assert!(chain(&lost).contains("sluice.db cannot be written"), "{lost:?}");
+        let refused = SqliteError::ReadOnly(None).explained_by(|| Some(read_only()));
+        assert!(chain(&refused).contains("sluice.db cannot be written"), "{refused:?}");
+    }
+
+    #[test]
+    fn the_system_is_not_asked_about_what_the_engine_says_itself() {
+        for code in [ffi::SQLITE_FULL, ffi::SQLITE_BUSY, ffi::SQLITE_CONSTRAINT] {
+            let explained = said(code).explained_by(|| panic!("{code}"));
+            assert!(matches!(explained, SqliteError::Engine(_)));
+        }
     }
 
     #[test]

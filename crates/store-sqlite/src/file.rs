@@ -17,7 +17,7 @@ use rustix::process::{Flock, FlockType, fcntl_getlk};
 use crate::error::SqliteError;
 
 /// What the name of the log ends with.
-const LOG: &str = "-wal";
+pub(crate) const LOG: &str = "-wal";
 /// What that of its index ends with, which is made from it anew where there is none.
 pub(crate) const INDEX: &str = "-shm";
 /// The part of a database that each connection to it has locked, shared with others, from its first statement on: where it begins and how

@@ -1,6 +1,7 @@
 //! The repositories of Sluice on SQLite: one file, one thread that writes, readers beside it.
 //!
-//! `store`: opening and closing. `options`: which file, how patient. `file`: whether it is still there. `connection`, `writer`, `reader`,
+//! `store`: opening and closing. `options`: which file, how patient. `file`: whether it is still there. `obstacle`: what keeps it from being
+//! written. `connection`, `writer`, `reader`,
 //! `work_queue`: threads and their connections. `slices`: walks through large tables. `migrate`: the schema. `copy`: backup and restore. One folder per
 //! aggregate: the methods of its repository, each with its statement in the `.sql` file of the same name.
 //!
@@ -26,6 +27,7 @@ mod login_session;
 mod mail;
 mod mail_code;
 mod migrate;
+mod obstacle;
 mod options;
 mod outbox;
 mod parked_flow;
@@ -43,6 +45,7 @@ mod writer;
 pub use copy::{CopyError, Restored, backup, restore};
 pub use error::SqliteError;
 pub use migrate::MigrationStatus;
+pub use obstacle::Obstacle;
 pub use options::{InvalidSqlitePath, SqlitePath, StoreOptions};
 pub use statistics::{RowsWritten, StoreStatistics};
 pub use store::SqliteStore;

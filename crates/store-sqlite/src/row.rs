@@ -3,7 +3,7 @@
 use rusqlite::Row;
 use sluice_commit::StoreError;
 use sluice_oauth::grant::GrantClaims;
-use sluice_primitives::Timestamp;
+use sluice_primitives::{AttemptId, Timestamp};
 use sluice_protocol::Audience;
 
 use crate::error::SqliteError;
@@ -65,6 +65,11 @@ pub(crate) fn time(row: &Row<'_>, column: usize) -> Result<Timestamp, SqliteErro
 /// A point in time, if any.
 pub(crate) fn time_if_any(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>, SqliteError> {
     Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_millis))
+}
+
+/// When the id in the first column was made, as it tells, if there is one.
+pub(crate) fn made_at_if_any(row: &Row<'_>) -> Result<Option<Timestamp>, SqliteError> {
+    Ok(row.get::<_, Option<[u8; 16]>>(0)?.map(|id| AttemptId::from_bytes(id).made_at()))
 }
 
 /// A count.

@@ -90,8 +90,8 @@ impl SqliteStore {
             }
         };
         let (file, durable) = (Arc::new(file), directory.is_none());
-        let (busy_timeout, closing) = (options.busy_timeout, Arc::default());
-        let opening = Opening { file: Arc::clone(&file), busy_timeout, durable, closing };
+        let (busy_timeout, closing, last_look) = (options.busy_timeout, Arc::default(), Arc::default());
+        let opening = Opening { file: Arc::clone(&file), busy_timeout, durable, closing, last_look };
         let store = Self::start(options, file, directory);
         store.start_threads(&opening).await?;
         Ok(store)

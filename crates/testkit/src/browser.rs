@@ -145,6 +145,12 @@ impl Browser {
         }
     }
 
+    /// Is closed and opened again: it has the cookies that said when they end, if it goes by a clock.
+    pub fn close(&mut self) {
+        let ends = &self.ends;
+        self.cookies.retain(|name, _| ends.contains_key(name));
+    }
+
     fn forget(&mut self) {
         let Some(now) = self.clock.as_ref().map(|clock| clock.now()) else { return };
         let (cookies, ends) = (&mut self.cookies, &mut self.ends);

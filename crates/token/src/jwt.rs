@@ -28,7 +28,13 @@ pub enum HeaderType {
 impl HeaderType {
     const ALL: [Self; 2] = [Self::AccessToken, Self::Plain];
 
-    const fn as_str(self) -> &'static str {
+    /// The one of this name, in whatever case: it is a media type (RFC 7515 §4.1.9).
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|own| own.as_str().eq_ignore_ascii_case(name))
+    }
+
+    /// As it stands in the header.
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::AccessToken => "at+jwt",
             Self::Plain => "JWT",

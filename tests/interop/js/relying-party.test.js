@@ -186,6 +186,6 @@ test('logout ends the session and comes back to the application', async () => {
     state: 'see you',
   })
   const end = await agent.walk(url)
-  assert.equal(end.href, `${AFTER_LOGOUT}?state=see+you`)
+  assert.equal(end.href, `${AFTER_LOGOUT}?state=see%20you`)
   await assert.rejects(signIn(configuration, { agent, parameters: { prompt: 'none' } }), { error: 'login_required' })
 })

@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::target::{Keeper, Target, TargetError};
 use postgres::Owner;
-pub(crate) use postgres::Postgres;
+pub(crate) use postgres::{Postgres, for_driver};
 
 pub use postgres::Work;
 pub use rest::Rest;
@@ -34,7 +34,7 @@ pub struct Costs {
     pub statements: Option<u64>,
     /// Transactions that wrote.
     pub commits: Option<u64>,
-    /// Rows inserted, updated and deleted.
+    /// Rows inserted, updated and deleted, from the write-ahead log itself, where `pg_walinspect` reads it.
     pub rows_written: Option<u64>,
     /// Bytes of write-ahead log.
     pub wal_bytes: Option<u64>,
@@ -134,7 +134,7 @@ impl Accountant {
     pub async fn costs(&self, before: &Snapshot, after: &Snapshot) -> Costs {
         let mut costs = after.since(before);
         if let (Some(postgres), Some(from), Some(to)) = (&self.postgres, &before.work, &after.work) {
-            costs.rows_written = postgres.rows_between(from, to).await.or(costs.rows_written);
+            costs.rows_written = postgres.rows_between(from, to).await;
         }
         costs
     }
@@ -166,8 +166,8 @@ impl Accountant {
 }
 
 impl Snapshot {
-    /// What happened since an earlier one. Rows are those that PostgreSQL's statistics know already, which may be a second
-    /// late; [`Accountant::costs`] is exact.
+    /// What happened since an earlier one, but for rows: [`Accountant::costs`] reads the log for them. PostgreSQL's statistics would tell
+    /// those of another time, because a backend writes them down some seconds later.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Costs {
         // Counters that are behind have begun again meanwhile.
@@ -183,7 +183,7 @@ impl Snapshot {
             driver_cpu: self.driver_cpu.saturating_sub(earlier.driver_cpu),
             statements: work(|work| work.statements),
             commits: work(|work| Some(work.transactions)),
-            rows_written: work(|work| Some(work.rows)),
+            rows_written: None,
             wal_bytes: work(|work| Some(work.wal)),
         }
     }

@@ -20,8 +20,7 @@ pub(super) use own;
 /// The next transaction id is one that no transaction has asked for: only those that write do.
 const COUNTERS: &str = own!(
     "SELECT pg_backend_pid(), pg_snapshot_xmax(pg_current_snapshot())::text::bigint, pg_current_wal_insert_lsn(), \
-     LEAST(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn()), \
-     (SELECT (tup_inserted + tup_updated + tup_deleted)::bigint FROM pg_stat_database WHERE datname = current_database())"
+     LEAST(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn())"
 );
 const STATEMENTS: &str = own!(
     "SELECT COALESCE(sum(calls), 0)::bigint FROM pg_stat_statements AS s \
@@ -31,6 +30,9 @@ const ROWS: &str = own!(
     "SELECT COALESCE(sum(count), 0)::bigint FROM pg_get_wal_stats($1, $2, true) \
      WHERE \"resource_manager/record_type\" ~ '^Heap/(INSERT|UPDATE|HOT_UPDATE|DELETE)'"
 );
+/// An error where there is no such function.
+const MAY_READ_LOG: &str =
+    own!("SELECT has_function_privilege('pg_get_wal_stats(pg_lsn, pg_lsn, boolean)', 'EXECUTE')");
 const EXTENSION: &str = own!("SELECT 1 FROM pg_extension WHERE extname = $1");
 const SETTINGS: &str = own!(
     "SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('server_version', 'fsync', 'synchronous_commit', \
@@ -54,7 +56,7 @@ const NOT_OF_THE_DRIVER: &[&str] = &[
 ];
 
 /// A DSN with what the driver understands of its parameters.
-fn for_driver(dsn: &str) -> String {
+pub(crate) fn for_driver(dsn: &str) -> String {
     let (base, parameters) = dsn.split_once('?').unwrap_or((dsn, ""));
     let name = |parameter: &str| parameter.split_once('=').map_or(parameter, |(name, _)| name).to_owned();
     let kept: Vec<&str> = parameters
@@ -80,8 +82,6 @@ pub struct Work {
     pub(super) statements: Option<u64>,
     /// Transactions that wrote, of the whole cluster.
     pub(super) transactions: u64,
-    /// Rows written, as far as the statistics know.
-    pub(super) rows: u64,
     /// Bytes of write-ahead log, written or not.
     pub(super) wal: u64,
     /// Up to here the log is on disk.
@@ -176,7 +176,7 @@ impl Link {
         }
         postgres.counts_statements =
             postgres.has(STATEMENTS_EXTENSION).await && postgres.statements().await.is_ok();
-        postgres.reads_log = postgres.has(LOG_EXTENSION).await;
+        postgres.reads_log = postgres.may_read_log().await;
         Ok(postgres)
     }
 
@@ -190,6 +190,11 @@ impl Link {
     /// Whether an extension is there.
     async fn has(&self, extension: &str) -> bool {
         self.client.query_opt(EXTENSION, &[&extension]).await.is_ok_and(|row| row.is_some())
+    }
+
+    /// Whether the extension is there, and whoever connects may use it.
+    async fn may_read_log(&self) -> bool {
+        self.client.query_one(MAY_READ_LOG, &[]).await.is_ok_and(|row| row.get(0))
     }
 
     async fn counters(&self) -> Result<Row, tokio_postgres::Error> {
@@ -212,7 +217,6 @@ impl Link {
         Ok(Work {
             statements: if self.counts_statements { Some(self.statements().await?) } else { None },
             transactions: number(1),
-            rows: number(4),
             wal: position(2),
             flushed: position(3),
         })
@@ -227,6 +231,9 @@ impl Link {
         }
         let (from, to) = (PgLsn::from(from.flushed), PgLsn::from(to.flushed));
         let counted = self.client.query_one(ROWS, &[&from, &to]).await;
+        let counted = counted.inspect_err(|error| {
+            eprintln!("the rows of the run are not known: {}", crate::target::told(error));
+        });
         counted.ok().map(|row| row.get::<_, i64>(0).unsigned_abs())
     }
 
@@ -249,13 +256,16 @@ impl Link {
             .filter(|(name, value)| name != "server_version" && !value.is_empty())
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        let unknown = (!self.counts_statements).then(|| unknown("statements"));
-        let rows =
-            if self.reads_log { "counted in the log" } else { "from the statistics, up to a second late" };
+        let statements = (!self.counts_statements).then(|| unknown("statements"));
+        let rows = if self.reads_log {
+            ("rows written".to_owned(), "counted in the log".to_owned())
+        } else {
+            unknown("rows written (needs pg_walinspect)")
+        };
         Ok([("PostgreSQL".to_owned(), version), ("settings of PostgreSQL".to_owned(), told.join(", "))]
             .into_iter()
-            .chain([("rows written".to_owned(), rows.to_owned())])
-            .chain(unknown)
+            .chain([rows])
+            .chain(statements)
             .collect())
     }
 }
@@ -279,7 +289,7 @@ mod tests {
     /// What was counted when so much was done under a postmaster.
     fn counted(postmaster: u32, done: u64) -> Snapshot {
         let cpu = Some(Duration::from_millis(done));
-        let work = Work { statements: Some(done), transactions: done, rows: done, wal: done, flushed: done };
+        let work = Work { statements: Some(done), transactions: done, wal: done, flushed: done };
         Snapshot {
             server_cpu: cpu,
             postgres_cpu: cpu,
@@ -301,6 +311,7 @@ mod tests {
         assert_eq!(told(counted(8, 20).since(&before)), (Some(0), None, None));
         let gone = Snapshot { postgres_cpu: None, work: None, ..counted(7, 150) };
         assert_eq!(told(gone.since(&before)), (Some(50), None, None), "it cannot be asked any more");
+        assert_eq!(counted(7, 150).since(&before).rows_written, None, "only the log knows");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct RunArgs {
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration")]
     pub operations: Option<NonZeroU64>,
     /// End after so much time
-    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
+    #[arg(long, default_value = "10s", value_parser = lasting)]
     pub duration: Duration,
     /// For how long the same is done before anything is measured
     #[arg(long, default_value = "2s", value_parser = humantime::parse_duration)]
@@ -38,7 +38,7 @@ pub struct RunArgs {
     #[arg(long, conflicts_with_all = ["rate", "runs", "find_knee"])]
     pub half_knee: bool,
     /// With --find-knee or --half-knee: a server keeps up while 99 of 100 operations that are due end well within this time
-    #[arg(long, default_value = "50ms", value_parser = humantime::parse_duration)]
+    #[arg(long, default_value = "50ms", value_parser = lasting)]
     pub p99_below: Duration,
     /// Threads of the driver [default: one for each core]
     #[arg(long)]
@@ -248,6 +248,12 @@ impl ServerArgs {
     pub const fn is_found(&self) -> bool {
         self.public_url.is_some() || self.issuer.is_some()
     }
+}
+
+/// A time in which something can happen.
+pub(crate) fn lasting(said: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(said).map_err(|error| error.to_string())?;
+    if time.is_zero() { Err("not more than nothing".to_owned()) } else { Ok(time) }
 }
 
 pub(crate) fn positive(said: &str) -> Result<f64, String> {

@@ -5,6 +5,7 @@ use clap::{CommandFactory, Parser};
 
 use super::*;
 use crate::driver::{Length, Pace};
+use crate::error::BenchError;
 use crate::scenario::{Dialect, TokenFormat};
 
 #[derive(Parser)]
@@ -34,24 +35,26 @@ fn the_command_line_is_sound() {
     Cli::command().debug_assert();
 }
 
+const SCENARIOS: [&str; 14] = [
+    "login",
+    "login-password",
+    "refresh",
+    "client-credentials",
+    "introspect",
+    "userinfo",
+    "get-client",
+    "list-clients",
+    "create-client",
+    "revoke",
+    "register",
+    "register+harden",
+    "gateway",
+    "mix",
+];
+
 #[test]
 fn every_scenario_is_called_as_it_calls_itself() {
-    for name in [
-        "login",
-        "login-password",
-        "refresh",
-        "client-credentials",
-        "introspect",
-        "userinfo",
-        "get-client",
-        "list-clients",
-        "create-client",
-        "revoke",
-        "register",
-        "register+harden",
-        "gateway",
-        "mix",
-    ] {
+    for name in SCENARIOS {
         assert_eq!(run_of(name).0.name(), name);
     }
 }
@@ -169,13 +172,43 @@ fn a_server_has_a_database_or_none() {
 }
 
 #[test]
-fn whatever_promises_something_can_be_done_while_the_server_is_killed() {
-    for name in
-        ["login", "login-password", "refresh", "revoke", "register", "register+harden", "create-client"]
-    {
-        assert!(matches!(said(&format!("crash {name}")), Ok(Task::Crash(_))), "{name}");
+fn every_scenario_can_be_done_while_the_server_is_killed() {
+    for name in SCENARIOS {
+        let Ok(Task::Crash(args)) = said(&format!("crash {name}")) else { panic!("{name}") };
+        assert_eq!(args.scenario.kind().name(), name);
     }
-    assert_eq!(said("crash introspect").err().unwrap().kind(), ErrorKind::InvalidValue);
+    assert_eq!(refusal("crash nothing"), ErrorKind::InvalidValue);
+}
+
+#[test]
+fn what_is_known_to_be_a_mistake_is_refused_before_anything_is_started() {
+    let refused = |line: &str| {
+        let (kind, args) = run_of(line);
+        match crate::run::check(&kind, &args) {
+            Err(BenchError::Usage(why)) => why,
+            other => panic!("{line}: {other:?}"),
+        }
+    };
+    let there = "--public-url http://127.0.0.1:4444";
+    assert!(refused("refresh --scope openid").ends_with("the scope offline_access"));
+    assert!(refused("login --find-knee --warm-up 0s").ends_with("needs a --warm-up"));
+    assert!(refused(&format!("userinfo {there}")).ends_with("say --admin-url"));
+    assert!(refused(&format!("gateway {there}")).ends_with("say --gateway-url"));
+    let standard = "--server standard --issuer http://127.0.0.1:1 --client-id app";
+    assert!(refused(&format!("get-client {standard}")).starts_with("get-client needs Hydra's API"));
+    assert!(refused(&format!("userinfo {standard}")).ends_with("--user and --password"));
+    let (kind, args) = run_of(&format!("register {there}"));
+    assert!(crate::run::check(&kind, &args).is_ok(), "it asks nobody else");
+}
+
+#[test]
+fn a_time_in_which_nothing_can_happen_is_refused() {
+    for line in
+        ["login --duration 0s", "login --p99-below 0s", "growth --duration 0s", "endurance --every 0s"]
+    {
+        assert_eq!(refusal(line), ErrorKind::ValueValidation, "{line}");
+    }
+    assert!(said("login --warm-up 0s").is_ok());
 }
 
 #[test]

@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
 use super::promises::{Chain, Promises, Redeemed, Registered};
+use super::report::is_cut_off;
 use crate::driver::{Agent, Ask, Failure, Origin};
 use crate::error::BenchError;
-use crate::scenario::{Again, Scenario};
+use crate::scenario::{Again, Scenario, each};
 use crate::target::Target;
 
 /// How many are asked about at a time.
@@ -21,6 +22,8 @@ const LANES: usize = 16;
 /// A revocation is heard of by other nodes, and after a start, within this time.
 const HEARD_WITHIN: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 5_000 });
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// A server that has just been started answers everybody within this time.
+const ANSWERS_WITHIN: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 30_000 });
 
 /// A kind of promise, and how many of them were kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -29,7 +32,7 @@ pub struct Kept {
     pub what: String,
     /// How many.
     pub promised: usize,
-    /// Of those, how many the server does not know of any more.
+    /// Of those, how many the server does not know of any more, or answers wrongly.
     pub lost: usize,
     /// Of those, how many worked twice that work once.
     pub twice: usize,
@@ -134,6 +137,33 @@ pub(super) async fn all(
     kept.append(&mut used);
     kept.retain(|kept| kept.promised > 0);
     Ok(kept)
+}
+
+/// Has each user of a scenario that only reads do it once more: what is read was there before the first kill.
+pub(super) async fn reads(
+    target: &Target,
+    scenario: &dyn Scenario,
+    users: usize,
+) -> Result<Kept, BenchError> {
+    let answers =
+        each(target, users, async |agent, user| Ok(wrong(agent, scenario, user as u64).await)).await?;
+    let mut kept = Kept { what: "answers as before".to_owned(), promised: answers.len(), ..Kept::default() };
+    for wrong in answers.iter().flatten() {
+        kept.note(Finding::Lost, wrong);
+    }
+    Ok(kept)
+}
+
+/// What is wrong with the answer to an operation, if something is.
+async fn wrong(agent: &mut Agent, scenario: &dyn Scenario, turn: u64) -> Option<String> {
+    let began = Instant::now();
+    loop {
+        let failure = scenario.operate(agent, turn).await.err()?.to_string();
+        if !is_cut_off(&failure) || began.elapsed() >= ANSWERS_WITHIN {
+            return Some(failure);
+        }
+        sleep(LOOK_EVERY).await;
+    }
 }
 
 struct Asker<'a> {
@@ -255,11 +285,11 @@ async fn rotated(agent: &mut Agent, scenario: &dyn Scenario, chain: &Chain) -> R
             return Ok(Finding::Twice);
         }
     }
-    if scenario.again(agent, Again::RefreshToken(newest)).await? == Some(false) {
+    if scenario.again(agent, Again::Rotated(newest)).await? == Some(false) {
         return Ok(Finding::Lost);
     }
     let [oldest, _, ..] = spent else { return Ok(Finding::Kept) };
-    let again = scenario.again(agent, Again::RefreshToken(oldest)).await?;
+    let again = scenario.again(agent, Again::Rotated(oldest)).await?;
     Ok(if again == Some(true) { Finding::Twice } else { Finding::Kept })
 }
 

@@ -1,10 +1,11 @@
 //! kill -9 in the middle of a load, again and again, while users go on. Afterwards what they were told is held against the
 //! server: nothing that was answered is lost, nothing that works once has worked twice.
 //!
-//! `kill`: when, and whom. `promises`: what the ledger says. `check`: whether the server keeps it. `report`: what came of it.
+//! `meanwhile`: what users do. `kill`: when, and whom. `promises`: what the ledger says. `check`: whether the server keeps it. `report`: what came of it.
 
 mod check;
 mod kill;
+mod meanwhile;
 mod promises;
 mod report;
 
@@ -21,14 +22,12 @@ use crate::conclusion::Outcome;
 use crate::driver::{self, Ledger, Length, Load, Pace};
 use crate::error::BenchError;
 use crate::interrupt::Interrupt;
-use crate::scenario::{
-    ClientCredentialsOptions, Dialect, Kind, LoginOptions, LoginPasswordOptions, RefreshOptions,
-    RegisterHardenOptions,
-};
-use crate::target::{Target, TargetError};
+use crate::scenario::{Dialect, Kind};
+use crate::target::{Start, Target, TargetError};
 
 pub use check::Kept;
 use kill::Rounds;
+pub use meanwhile::Meanwhile;
 use promises::Promises;
 pub use report::CrashReport;
 
@@ -38,13 +37,15 @@ const AT_MOST: Duration = Duration::from_hours(24);
 const LONG_CODES: &str = "ttl.auth_code=10m";
 /// A token that is not active after the run is to have been lost, and not to be old.
 const LONG_TOKENS: &str = "ttl.access_token=25h";
+/// Whoever got no answer to a refresh may do something else first, and comes again later.
+const LONG_GRACE: &str = "oauth2.grant.refresh_token.rotation_grace_period=5m";
 
 /// What crash tests are told.
 #[derive(Debug, Clone, Args)]
 pub struct CrashArgs {
     /// What users do meanwhile
     #[arg(value_enum)]
-    pub scenario: Promising,
+    pub scenario: Meanwhile,
     /// What is killed
     #[arg(long, value_enum, default_value_t)]
     pub kill: Victim,
@@ -62,26 +63,6 @@ pub struct CrashArgs {
     pub own: OwnServerArgs,
 }
 
-/// Scenarios whose answers promise something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Promising {
-    /// Codes are redeemed, tokens issued
-    Login,
-    /// The same through the pages of the server, with passwords
-    LoginPassword,
-    /// Refresh tokens are rotated
-    Refresh,
-    /// Tokens are revoked
-    Revoke,
-    /// People are registered
-    Register,
-    /// People are registered, and passwords are hardened meanwhile
-    #[value(name = "register+harden")]
-    RegisterHarden,
-    /// Clients are made
-    CreateClient,
-}
-
 /// What is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -93,20 +74,6 @@ pub enum Victim {
     Postgres,
     /// Both at once
     Both,
-}
-
-impl Promising {
-    fn kind(self) -> Kind {
-        match self {
-            Self::Login => Kind::Login(LoginOptions::default()),
-            Self::LoginPassword => Kind::LoginPassword(LoginPasswordOptions::default()),
-            Self::Refresh => Kind::Refresh(RefreshOptions::default()),
-            Self::Revoke => Kind::Revoke(ClientCredentialsOptions::default()),
-            Self::Register => Kind::Register,
-            Self::RegisterHarden => Kind::RegisterHarden(RegisterHardenOptions::default()),
-            Self::CreateClient => Kind::CreateClient,
-        }
-    }
 }
 
 /// Runs it, and tells.
@@ -124,13 +91,11 @@ pub(crate) async fn perform(
 /// Runs all rounds, and looks what is left.
 async fn run(args: &CrashArgs, program: &Path, interrupt: &Interrupt) -> Result<CrashReport, BenchError> {
     let kind = args.scenario.kind();
-    let own = kind.settings().iter().map(|(key, value)| format!("{key}={value}"));
-    let start = args.own.start(own.chain([LONG_CODES, LONG_TOKENS].map(str::to_owned)));
-    crate::report::make(args.own.report.as_deref())?;
-    let mut target = Target::started(&start, program).await?;
-    if args.kill != Victim::Server && !target.has_own_postgres() {
+    if args.kill != Victim::Server && args.own.dsn.is_some() {
         return Err(BenchError::Usage("only a private PostgreSQL can be killed: leave --dsn out".to_owned()));
     }
+    crate::report::make(args.own.report.as_deref())?;
+    let mut target = Target::started(&args.start(&kind), program).await?;
     let mut scenario = kind.scenario(&Dialect::Hydra)?;
     scenario.prepare(&target, args.connections.get()).await.map_err(BenchError::Prepare)?;
     let (scenario, ledger) = (Arc::from(scenario), Arc::new(Ledger::default()));
@@ -141,7 +106,10 @@ async fn run(args: &CrashArgs, program: &Path, interrupt: &Interrupt) -> Result<
     drop(measuring);
     let (measured, back_after) = (measured?, killed?);
     forget(&mut target).await?;
-    let promises = check::all(&target, &*scenario, Promises::of(ledger.take())).await?;
+    let mut promises = check::all(&target, &*scenario, Promises::of(ledger.take())).await?;
+    if kind.only_reads() {
+        promises.push(check::reads(&target, &*scenario, args.connections.get()).await?);
+    }
     let report = CrashReport::of(args, (measured, rounds.failed_in_calm()), &back_after, promises);
     Ok(CrashReport { settings: target.settings(), ..report })
 }
@@ -154,6 +122,12 @@ async fn forget(target: &mut Target) -> Result<(), TargetError> {
 }
 
 impl CrashArgs {
+    fn start(&self, kind: &Kind) -> Start {
+        let own = kind.settings().iter().map(|(key, value)| format!("{key}={value}"));
+        let long = [LONG_CODES, LONG_TOKENS, LONG_GRACE].map(str::to_owned);
+        Start { gateway: kind.needs_gateway(), ..self.own.start(own.chain(long)) }
+    }
+
     fn load(&self) -> Load {
         Load {
             users: self.connections,

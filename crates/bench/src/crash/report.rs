@@ -104,14 +104,14 @@ impl CrashReport {
     }
 }
 
+/// Whether a failure says no more than that the server was away.
+pub(super) fn is_cut_off(kind: &str) -> bool {
+    kind.starts_with("connection: ") || kind.starts_with("no answer within") || kind.ends_with(": status 503")
+}
+
 /// What is wrong whatever was killed, and how many operations were only cut off: no answer, or one that says "later", while something was
 /// away.
 fn excused(errors: BTreeMap<String, u64>, failed_in_calm: u64) -> (BTreeMap<String, u64>, u64) {
-    let is_cut_off = |kind: &str| {
-        kind.starts_with("connection: ")
-            || kind.starts_with("no answer within")
-            || kind.ends_with(": status 503")
-    };
     let (cut_off, mut wrong): (BTreeMap<_, _>, BTreeMap<_, _>) =
         errors.into_iter().partition(|(kind, _)| is_cut_off(kind));
     if failed_in_calm > 0 {

@@ -49,13 +49,13 @@ pub struct EnduranceArgs {
     #[arg(long, default_value = "772", value_parser = crate::command::positive)]
     pub rate: f64,
     /// For how long
-    #[arg(long, default_value = "30m", value_parser = humantime::parse_duration)]
+    #[arg(long, default_value = "30m", value_parser = crate::command::lasting)]
     pub duration: Duration,
     /// How long tokens and flows live; what is older is deleted by the server
-    #[arg(long, default_value = "2m", value_parser = humantime::parse_duration)]
+    #[arg(long, default_value = "2m", value_parser = crate::command::lasting)]
     pub lifetime: Duration,
     /// How often it is looked at
-    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
+    #[arg(long, default_value = "10s", value_parser = crate::command::lasting)]
     pub every: Duration,
     /// Users at the same time, each with connections of its own
     #[arg(short, long, default_value = "256")]

@@ -45,7 +45,7 @@ pub struct GrowthArgs {
     #[arg(long, default_value = "3")]
     pub runs: NonZeroUsize,
     /// For how long each operation is measured; refresh ends with the last grant
-    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
+    #[arg(long, default_value = "10s", value_parser = crate::command::lasting)]
     pub duration: Duration,
     /// For how long before
     #[arg(long, default_value = "2s", value_parser = humantime::parse_duration)]

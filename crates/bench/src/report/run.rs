@@ -25,7 +25,7 @@ pub struct RunReport {
     pub elapsed_s: f64,
     /// Of the operations that ended well, in milliseconds.
     pub latency_ms: Latency,
-    /// The knee, in operations a second, if this run was at half of it.
+    /// The knee, in operations a second as `--rate` has them, if this run was at half of it: the highest rate, if that changes.
     pub half_of_knee: Option<f64>,
     /// CPU of the server in µs per operation, user and system, with its children. `None` if it is not on this machine.
     pub server_cpu_us: Option<f64>,

@@ -66,7 +66,7 @@ impl Bench<'_> {
     /// Raises the rate until it is too much. The report is of the last rate that was not, or of half of it.
     pub(super) async fn find_knee(&mut self, before: Option<Floor>) -> Result<RunReport, BenchError> {
         let (load, ran) = self.search().await?;
-        let found = told(&load, &ran.measured);
+        let found = self.told(&load, &ran.measured);
         let knee = if self.interrupt.is_requested() { at_least(&found) } else { found };
         let mut lines = vec![("knee".to_owned(), knee)];
         if self.args.half_knee {
@@ -82,7 +82,7 @@ impl Bench<'_> {
                 break;
             }
             let (ran, _) = step?;
-            lines.push((format!("at {:.0} % of the knee", share * 100.0), told(&slower, &ran.measured)));
+            lines.push((format!("at {:.0} % of the knee", share * 100.0), self.told(&slower, &ran.measured)));
         }
         self.ended(lines, &load, &ran, before).await
     }
@@ -182,14 +182,23 @@ impl Bench<'_> {
         } else {
             "too much"
         };
-        eprintln!("{}: {verdict}", told(load, &ran.measured));
+        eprintln!("{}: {verdict}", self.told(load, &ran.measured));
         Ok((ran, keeps_up))
     }
 
     /// How many a second are due.
     fn asked(&self, load: &Load) -> f64 {
-        whole(rate_of(load) * self.scenario.shape().as_ref().map_or(1.0, Shape::mean), load.length)
+        asked(load, self.scenario.shape().as_ref())
     }
+
+    fn told(&self, load: &Load, measured: &Measured) -> String {
+        told(load, self.scenario.shape().as_ref(), measured)
+    }
+}
+
+/// How many a second are due, if the rate has a shape or none.
+fn asked(load: &Load, shape: Option<&Shape>) -> f64 {
+    whole(rate_of(load) * shape.map_or(1.0, Shape::mean), load.length)
 }
 
 /// A rate as it is asked for: at 2.4 a second two operations are due in one, and at 0.4 none.
@@ -228,12 +237,15 @@ const fn rate_of(load: &Load) -> f64 {
     }
 }
 
+/// Of a rate that has a shape also the mean, which is what can be reached.
 #[expect(clippy::cast_precision_loss, reason = "shown with two decimals")]
-fn told(load: &Load, measured: &Measured) -> String {
+fn told(load: &Load, shape: Option<&Shape>, measured: &Measured) -> String {
     let at = |quantile| measured.latency.value_at_quantile(quantile) as f64 / 1e3;
+    let mean = shape.map(|shape| format!(" at its highest, {:.0}/s on average", asked(load, Some(shape))));
     format!(
-        "{:.0}/s asked for, {:.0}/s reached, p50 {:.2} ms, p99 {:.2} ms, {} errors",
+        "{:.0}/s{} asked for, {:.0}/s reached, p50 {:.2} ms, p99 {:.2} ms, {} errors",
         rate_of(load),
+        mean.unwrap_or_default(),
         measured.rate(),
         at(0.5),
         at(0.99),
@@ -333,16 +345,27 @@ mod tests {
         assert_eq!((late.steps, late.bisections), (MOST_STEPS, BISECTIONS), "it was found by the last step");
     }
 
-    #[test]
-    fn a_search_that_was_interrupted_says_no_more_than_it_has_found() {
-        let load = Load {
+    fn load(rate: f64) -> Load {
+        Load {
             users: std::num::NonZeroUsize::MIN,
             threads: std::num::NonZeroUsize::MIN,
-            pace: Pace::Open { rate: 1000.0 },
-            length: crate::driver::Length::Operations(1000),
+            pace: Pace::Open { rate },
+            length: Length::Operations(1000),
             first_turn: 0,
-        };
-        let said = at_least(&told(&load, &second(1000, 0, 0)));
+        }
+    }
+
+    #[test]
+    fn a_rate_that_changes_is_told_with_the_mean_that_can_be_reached() {
+        let shape = Shape::through(&[(0.0, 0.0), (1.0, 1.0)]);
+        let said = told(&load(2000.0), Some(&shape), &second(1000, 0, 0));
+        let expected = "2000/s at its highest, 1000/s on average asked for, 1000/s reached, p50 ";
+        assert!(said.starts_with(expected), "{said}");
+    }
+
+    #[test]
+    fn a_search_that_was_interrupted_says_no_more_than_it_has_found() {
+        let said = at_least(&told(&load(1000.0), None, &second(1000, 0, 0)));
         assert!(said.starts_with("at least 1000/s asked for, 1000/s reached, "), "{said}");
         assert!(said.ends_with(" errors; interrupted"), "{said}");
     }

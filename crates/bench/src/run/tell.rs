@@ -11,7 +11,7 @@ use crate::command::RunArgs;
 use crate::driver::{Length, Load, Pace, Second};
 use crate::floor::Floor;
 use crate::report::{AtRest, Latency, NO_TARGET, RunReport, SecondReport};
-use crate::scenario::Kind;
+use crate::scenario::{Kind, Shape};
 use crate::target::{Keeper, Target};
 
 /// Steps of the plot of percentiles for each halving of what is left to 100.
@@ -19,12 +19,14 @@ const STEPS: u32 = 5;
 /// Ranges of response times.
 const RANGES: u64 = 10;
 
-/// How it was run, in words.
-pub(super) fn settings(load: &Load, args: &RunArgs) -> Vec<(String, String)> {
+/// How it was run, in words. The rate of an open loop may have had a shape.
+pub(super) fn settings(load: &Load, shape: Option<&Shape>, args: &RunArgs) -> Vec<(String, String)> {
     let pace = match load.pace {
         Pace::Closed => "closed loop: a user begins when its last operation has ended".to_owned(),
         Pace::Open { rate } => {
-            format!("open loop: {rate:.0} operations a second, latency from the moment they are due")
+            let mean = |shape: &Shape| format!(" at the highest, {:.0} on average", rate * shape.mean());
+            let mean = shape.map_or_else(String::new, mean);
+            format!("open loop: {rate:.0} operations a second{mean}, latency from the moment they are due")
         }
     };
     let length = match load.length {
@@ -82,7 +84,7 @@ pub(super) fn report(kind: &Kind, ran: &Ran, floor: Option<Floor>, keeper: Keepe
         commits: count(costs.commits),
         rows_written: count(costs.rows_written),
         wal_bytes: count(costs.wal_bytes),
-        seconds: measured.seconds.iter().map(second).collect(),
+        seconds: measured.seconds.iter().map(|one| second(one, measured.latency.max())).collect(),
         histogram: histogram(&measured.latency),
         percentiles: percentiles(&measured.latency),
         settings: Vec::new(),
@@ -121,9 +123,17 @@ fn latency(counted: &Histogram<u64>) -> Latency {
     }
 }
 
+/// Each with the latency that [`latency`] says of it.
 fn percentiles(counted: &Histogram<u64>) -> Vec<(f64, f64)> {
-    let steps = counted.iter_quantiles(STEPS);
-    steps.map(|step| (step.quantile_iterated_to() * 100.0, milliseconds(step.value_iterated_to()))).collect()
+    let steps = counted.iter_quantiles(STEPS).map(|step| rounded(step.quantile_iterated_to()));
+    steps
+        .map(|quantile| (rounded(quantile * 100.0), milliseconds(counted.value_at_quantile(quantile))))
+        .collect()
+}
+
+/// Steps that are added up are off in the last digit: a quantile beyond the one that is meant is the next operation's.
+fn rounded(number: f64) -> f64 {
+    (number * 1e9).round() / 1e9
 }
 
 /// How many lie in each of some ranges between the fastest and the slowest.
@@ -151,12 +161,13 @@ fn within(counted: &Histogram<u64>, range: Range<u64>) -> u64 {
     inside.map(|step| step.count_at_value()).sum()
 }
 
-fn second(second: &Second) -> SecondReport {
+/// A second is counted with fewer digits than the run, whose slowest operation took `most` µs.
+fn second(second: &Second, most: u64) -> SecondReport {
     SecondReport {
         operations: second.operations,
         errors: second.errors,
-        p50_ms: milliseconds(second.p50_us),
-        p99_ms: milliseconds(second.p99_us),
+        p50_ms: milliseconds(second.p50_us.min(most)),
+        p99_ms: milliseconds(second.p99_us.min(most)),
     }
 }
 
@@ -222,16 +233,30 @@ mod tests {
         assert_eq!(told(None, None, Keeper::Server).floors, None);
     }
 
-    #[test]
-    fn a_server_that_is_not_known_to_be_as_it_ships_is_held_against_no_target() {
+    fn args(said: &[&str]) -> RunArgs {
         #[derive(clap::Parser)]
         struct Cli {
             #[command(flatten)]
             run: RunArgs,
         }
+        <Cli as clap::Parser>::try_parse_from([&["bench"], said].concat()).unwrap().run
+    }
+
+    #[test]
+    fn a_rate_that_changes_is_told_as_its_highest_and_its_mean() {
+        let (args, rising) = (args(&["--rate", "100"]), Shape::through(&[(0.0, 0.0), (1.0, 1.0)]));
+        let pace = |shape: Option<&Shape>| settings(&args.load().unwrap(), shape, &args).swap_remove(2).1;
+        assert!(pace(None).starts_with("open loop: 100 operations a second, latency"));
+        let told = pace(Some(&rising));
+        let expected = "open loop: 100 operations a second at the highest, 50 on average, latency";
+        assert!(told.starts_with(expected), "{told}");
+    }
+
+    #[test]
+    fn a_server_that_is_not_known_to_be_as_it_ships_is_held_against_no_target() {
         let has_none = |said: &[&str]| {
-            let args = <Cli as clap::Parser>::try_parse_from([&["bench"], said].concat()).unwrap().run;
-            settings(&args.load().unwrap(), &args).iter().any(|(name, _)| name == NO_TARGET)
+            let args = args(said);
+            settings(&args.load().unwrap(), None, &args).iter().any(|(name, _)| name == NO_TARGET)
         };
         assert!(!has_none(&[]));
         assert!(has_none(&["--set", "log.level=error"]));
@@ -244,6 +269,26 @@ mod tests {
         let report = told(None, None, Keeper::Others);
         let floors = [report.floor_cpu_us, report.hyper_floor_cpu_us, report.nginx_floor_cpu_us];
         assert_eq!(floors, [Some(8.0), Some(10.0), Some(8.0)]);
+    }
+
+    #[test]
+    fn the_plot_of_percentiles_says_what_the_percentiles_say() {
+        let mut counted = Histogram::new(3).unwrap();
+        (1..=32).for_each(|number| counted.record(number * 1_000).unwrap());
+        let (plot, said) = (percentiles(&counted), latency(&counted));
+        let at = |percent: f64| {
+            let found = plot.iter().find(|(at, _)| at.to_bits() == percent.to_bits());
+            found.unwrap_or_else(|| panic!("{percent}: {plot:?}")).1.to_string()
+        };
+        let told = [10.0, 50.0, 75.0, 90.0, 95.0].map(at);
+        assert_eq!(told, [said.p10, said.p50, said.p75, said.p90, said.p95].map(|ms| ms.to_string()));
+        assert!(plot.is_sorted_by(|one, next| one.0 < next.0 && one.1 <= next.1), "{plot:?}");
+    }
+
+    #[test]
+    fn no_second_was_slower_than_the_run() {
+        let told = second(&Second { operations: 2, errors: 0, p50_us: 200, p99_us: 218_111 }, 217_215);
+        assert_eq!([told.p50_ms, told.p99_ms].map(|ms| ms.to_string()), ["0.2", "217.215"]);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use super::register::{Register, RegisterHarden};
 use super::revoke::Revoke;
 use super::userinfo::Userinfo;
 use super::{
-    ClientCredentialsOptions, Dialect, GatewayOptions, IntrospectOptions, ListClientsOptions, LoginOptions,
-    LoginPasswordOptions, RefreshOptions, RegisterHardenOptions, Scenario,
+    ClientCredentialsOptions, Dialect, GatewayOptions, HardeningOptions, IntrospectOptions,
+    ListClientsOptions, LoginOptions, LoginPasswordOptions, RefreshOptions, Scenario,
 };
 use crate::driver::Failure;
 
@@ -42,11 +42,11 @@ pub enum Kind {
     /// Somebody registers; hardening is off.
     Register,
     /// Somebody registers, and is hardened.
-    RegisterHarden(RegisterHardenOptions),
+    RegisterHarden(HardeningOptions),
     /// A request through the gateway.
     Gateway(GatewayOptions),
     /// A day: a quiet while, then everybody before the match. Open loop.
-    Mix,
+    Mix(HardeningOptions),
 }
 
 impl Kind {
@@ -66,7 +66,7 @@ impl Kind {
             Self::Register => "register",
             Self::RegisterHarden(_) => "register+harden",
             Self::Gateway(_) => "gateway",
-            Self::Mix => "mix",
+            Self::Mix(_) => "mix",
         }
     }
 
@@ -81,9 +81,11 @@ impl Kind {
             Self::Introspect(options) | Self::Userinfo(options) => options.token.name().to_owned(),
             Self::Gateway(options) => options.token.name().to_owned(),
             Self::ListClients(options) => format!("page of {}", options.page),
-            Self::GetClient | Self::CreateClient | Self::Register | Self::RegisterHarden(_) | Self::Mix => {
-                return self.name().to_owned();
-            }
+            Self::GetClient
+            | Self::CreateClient
+            | Self::Register
+            | Self::RegisterHarden(_)
+            | Self::Mix(_) => return self.name().to_owned(),
         };
         format!("{} ({variant})", self.name())
     }
@@ -103,7 +105,46 @@ impl Kind {
 
     /// Whether it is an open loop always.
     pub const fn needs_rate(&self) -> bool {
-        matches!(self, Self::Mix)
+        matches!(self, Self::Mix(_))
+    }
+
+    /// Whether it asks the admin listener of a server with Hydra's API for something.
+    pub const fn needs_admin(&self) -> bool {
+        !matches!(self, Self::Register)
+    }
+
+    /// Whether nothing is written by an operation, but for what every request may write.
+    pub const fn only_reads(&self) -> bool {
+        matches!(
+            self,
+            Self::Introspect(_)
+                | Self::Userinfo(_)
+                | Self::GetClient
+                | Self::ListClients(_)
+                | Self::Gateway(_)
+        )
+    }
+
+    /// Whether what was said of it goes together, and can be done at a server of this kind.
+    ///
+    /// # Errors
+    /// Why not, in a sentence for the terminal.
+    pub fn check(&self, dialect: &Dialect) -> Result<(), String> {
+        match (self, dialect) {
+            (_, Dialect::Standard(_)) if !self.is_standard() => {
+                let why = "needs Hydra's API, which is not spoken to --server standard";
+                Err(format!("{} {why}", self.refusable()))
+            }
+            (_, Dialect::Standard(server))
+                if self.needs_login() && (server.user.is_none() || server.password.is_none()) =>
+            {
+                Err("logins at this server need --user and --password".to_owned())
+            }
+            (Self::Refresh(options), Dialect::Hydra) if !is_offline(&options.scope.scope) => {
+                Err("a refresh token is issued for the scope offline_access".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The scenario, for a server of this kind.
@@ -111,12 +152,7 @@ impl Kind {
     /// # Errors
     /// [`Failure::Setup`], if a server of this kind cannot be asked for that.
     pub fn scenario(&self, dialect: &Dialect) -> Result<Box<dyn Scenario>, Failure> {
-        if let Dialect::Standard(_) = dialect
-            && !self.is_standard()
-        {
-            let why = "needs Hydra's API, which is not spoken to --server standard";
-            return Err(Failure::Setup(format!("{} {why}", self.refusable())));
-        }
+        self.check(dialect).map_err(Failure::Setup)?;
         let dialect = dialect.clone();
         Ok(match self.clone() {
             Self::Login(options) => Box::new(Login::new(dialect, options)),
@@ -133,9 +169,9 @@ impl Kind {
             Self::ListClients(options) => Box::new(ListClients::new(options)),
             Self::CreateClient => Box::new(CreateClient),
             Self::Register => Box::new(Register::default()),
-            Self::RegisterHarden(options) => Box::new(RegisterHarden::new(options)),
+            Self::RegisterHarden(options) => Box::new(RegisterHarden::new(&options)),
             Self::Gateway(options) => Box::new(Gateway::new(options)),
-            Self::Mix => Box::new(Mix::new()?),
+            Self::Mix(options) => Box::new(Mix::new(&options)?),
         })
     }
 
@@ -145,6 +181,11 @@ impl Kind {
             Self::Login(LoginOptions { remember: true, .. }) => "login --remember",
             _ => self.name(),
         }
+    }
+
+    /// Whether somebody logs in, before the run or in it.
+    const fn needs_login(&self) -> bool {
+        matches!(self, Self::Login(_) | Self::LoginPassword(_) | Self::Refresh(_) | Self::Userinfo(_))
     }
 
     /// Whether it can be done at a server of which nothing but standards is known.
@@ -194,8 +235,8 @@ mod tests {
             client_id: "c".to_owned(),
             client_secret: None,
             redirect_uri: "http://127.0.0.1:4446/callback".to_owned(),
-            user: None,
-            password: None,
+            user: Some("bench".to_owned()),
+            password: Some("a pass phrase".to_owned()),
         })
     }
 
@@ -215,7 +256,7 @@ mod tests {
         assert_eq!(Kind::Refresh(plain.clone()).label(), "refresh (without openid)");
         let after_logout = RefreshOptions { after_logout: true, ..plain };
         assert_eq!(Kind::Refresh(after_logout).label(), "refresh (without openid, after a logout)");
-        assert_eq!(Kind::Mix.label(), "mix");
+        assert_eq!(Kind::Mix(HardeningOptions::default()).label(), "mix");
     }
 
     #[test]
@@ -230,6 +271,23 @@ mod tests {
     }
 
     #[test]
+    fn who_logs_in_at_another_server_is_named() {
+        let Dialect::Standard(known) = standard() else { panic!("it is Hydra's") };
+        let unknown = Dialect::Standard(StandardServer { password: None, ..known });
+        let refused = Kind::Userinfo(IntrospectOptions::default()).check(&unknown).unwrap_err();
+        assert_eq!(refused, "logins at this server need --user and --password");
+        assert_eq!(Kind::ClientCredentials(ClientCredentialsOptions::default()).check(&unknown), Ok(()));
+    }
+
+    #[test]
+    fn what_is_never_rotated_cannot_be_refreshed() {
+        let scope = ScopeOptions { scope: "openid".to_owned() };
+        let kind = Kind::Refresh(RefreshOptions { scope, ..RefreshOptions::default() });
+        assert!(kind.check(&Dialect::Hydra).unwrap_err().ends_with("the scope offline_access"));
+        assert_eq!(kind.check(&standard()), Ok(()), "others give one for other reasons");
+    }
+
+    #[test]
     fn everything_can_be_done_at_a_server_with_hydras_api() {
         let kinds = [
             Kind::Login(LoginOptions::default()),
@@ -238,9 +296,9 @@ mod tests {
             Kind::GetClient,
             Kind::CreateClient,
             Kind::Register,
-            Kind::RegisterHarden(RegisterHardenOptions::default()),
+            Kind::RegisterHarden(HardeningOptions::default()),
             Kind::Gateway(GatewayOptions::default()),
-            Kind::Mix,
+            Kind::Mix(HardeningOptions::default()),
         ];
         for kind in kinds {
             assert!(kind.scenario(&Dialect::Hydra).is_ok(), "{}", kind.name());

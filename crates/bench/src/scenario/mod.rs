@@ -19,15 +19,15 @@ use async_trait::async_trait;
 
 pub use kind::Kind;
 pub use options::{
-    AcceptedLoginOptions, ClientCredentialsOptions, Dialect, GatewayOptions, IdTokenAlgorithm,
-    IntrospectOptions, ListClientsOptions, LoginOptions, LoginPasswordOptions, RefreshOptions,
-    RegisterHardenOptions, ScopeOptions, StandardServer, TokenFormat,
+    AcceptedLoginOptions, ClientCredentialsOptions, Dialect, GatewayOptions, HardeningOptions,
+    IdTokenAlgorithm, IntrospectOptions, ListClientsOptions, LoginOptions, LoginPasswordOptions,
+    RefreshOptions, ScopeOptions, StandardServer, TokenFormat,
 };
 pub use shape::Shape;
 pub(crate) use support::code_flow::{CodeFlow, wanted};
 pub(crate) use support::crowd::each;
 
-use crate::driver::{Agent, Failure};
+use crate::driver::{Agent, Failure, Observer};
 use crate::target::Target;
 
 /// What a user was given and may try once more.
@@ -35,8 +35,10 @@ use crate::target::Target;
 pub enum Again<'a> {
     /// A code that was redeemed, as it stood in the callback.
     Code(&'a str),
-    /// A refresh token.
+    /// A refresh token that was given for a code.
     RefreshToken(&'a str),
+    /// A refresh token of a chain in which each was given for the one before.
+    Rotated(&'a str),
 }
 
 /// Something that can be done again and again.
@@ -56,20 +58,24 @@ pub trait Scenario: Send + Sync {
     async fn operate(&self, agent: &mut Agent, turn: u64) -> Result<(), Failure>;
 
     /// Before the first operation of each run that is measured: what was counted before, in a warm-up or in an earlier run, is none of
-    /// it.
+    /// it, and what that has left to do may be waited for, until `observer` has had enough.
     ///
     /// # Errors
     /// [`Failure`] of a request.
-    async fn begin(&self, _target: &Target) -> Result<(), Failure> {
+    async fn begin(&self, _target: &Target, _observer: &dyn Observer) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// After the last operation of a run: waits for what the operations have left to do, and says what it found, as lines for the
-    /// report.
+    /// After the last operation of a run: waits for what the operations have left to do, until `observer` has had enough, and says what
+    /// it found, as lines for the report.
     ///
     /// # Errors
     /// [`Failure`] of a request.
-    async fn finish(&self, _target: &Target) -> Result<Vec<(String, String)>, Failure> {
+    async fn finish(
+        &self,
+        _target: &Target,
+        _observer: &dyn Observer,
+    ) -> Result<Vec<(String, String)>, Failure> {
         Ok(Vec::new())
     }
 

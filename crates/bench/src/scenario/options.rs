@@ -183,13 +183,14 @@ impl Default for ListClientsOptions {
 
 /// Of registrations that are hardened.
 #[derive(Debug, Clone, Args)]
-pub struct RegisterHardenOptions {
-    /// How long to wait, after the last registration, until all are hardened
+pub struct HardeningOptions {
+    /// How long to wait until all who registered are hardened: after the last operation, and with mix also before the first. A server
+    /// that hardens nobody for 15 seconds is not waited for
     #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
     pub drain: Duration,
 }
 
-impl Default for RegisterHardenOptions {
+impl Default for HardeningOptions {
     fn default() -> Self {
         Self { drain: Duration::from_mins(1) }
     }

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 
-use super::kind::{has_openid, is_offline};
+use super::kind::has_openid;
 use super::support::application::encoded;
 use super::support::code_flow::{CodeFlow, wanted};
 use super::support::{crowd, field, prepared};
@@ -44,10 +44,6 @@ impl Refresh {
 impl Scenario for Refresh {
     async fn prepare(&mut self, target: &Target, users: usize) -> Result<(), Failure> {
         let scope = &self.login.scope.scope;
-        let is_hydra = matches!(self.dialect, Dialect::Hydra);
-        if is_hydra && !is_offline(scope) {
-            return Err(Failure::Setup("a refresh token is issued for the scope offline_access".to_owned()));
-        }
         let flow = CodeFlow::prepared(target, &self.dialect, &self.login, wanted(&self.login), users).await?;
         let flow = flow.verified(target, self.login.id_token).await?;
         let newest = crowd::each(target, users, async |agent, user| begin(&flow, agent, user).await).await?;

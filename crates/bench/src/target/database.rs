@@ -1,19 +1,27 @@
 //! The database under the server: a private PostgreSQL, or what a DSN names.
 
+use std::error::Error;
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use sluice_private_postgres::{ClusterOptions, PrivateCluster, disk};
-use tokio_postgres::NoTls;
+use tokio::time::timeout;
+use tokio_postgres::{Config, NoTls};
 
-use super::TargetError;
 use super::process::{is_there, kill_now};
 use super::shown::without_passwords;
+use super::{TargetError, told};
+use crate::account::for_driver;
 use crate::account::processes::tree;
 
 /// A new postmaster does not start while the old one has an entry in the table of processes.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// Every host of a PostgreSQL that is there answers within this time.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+/// The same of its address, unless the DSN says how long.
+const CONNECTS_WITHIN: Duration = Duration::from_secs(5);
 const NAME: &str = "sluice";
 
 /// What the server stores into.
@@ -29,6 +37,7 @@ impl Database {
         let Some(dsn) = dsn else { return Self::private().await };
         let given = |dsn: String, told: &str| Ok(Self { dsn, cluster: None, told: told.to_owned() });
         if is_postgres(dsn) {
+            answered(dsn).await?;
             return given(dsn.to_owned(), "PostgreSQL, as given");
         }
         match dsn.split_once(':') {
@@ -102,6 +111,24 @@ impl Database {
     }
 }
 
+/// Whether somebody answers there: a server that is started on it would wait for that for long. Whatever else is the matter with a DSN, it
+/// says at once.
+async fn answered(dsn: &str) -> Result<(), TargetError> {
+    let Ok(mut config) = for_driver(dsn).parse::<Config>() else { return Ok(()) };
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECTS_WITHIN);
+    }
+    let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX).max(1);
+    let patience = ANSWERS_WITHIN.saturating_mul(hosts);
+    match timeout(patience, config.connect(NoTls)).await {
+        Ok(Err(error)) if error.source().is_some_and(<dyn Error>::is::<io::Error>) => {
+            Err(TargetError::Unreachable(told(&error)))
+        }
+        Ok(_) => Ok(()),
+        Err(_) => Err(TargetError::Unreachable(format!("no answer within {} s", patience.as_secs()))),
+    }
+}
+
 /// Whether a DSN is one of PostgreSQL.
 pub(super) fn is_postgres(dsn: &str) -> bool {
     dsn.starts_with("postgres://") || dsn.starts_with("postgresql://")
@@ -110,4 +137,28 @@ pub(super) fn is_postgres(dsn: &str) -> bool {
 /// Whether a DSN is one of SQLite.
 pub(crate) fn is_sqlite(dsn: &str) -> bool {
     dsn.starts_with("sqlite:")
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_database_where_nobody_listens_is_told_before_a_server_waits_for_it() {
+        let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        let refused = answered(&format!("postgres://nobody@{gone}/x?max_conns=9")).await.unwrap_err();
+        let said = refused.to_string();
+        assert!(
+            said.starts_with("the database that --dsn names cannot be reached: error connecting"),
+            "{said}"
+        );
+        assert!(said.contains("refused"), "{said}");
+    }
+
+    #[tokio::test]
+    async fn what_only_the_server_understands_of_a_dsn_is_for_the_server() {
+        assert!(answered("postgres://nobody@127.0.0.1:port/x").await.is_ok());
+    }
 }

@@ -1,5 +1,6 @@
 //! Why there is nothing to measure.
 
+use std::error::Error as _;
 use std::io;
 
 use sluice_private_postgres::ClusterError;
@@ -22,6 +23,9 @@ pub enum TargetError {
     /// The database refused.
     #[error("the database of the run could not be made: {}", told(.0))]
     Database(#[from] tokio_postgres::Error),
+    /// Nobody answers where a PostgreSQL is said to be.
+    #[error("the database that --dsn names cannot be reached: {0}")]
+    Unreachable(String),
     /// The server ended before it was ready.
     #[error("the server did not start: {0}")]
     Ended(String),
@@ -51,7 +55,10 @@ pub enum TargetError {
     Foreign,
 }
 
-/// The server's own words where it said something.
+/// The server's own words where it said something; otherwise what happened, and why.
 pub(crate) fn told(error: &tokio_postgres::Error) -> String {
-    error.as_db_error().map_or_else(|| error.to_string(), |said| said.message().to_owned())
+    if let Some(said) = error.as_db_error() {
+        return said.message().to_owned();
+    }
+    error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
 }

@@ -256,6 +256,17 @@ impl Target {
         settings
     }
 
+    /// Why the CPU of the server is not known, where it is not.
+    pub fn why_unaccounted(&self) -> &'static str {
+        if self.is_own() {
+            "the server has ended"
+        } else if self.server_pids.is_empty() {
+            "the server is not on this machine, or no --server-pid was given"
+        } else {
+            "a process that --server-pid names has ended"
+        }
+    }
+
     /// Resident memory of the server's processes; `None` if they are not on this machine.
     pub fn memory(&self) -> Option<Memory> {
         idle::memory(&self.server_pids)
@@ -361,6 +372,13 @@ mod tests {
         let sqlite = with_dsn("sqlite:").unwrap();
         assert_eq!((sqlite.keeper, sqlite.postgres.as_deref()), (Keeper::Server, None));
         assert!(sqlite.settings().contains(&("database".to_owned(), "SQLite, as given".to_owned())));
+    }
+
+    #[test]
+    fn a_process_that_was_named_and_has_ended_is_no_option_that_is_missing() {
+        let why = |pids| Target::found(&Found { pids, ..found() }).unwrap().why_unaccounted();
+        assert!(why(Vec::new()).ends_with("no --server-pid was given"));
+        assert_eq!(why(vec![std::process::id()]), "a process that --server-pid names has ended");
     }
 
     #[test]

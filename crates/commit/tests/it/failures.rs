@@ -1,10 +1,11 @@
 //! What a failed commit means for each row in it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use sluice_commit::{Cause, SubmitError};
+use sluice_commit::{Cause, CommitMetrics, Config, Queue, SubmitError};
 use tokio::time::Instant;
 
 use crate::fake::*;
@@ -175,6 +176,39 @@ async fn a_refused_batch_fails_as_a_whole_and_at_once() {
     let answers = join_all(others).await;
     assert!(answers.iter().all(|answer| matches!(answer, Err(SubmitError::Refused(_)))));
     assert_eq!(store.commits().len(), 2);
+}
+
+/// The commit is in the store, its answer is not heard, and then the disk is full.
+#[tokio::test(start_paused = true)]
+async fn what_a_lost_attempt_may_have_committed_is_not_told_as_unwritten_when_the_next_is_refused() {
+    let store = Store::held().script([Step::Write, Step::LoseAfterWriting, Step::Refuse]);
+    let metrics = Arc::new(CommitMetrics::default());
+    let queue = Queue::start(vec![FakeWriter(store.clone())], Config::default(), metrics.clone());
+    let _first = occupied(&store, &queue, op(100, 100)).await;
+    let others: Vec<_> = (0..3).map(|n| submitted(&queue, op(n, n))).collect();
+    store.let_go();
+    for answer in join_all(others).await {
+        assert_eq!(unavailable(answer), "the store said so");
+    }
+    assert_eq!(store.rows(0), [0], "it is there");
+    let snapshot = metrics.snapshot();
+    assert_eq!((snapshot.lost_total, snapshot.refused_total), (1, 1));
+    assert_eq!(queue.submit(op(9, 9), in_one_minute()).await.unwrap().id, 9);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_row_that_stands_alone_after_a_lost_attempt_is_not_told_as_unwritten() {
+    let store = Store::held().script([Step::Write, Step::LoseAfterWriting]);
+    let queue = queue(&store);
+    let _first = occupied(&store, &queue, op(100, 100)).await;
+    let others: Vec<_> =
+        [op(0, 0), poisoned(1, 1), op(2, 2), op(3, 3)].map(|row| submitted(&queue, row)).into();
+    store.let_go();
+    let mut answers = join_all(others).await;
+    assert_eq!(unavailable(answers.remove(1)), "row 1 is poisoned");
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    let refused = queue.submit(poisoned(5, 5), in_one_minute()).await;
+    assert!(matches!(refused, Err(SubmitError::Failed(_))), "nothing of this one was lost: {refused:?}");
 }
 
 #[tokio::test(start_paused = true)]

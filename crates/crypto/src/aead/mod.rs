@@ -5,9 +5,11 @@
 //! hold purpose and network, so that a value opens for its own purpose in its own installation and nowhere else.
 //!
 //! `purpose`: what a value may be for. `subkey`: the keys of one purpose, also on their way to another process.
+//! `unknown_keys`: values whose key is not here, counted.
 
 mod purpose;
 mod subkey;
+mod unknown_keys;
 
 use std::ops::Range;
 
@@ -22,6 +24,7 @@ pub use subkey::SealedSubkeys;
 
 use purpose::PURPOSES;
 use subkey::Subkey;
+use unknown_keys::UnknownKeys;
 
 /// The format this program writes. Another number does not open.
 const VERSION: u8 = 1;
@@ -74,6 +77,7 @@ pub struct Sealer {
     network: NetworkId,
     /// For each purpose, in the order of their numbers: one key for each secret.
     keys: Vec<Vec<Subkey>>,
+    unknown: UnknownKeys,
 }
 
 impl std::fmt::Debug for Sealer {
@@ -86,7 +90,7 @@ impl Sealer {
     /// A sealer for an installation. Each secret yields one subkey for each purpose.
     pub fn new(network: NetworkId, secrets: &[SystemSecret]) -> Self {
         let keys = PURPOSES.iter().map(|purpose| Subkey::derive_each(secrets, *purpose));
-        Self { network, keys: keys.collect() }
+        Self { network, keys: keys.collect(), unknown: UnknownKeys::default() }
     }
 
     /// A sealer that seals and opens values of some purposes only: those whose subkeys it is given.
@@ -95,7 +99,7 @@ impl Sealer {
             let of_purpose = subkeys.iter().filter(|some| some.purpose() == *purpose);
             of_purpose.flat_map(SealedSubkeys::ready).collect()
         });
-        Self { network, keys: keys.collect() }
+        Self { network, keys: keys.collect(), unknown: UnknownKeys::default() }
     }
 
     /// The same sealer, but that `purpose` has secrets of its own: what it sealed before does not open any more. Without
@@ -129,6 +133,13 @@ impl Sealer {
         version.is_some_and(|bytes| bytes.first() == Some(&VERSION))
             && (SHORTEST..=MAX_SEALED).contains(&sealed.len())
             && sealed.bytes().all(is_base64url)
+    }
+
+    /// How many values of this purpose came here that name a key which is not configured: another process seals with secrets that this
+    /// one lacks, one was taken away too early, or the value is of another installation. None if nothing of this purpose opens here. One
+    /// secret of 256 is not told from the right one by its name, and is not counted.
+    pub fn of_unknown_key(&self, purpose: Purpose) -> Option<u64> {
+        self.knows(purpose).then(|| self.unknown.counted(purpose))
     }
 
     /// Seals `plaintext`; the result is URL-safe.
@@ -237,6 +248,9 @@ impl Sealer {
                 return Ok((place, HEADER..HEADER + plain.len()));
             }
             answer = OpenError::NotAuthentic;
+        }
+        if answer == OpenError::UnknownKey {
+            self.unknown.count(purpose);
         }
         Err(answer)
     }

@@ -78,10 +78,12 @@ pub enum Purpose {
     KnownBrowser = 35,
     /// The name of a remembered decision in the list of consents.
     RememberedConsent = 36,
+    /// The address that a mail went to, given to the page that waits for its code.
+    MailedAddress = 37,
 }
 
 /// Each, in the order of their numbers.
-pub(super) const PURPOSES: [Purpose; 36] = [
+pub(super) const PURPOSES: [Purpose; 37] = [
     Purpose::LoginChallenge,
     Purpose::LoginVerifier,
     Purpose::ConsentChallenge,
@@ -118,6 +120,7 @@ pub(super) const PURPOSES: [Purpose; 36] = [
     Purpose::ProofOfWork,
     Purpose::KnownBrowser,
     Purpose::RememberedConsent,
+    Purpose::MailedAddress,
 ];
 
 /// A number that is no purpose of this version.
@@ -126,6 +129,54 @@ pub(super) const PURPOSES: [Purpose; 36] = [
 pub struct UnknownPurpose(pub u8);
 
 impl Purpose {
+    /// Its name, in metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::LoginChallenge => "login_challenge",
+            Self::LoginVerifier => "login_verifier",
+            Self::ConsentChallenge => "consent_challenge",
+            Self::ConsentVerifier => "consent_verifier",
+            Self::LogoutChallenge => "logout_challenge",
+            Self::LogoutVerifier => "logout_verifier",
+            Self::AuthorizationCode => "authorization_code",
+            Self::AccessToken => "access_token",
+            Self::RefreshToken => "refresh_token",
+            Self::PageToken => "page_token",
+            Self::SessionCookie => "session_cookie",
+            Self::ParkedFlow => "parked_flow",
+            Self::SigningKey => "signing_key",
+            Self::TokenFacts => "token_facts",
+            Self::PushedRequest => "pushed_request",
+            Self::ClientSecret => "client_secret",
+            Self::DpopNonce => "dpop_nonce",
+            Self::DeviceCode => "device_code",
+            Self::DeviceChallenge => "device_challenge",
+            Self::DeviceVerifier => "device_verifier",
+            Self::DeviceRequest => "device_request",
+            Self::IdentityRefreshToken => "identity_refresh_token",
+            Self::ProvisionalCredential => "provisional_credential",
+            Self::ForeignHash => "foreign_hash",
+            Self::TotpSecret => "totp_secret",
+            Self::Passkey => "passkey",
+            Self::Mail => "mail",
+            Self::AccountCookie => "account_cookie",
+            Self::LoginTicket => "login_ticket",
+            Self::PasskeyState => "passkey_state",
+            Self::MailLink => "mail_link",
+            Self::RecoveryTicket => "recovery_ticket",
+            Self::EnrolmentTicket => "enrolment_ticket",
+            Self::ProofOfWork => "proof_of_work",
+            Self::KnownBrowser => "known_browser",
+            Self::RememberedConsent => "remembered_consent",
+            Self::MailedAddress => "mailed_address",
+        }
+    }
+
+    /// Each, in the order of their numbers.
+    pub fn all() -> impl Iterator<Item = Self> {
+        PURPOSES.into_iter()
+    }
+
     /// Where its keys are.
     pub(super) const fn place(self) -> usize {
         self as usize - 1

@@ -44,6 +44,29 @@ fn it_is_known_which_secret_sealed_a_value() {
 }
 
 #[test]
+fn values_of_a_key_that_is_not_here_are_counted_by_their_purpose() {
+    let (other, own) = (sealer(1, &["old"]), sealer(1, &["new"]));
+    for purpose in [Purpose::AccessToken, Purpose::AccessToken, Purpose::LoginChallenge] {
+        assert_eq!(own.open(purpose, &other.seal(purpose, b"payload", &OsRng)), Err(OpenError::UnknownKey));
+    }
+    for wrong in [own.seal(Purpose::RefreshToken, b"payload", &OsRng), "nonsense".to_owned()] {
+        assert!(own.open(Purpose::AccessToken, &wrong).is_err());
+    }
+    let counts = Purpose::all().map(|purpose| own.of_unknown_key(purpose).unwrap());
+    let counted: Vec<_> = counts.filter(|count| *count > 0).collect();
+    assert_eq!(counted, [1, 2], "in the order of the purposes");
+    let part = Sealer::from_subkeys(NetworkId::from_bytes([1; 16]), &[own.subkeys(Purpose::AccessToken)]);
+    assert_eq!(part.of_unknown_key(Purpose::AccessToken), Some(0));
+    assert_eq!(part.of_unknown_key(Purpose::RefreshToken), None, "nothing of it opens here");
+}
+
+#[test]
+fn each_purpose_has_a_name_of_its_own() {
+    let names: std::collections::BTreeSet<_> = Purpose::all().map(Purpose::as_str).collect();
+    assert_eq!(names.len(), PURPOSES.len());
+}
+
+#[test]
 fn a_value_whose_secret_is_missing_is_told_from_one_that_is_broken() {
     let sealed = sealer(1, &["old"]).seal(Purpose::TotpSecret, b"payload", &OsRng);
     let by = |network, secrets: &[&str], sealed: &str| {
@@ -72,7 +95,7 @@ fn each_purpose_stands_where_its_key_is_looked_for() {
     for (place, purpose) in PURPOSES.into_iter().enumerate() {
         assert_eq!(usize::from(purpose as u8), place + 1);
     }
-    assert_eq!(PURPOSES.len(), usize::from(Purpose::RememberedConsent as u8));
+    assert_eq!(PURPOSES.len(), usize::from(Purpose::MailedAddress as u8));
 }
 
 #[test]

@@ -3,16 +3,19 @@
 //! | form | where from |
 //! |---|---|
 //! | `$2a$…`, `$2b$…`, `$2y$…` | bcrypt; not `$2x$…`, of a faulty release |
+//! | `bcrypt$$2b$…`, `bcrypt_sha256$$2b$…` | Django, the second of the SHA-256 of the password |
 //! | `$argon2i$…`, `$argon2id$…` | Argon2 of version 19, with `argon2$` before it from Django, padded from Keycloak |
 //! | `$pbkdf2-sha256$i=…,l=…$salt$hash` | PHC, with SHA-1, SHA-256 and SHA-512 |
 //! | `$pbkdf2-sha256$29000$salt$hash` | passlib, also `$pbkdf2$…` for SHA-1 |
 //! | `pbkdf2_sha256$iterations$salt$hash` | Django, also `pbkdf2_sha1$…` |
 //! | `$scrypt$ln=…,r=…,p=…$salt$hash` | PHC and Kratos, which writes N itself after `ln=` |
+//! | `scrypt$N$salt$r$p$hash` | Django |
 //! | `$firescrypt$ln=…,r=…,p=…$salt$hash$separator$key` | Firebase |
 //! | `$1$…`, `$5$…`, `$6$…`, `$md5-crypt$…`, `$sha256-crypt$…`, `$sha512-crypt$…` | crypt(3) and Kratos |
-//! | `{SSHA}…`, `{SSHA256}…`, `{SSHA512}…` | LDAP |
+//! | `{SSHA}…`, `{SSHA256}…`, `{SSHA512}…` | LDAP, the names in any case |
+//! | `{CRYPT}$…` | LDAP, before what crypt(3) makes |
 //! | `$sha1$pf=…$salt$hash`, `$md5$…` | Kratos, also SHA-256 and SHA-512 |
-//! | `$hmac-sha256$hash$key` | Kratos, with SHA-1, SHA-256 and SHA-512 |
+//! | `$hmac-sha256$hash$key` | Kratos, with MD5, SHA-1, SHA-224, SHA-256, SHA-384 and SHA-512 |
 //!
 //! What a hash may cost is bounded where it is parsed. Verifying belongs on [`crate::hash_pool`].
 
@@ -24,8 +27,11 @@ mod scrypt;
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use thiserror::Error;
+use zeroize::Zeroizing;
 
+use crate::digest::sha256;
 use crate::password_hash::{Argon2Params, HashMemory, PasswordHashError, StoredArgon2};
 use crypt::{Md5Crypt, ShaCrypt};
 use plain::{Hmac, Salted};
@@ -64,6 +70,9 @@ pub enum ForeignHashError {
     /// It needs more memory than is set aside for one.
     #[error("the hash needs more memory than is set aside for one")]
     TooMuchMemory,
+    /// The system gives no memory for it now.
+    #[error("there is no memory for the hash now")]
+    NoMemory,
     /// The computation failed.
     #[error("the hash could not be computed")]
     Failed,
@@ -80,6 +89,8 @@ pub struct ForeignHash {
 enum Scheme {
     /// Counts the first 72 bytes of a password only, as bcrypt does ([`ForeignHash::covers`]). As the library reads it.
     Bcrypt(String),
+    /// Of the hexadecimal SHA-256 of the password, so that all of it counts. As the library reads it.
+    BcryptSha256(String),
     Argon2(Box<StoredArgon2>),
     Pbkdf2(Pbkdf2),
     Scrypt(Scrypt),
@@ -111,6 +122,7 @@ impl ForeignHash {
     pub fn scheme(&self) -> &'static str {
         match &self.scheme {
             Scheme::Bcrypt(_) => "bcrypt",
+            Scheme::BcryptSha256(_) => "bcrypt-sha256",
             Scheme::Argon2(stored) if stored.is_argon2i() => "argon2i",
             Scheme::Argon2(_) => "argon2id",
             Scheme::Pbkdf2(_) => "pbkdf2",
@@ -130,6 +142,7 @@ impl ForeignHash {
             Scheme::Scrypt(stored) => stored.memory_kib(),
             Scheme::Firebase(stored) => stored.memory_kib(),
             Scheme::Bcrypt(_)
+            | Scheme::BcryptSha256(_)
             | Scheme::Pbkdf2(_)
             | Scheme::ShaCrypt(_)
             | Scheme::Md5Crypt(_)
@@ -159,7 +172,11 @@ impl ForeignHash {
     /// [`ForeignHashError`] if `memory` is too little or the computation fails.
     pub fn verify(&self, password: &[u8], memory: &mut HashMemory) -> Result<bool, ForeignHashError> {
         match &self.scheme {
-            Scheme::Bcrypt(stored) => bcrypt::verify(password, stored).map_err(|_| ForeignHashError::Failed),
+            Scheme::Bcrypt(stored) => verify_bcrypt(password, stored),
+            Scheme::BcryptSha256(stored) => {
+                let digest = Zeroizing::new(HEXLOWER.encode(&sha256(password)));
+                verify_bcrypt(digest.as_bytes(), stored)
+            }
             Scheme::Argon2(stored) => stored.matches(password, memory).map_err(Into::into),
             Scheme::Pbkdf2(stored) => Ok(stored.matches(password)),
             Scheme::Scrypt(stored) => stored.matches(password, memory),
@@ -182,7 +199,7 @@ impl fmt::Debug for ForeignHash {
 impl Scheme {
     fn parse(raw: &str) -> Result<Self, ForeignHashError> {
         if let Some(rest) = raw.strip_prefix('{') {
-            return Salted::parse_ldap(rest).map(Self::Salted);
+            return Self::parse_ldap(rest);
         }
         let (form, rest) = match raw.strip_prefix('$') {
             Some(fields) => fields.split_once('$').ok_or(ForeignHashError::UnknownForm)?,
@@ -201,7 +218,9 @@ impl Scheme {
             "6" | "sha512-crypt" => ShaCrypt::parse_sha512(rest).map(Self::ShaCrypt),
             "1" | "md5-crypt" => Md5Crypt::parse(rest).map(Self::Md5Crypt),
             "md5" | "sha1" | "sha256" | "sha512" => Salted::parse_kratos(form, rest).map(Self::Salted),
-            "hmac-sha1" | "hmac-sha256" | "hmac-sha512" => Hmac::parse(form, rest).map(Self::Hmac),
+            "hmac-md5" | "hmac-sha1" | "hmac-sha224" | "hmac-sha256" | "hmac-sha384" | "hmac-sha512" => {
+                Hmac::parse(form, rest).map(Self::Hmac)
+            }
             _ => Err(ForeignHashError::UnknownForm),
         }
     }
@@ -211,9 +230,31 @@ impl Scheme {
         match raw.split_once('$') {
             Some(("pbkdf2_sha256" | "pbkdf2_sha1", _)) => Pbkdf2::parse_django(raw).map(Self::Pbkdf2),
             Some(("argon2", _)) => parse_argon2(raw.strip_prefix("argon2").unwrap_or(raw)),
+            Some(("scrypt", rest)) => Scrypt::parse_django(rest).map(Self::Scrypt),
+            Some(("bcrypt", rest)) => parse_named_bcrypt(rest).map(Self::Bcrypt),
+            Some(("bcrypt_sha256", rest)) => parse_named_bcrypt(rest).map(Self::BcryptSha256),
             _ => Err(ForeignHashError::UnknownForm),
         }
     }
+
+    /// What follows `{`: the name of a scheme, in any case, and what it made.
+    fn parse_ldap(rest: &str) -> Result<Self, ForeignHashError> {
+        let (name, value) = rest.split_once('}').ok_or(ForeignHashError::UnknownForm)?;
+        if name.eq_ignore_ascii_case("CRYPT") && value.starts_with('$') {
+            return Self::parse(value);
+        }
+        Salted::parse_ldap(name, value).map(Self::Salted)
+    }
+}
+
+fn verify_bcrypt(password: &[u8], stored: &str) -> Result<bool, ForeignHashError> {
+    bcrypt::verify(password, stored).map_err(|_| ForeignHashError::Failed)
+}
+
+/// What follows `bcrypt$`.
+fn parse_named_bcrypt(rest: &str) -> Result<String, ForeignHashError> {
+    let is_hash = ["$2a$", "$2b$", "$2y$"].iter().any(|form| rest.starts_with(form));
+    if is_hash { parse_bcrypt(rest) } else { Err(ForeignHashError::UnknownForm) }
 }
 
 fn parse_bcrypt(raw: &str) -> Result<String, ForeignHashError> {
@@ -260,6 +301,7 @@ impl From<PasswordHashError> for ForeignHashError {
             PasswordHashError::Malformed => Self::Malformed("Argon2"),
             PasswordHashError::OutOfBounds | PasswordHashError::Salt => Self::OutOfBounds("Argon2"),
             PasswordHashError::TooMuchMemory => Self::TooMuchMemory,
+            PasswordHashError::NoMemory => Self::NoMemory,
             PasswordHashError::Failed => Self::Failed,
         }
     }

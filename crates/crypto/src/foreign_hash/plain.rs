@@ -13,6 +13,8 @@ const SALT: &[u8] = b"{SALT}";
 const PASSWORD: &[u8] = b"{PASSWORD}";
 /// How often the password may stand in a template.
 const MAX_PARTS: usize = 8;
+/// In bytes.
+const MD5_BLOCK: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Algorithm {
@@ -58,10 +60,9 @@ enum Part {
 }
 
 impl Salted {
-    /// What follows `{`: `SSHA}` and base64 of the digest of password and salt, and the salt.
-    pub(super) fn parse_ldap(rest: &str) -> Result<Self, ForeignHashError> {
-        let (form, encoded) = rest.split_once('}').ok_or(ForeignHashError::UnknownForm)?;
-        let algorithm = match form {
+    /// Of `{SSHA}` the name, in any case, and base64 of the digest of password and salt, and the salt.
+    pub(super) fn parse_ldap(name: &str, encoded: &str) -> Result<Self, ForeignHashError> {
+        let algorithm = match &*name.to_ascii_uppercase() {
             "SSHA" => Algorithm::Sha1,
             "SSHA256" => Algorithm::Sha256,
             "SSHA512" => Algorithm::Sha512,
@@ -133,7 +134,8 @@ fn read_template(mut template: &[u8], salt: &[u8]) -> Vec<Part> {
 /// HMAC of the password. Kratos writes the hash as base64 of hexadecimal digits; base64 of the hash itself is read too.
 #[derive(Clone)]
 pub(super) struct Hmac {
-    algorithm: hmac::Algorithm,
+    /// `None`: MD5.
+    algorithm: Option<hmac::Algorithm>,
     key: Vec<u8>,
     hash: Vec<u8>,
 }
@@ -142,14 +144,18 @@ impl Hmac {
     /// What follows `$hmac-sha256$`.
     pub(super) fn parse(form: &str, rest: &str) -> Result<Self, ForeignHashError> {
         let algorithm = match form {
-            "hmac-sha1" => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
-            "hmac-sha256" => hmac::HMAC_SHA256,
-            _ => hmac::HMAC_SHA512,
+            "hmac-md5" => None,
+            "hmac-sha1" => Some(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY),
+            "hmac-sha224" => Some(hmac::HMAC_SHA224),
+            "hmac-sha256" => Some(hmac::HMAC_SHA256),
+            "hmac-sha384" => Some(hmac::HMAC_SHA384),
+            _ => Some(hmac::HMAC_SHA512),
         };
         let malformed = ForeignHashError::Malformed("HMAC");
         let [hash, key] = fields(rest).ok_or(malformed)?;
         let (hash, key) = bytes(hash).zip(bytes(key)).ok_or(malformed)?;
-        let length = algorithm.digest_algorithm().output_len();
+        let length =
+            algorithm.map_or(Algorithm::Md5.length(), |algorithm| algorithm.digest_algorithm().output_len());
         let hash = if hash.len() == length {
             hash
         } else {
@@ -162,7 +168,22 @@ impl Hmac {
     }
 
     pub(super) fn matches(&self, password: &[u8]) -> bool {
-        let key = hmac::Key::new(self.algorithm, &self.key);
-        hmac::verify(&key, password, &self.hash).is_ok()
+        match self.algorithm {
+            Some(algorithm) => {
+                let key = hmac::Key::new(algorithm, &self.key);
+                hmac::verify(&key, password, &self.hash).is_ok()
+            }
+            None => same_bytes(&hmac_md5(&self.key, password), &self.hash),
+        }
     }
+}
+
+/// HMAC with MD5 (RFC 2104), which the library does not have.
+fn hmac_md5(key: &[u8], data: &[u8]) -> [u8; 16] {
+    let shortened: [u8; 16] = Md5::digest(key).into();
+    let key: &[u8] = if key.len() > MD5_BLOCK { &shortened } else { key };
+    let mut block = [0_u8; MD5_BLOCK];
+    block.iter_mut().zip(key).for_each(|(place, byte)| *place = *byte);
+    let inner = Md5::new().chain_update(block.map(|byte| byte ^ 0x36)).chain_update(data).finalize();
+    Md5::new().chain_update(block.map(|byte| byte ^ 0x5c)).chain_update(inner).finalize().into()
 }

@@ -6,7 +6,7 @@ use sluice_primitives::secret::same_bytes;
 use zeroize::Zeroizing;
 
 use super::ForeignHashError;
-use super::encoding::{bytes, fields, numbers, web_bytes};
+use super::encoding::{bytes, decimal, fields, numbers, web_bytes};
 use crate::password_hash::HashMemory;
 
 /// The most memory, in KiB: 1 GiB.
@@ -77,6 +77,21 @@ impl Scrypt {
         let [cost, salt, hash] = fields(rest).ok_or(malformed)?;
         let cost = Cost::parse(cost, "scrypt")?;
         let (salt, hash) = bytes(salt).zip(bytes(hash)).ok_or(malformed)?;
+        Self::new(cost, salt, hash)
+    }
+
+    /// What follows `scrypt$`: `N$salt$r$p$hash`; the salt is not encoded.
+    pub(super) fn parse_django(rest: &str) -> Result<Self, ForeignHashError> {
+        let malformed = ForeignHashError::Malformed("scrypt");
+        let [n, salt, r, p, hash] = fields(rest).ok_or(malformed)?;
+        let (n, r, p) =
+            (decimal(n).ok_or(malformed)?, decimal(r).ok_or(malformed)?, decimal(p).ok_or(malformed)?);
+        let hash = bytes(hash).ok_or(malformed)?;
+        let cost = n.is_power_of_two().then(|| Cost::new(n.trailing_zeros(), r, p)).flatten();
+        Self::new(cost.ok_or(ForeignHashError::OutOfBounds("scrypt"))?, salt.as_bytes().to_vec(), hash)
+    }
+
+    fn new(cost: Cost, salt: Vec<u8>, hash: Vec<u8>) -> Result<Self, ForeignHashError> {
         let fits = HASH.contains(&hash.len()) && salt.len() <= MAX_SALT;
         if fits { Ok(Self { cost, salt, hash }) } else { Err(ForeignHashError::OutOfBounds("scrypt")) }
     }

@@ -21,7 +21,7 @@ impl PoolMetrics {
         self.depth(priority).load(Relaxed)
     }
 
-    /// How many jobs of a priority were refused because their queue was full.
+    /// How many jobs of a priority were refused because their queue was full or there was no memory for them.
     pub fn rejected_total(&self, priority: Priority) -> u64 {
         self.rejected(priority).load(Relaxed)
     }

@@ -2,11 +2,12 @@
 //! never needs more than `threads × max_memory_kib` of memory.
 //!
 //! [`Priority`]: a login goes before a client secret, but not more than three in a row do, and both before hardening; each has
-//! a bounded queue and a full one refuses ([`PoolBusy::QueueFull`]: 503 or 429 with `Retry-After`). `queue`: what waits.
+//! a bounded queue and a full one refuses ([`PoolBusy::QueueFull`]: 503 or 429 with `Retry-After`), as does a system that has no
+//! memory for a hash ([`PoolBusy::NoMemory`]), whatever the job makes of that. `queue`: what waits.
 //! [`PoolMetrics`]: what is published.
 //!
 //! A job whose future was dropped before it began is not run. A job that panics takes its caller with it, not its
-//! thread.
+//! thread. A thread that finds no memory leaves what waits to those that have some, for a while.
 
 mod metrics;
 mod queue;
@@ -29,12 +30,15 @@ pub use queue::{Priority, QueueLimits};
 use crate::password_hash::HashMemory;
 use queue::{Job, Queue, Tell};
 
-/// Why a job was not taken.
+/// Why a job was not done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum PoolBusy {
     /// As many jobs of this priority wait as may: try again later.
     #[error("too many hashes are waiting")]
     QueueFull,
+    /// The system gives no memory for it now: try again later.
+    #[error("there is no memory for a hash now")]
+    NoMemory,
     /// The pool is shutting down.
     #[error("the hash pool is shutting down")]
     Stopped,
@@ -96,7 +100,7 @@ impl HashPool {
     /// dropped before the work began, the work is not done.
     ///
     /// # Errors
-    /// [`PoolBusy`] if the queue of this priority is full, or the pool was shut down.
+    /// [`PoolBusy`] if the queue of this priority is full, there is no memory for the work, or the pool was shut down.
     ///
     /// # Panics
     /// The future panics if `work` does.
@@ -114,8 +118,9 @@ impl HashPool {
         async move {
             taken?;
             match outcome.await {
-                Ok(Ok(value)) => Ok(value),
-                Ok(Err(panicked)) => panic::resume_unwind(panicked),
+                Ok(Ok(Ok(value))) => Ok(value),
+                Ok(Ok(Err(panicked))) => panic::resume_unwind(panicked),
+                Ok(Err(busy)) => Err(busy),
                 Err(_) => Err(PoolBusy::Stopped),
             }
         }
@@ -148,7 +153,7 @@ impl Drop for HashPool {
 
 struct Task<T, F> {
     work: F,
-    answer: oneshot::Sender<std::thread::Result<T>>,
+    answer: oneshot::Sender<Result<std::thread::Result<T>, PoolBusy>>,
 }
 
 impl<T, F> Job for Task<T, F>
@@ -164,9 +169,14 @@ where
         let Self { work, answer } = *self;
         // The memory holds no invariant: the next hash overwrites it.
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| work(memory)));
-        Box::new(move || {
+        Box::new(move |had_memory| {
+            let answered = match (outcome, had_memory) {
+                (Ok(_), Err(busy)) => Err(busy),
+                // A panic is a defect, whatever the memory.
+                (outcome, _) => Ok(outcome),
+            };
             // Nobody waits any more: nothing to tell.
-            let _ = answer.send(outcome);
+            let _ = answer.send(answered);
         })
     }
 }

@@ -69,8 +69,8 @@ pub(super) trait Job: Send {
     fn run(self: Box<Self>, memory: &mut HashMemory) -> Tell;
 }
 
-/// Hands the outcome of a job to whoever waits for it.
-pub(super) type Tell = Box<dyn FnOnce() + Send>;
+/// Hands the outcome of a job to whoever waits for it, or that it had not the memory that it needs.
+pub(super) type Tell = Box<dyn FnOnce(Result<(), PoolBusy>) + Send>;
 
 /// What a thread is told to do next.
 pub(super) enum Next {
@@ -234,7 +234,7 @@ mod tests {
         }
 
         fn run(self: Box<Self>, _memory: &mut HashMemory) -> Tell {
-            Box::new(|| ())
+            Box::new(|_| ())
         }
     }
 

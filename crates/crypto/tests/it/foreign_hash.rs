@@ -88,6 +88,9 @@ fn a_hash_that_would_cost_too_much_is_refused() {
         format!("$scrypt$ln=10,r=8,p=65${salt}${hash}"),
         format!("$scrypt$ln=10,r=0,p=1${salt}${hash}"),
         format!("$scrypt$ln=0,r=8,p=1${salt}${hash}"),
+        format!("scrypt$1000$salt$8$1${hash}"),
+        format!("scrypt$2097152$salt$8$1${hash}"),
+        format!("bcrypt_sha256${}", VECTORS[0].2.replace("$05$", "$17$")),
         format!("$firescrypt$ln=21,r=8,p=1${salt}${hash}$Bw==${hash}"),
         format!("$5$rounds=2000001${sha_crypt}"),
         format!("$5$rounds=999${sha_crypt}"),
@@ -101,9 +104,19 @@ fn a_hash_that_would_cost_too_much_is_refused() {
 
 #[test]
 fn what_is_no_known_hash_is_refused() {
-    for unknown in
-        ["", "$", "password", "$unknown$x", "$argon2d$v=19$m=8,t=1,p=1$x$y", "{MD5}x", "$2z$05$x", "bcrypt$x"]
-    {
+    for unknown in [
+        "",
+        "$",
+        "password",
+        "$unknown$x",
+        "$argon2d$v=19$m=8,t=1,p=1$x$y",
+        "{MD5}x",
+        "{CRYPT}abcdefghijklm",
+        "{CRYPT}{CRYPT}$1$saltsalt$BsXyQbZiQujHkdhwPwdol.",
+        "$2z$05$x",
+        "bcrypt$x",
+        "bcrypt$$1$saltsalt$BsXyQbZiQujHkdhwPwdol.",
+    ] {
         assert_eq!(ForeignHash::parse(unknown).unwrap_err(), ForeignHashError::UnknownForm, "{unknown}");
     }
     for malformed in [
@@ -115,6 +128,11 @@ fn what_is_no_known_hash_is_refused() {
         "$pbkdf2-sha256$i=1000,l=31$AAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
         "$pbkdf2-sha256$i=+100,l=32$AAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
         "$scrypt$ln=10,r=8$AAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "scrypt$1024$salt$8$1",
+        "scrypt$ln=10$salt$8$1$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "bcrypt$$2b$05$short",
+        "bcrypt_sha256$$2b$05$short",
+        "{crypt}$5$salt$short",
         "$1$toolongasalt$aaaaaaaaaaaaaaaaaaaaaa",
         "$1$aaaaaaaaaaaaaaaaaaaaaa",
         "$5$salt$short",
@@ -186,7 +204,7 @@ proptest! {
     #[test]
     fn parsing_never_panics(
         garbage: String,
-        form in "(\\$(2b|argon2id?|pbkdf2(-sha(1|256|512))?|scrypt|firescrypt|1|5|6|md5|sha1|hmac-sha1)\\$|\\{SSHA\\}|pbkdf2_sha1\\$)",
+        form in "(\\$(2b|argon2id?|pbkdf2(-sha(1|256|512))?|scrypt|firescrypt|1|5|6|md5|sha1|hmac-(sha1|md5))\\$|\\{(SSHA|crypt)\\}\\$?|pbkdf2_sha1\\$|scrypt\\$|bcrypt\\$)",
         fields in "[a-z0-9=,+/.$]{0,120}",
     ) {
         let _ = ForeignHash::parse(&garbage);

@@ -1,4 +1,4 @@
-//! Hashes that other programs made: bcrypt and argon2-cffi, hashlib, passlib, crypt(3) of glibc and OpenSSL, and the one
+//! Hashes that other programs made: bcrypt and argon2-cffi, hashlib, passlib, Django, crypt(3) of glibc and OpenSSL, and the one
 //! that Firebase publishes; some of them again in the base64 of Keycloak and of Firebase's exports.
 
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
@@ -190,4 +190,48 @@ pub(crate) const VECTORS: &[(&str, &str, &str)] = &[
         PASSWORD,
         "$hmac-sha512$teela7T7UNSjAIxVC+Gx9aj/8DM0kIw4MOoRgYtJnKJvJ3YRWefhp2VIo3Wnk+vSpxhkDLB4HmFVX4ajsSs4mQ==$a2V5IQ==",
     ),
+    ("hmac", PASSWORD, "$hmac-md5$NDAzNmYxMWNlMDFmYzgwMzViOTgxMGY0MGFmOTU1YjY=$a2V5LW9mLXRoZS1zaXRl"),
+    (
+        "hmac",
+        ACCENTS,
+        "$hmac-md5$NmQ3MTA0NGY4YjU4MTRiODQ2MTAyYWY2NmY2MTc0MzE=$a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2traw==",
+    ),
+    (
+        "hmac",
+        PASSWORD,
+        "$hmac-sha224$OTllN2I4NGE2ZGJiMDk3ODViZTJkZjMyZmE0NzQwNzJjOGM1YzQ4OWFlN2U4MDYzOTcwYTY1MDE=$a2V5LW9mLXRoZS1zaXRl",
+    ),
+    (
+        "hmac",
+        PASSWORD,
+        "$hmac-sha384$NjdmMWZmNDJiY2JlZGFkYmQ0ZmNkZTI0NDMyNDFhNWYwMTM5YzFjMGU5YTgyMmZjYzkxMDI2NjVmNWU5ZGZlNzI0MzhiZWRhZjA1NmUzYWMzZDZmOGIxOTdmYTE0NjU5$a2V5LW9mLXRoZS1zaXRl",
+    ),
+    (
+        "scrypt",
+        PASSWORD,
+        "scrypt$1024$seasalt$8$1$QMBRDuNq7pljC9V+clmpGo+/U//V5nQlsLBnaDD9vK5WG80UWev7M6KyTAM0hUJc1RssTgKy001SIjbeho4/iQ==",
+    ),
+    (
+        "scrypt",
+        ACCENTS,
+        "scrypt$1024$pepper-and-salt$8$5$ISedj40ROThjTY8bNv9563xCckXNKBMbX+zXayZBiEYBXLgB+HOhJU1pvA/PaKOtoIhxXCx6UE8JwkeU3ilniA==",
+    ),
+    ("bcrypt", PASSWORD, "bcrypt$$2b$05$sASpAzSP26RELCiklD3EQOsnNZ3pGu0yhoB5tTimjme/I/1UIiyly"),
+    ("bcrypt-sha256", PASSWORD, "bcrypt_sha256$$2b$05$KnuxRwMlO55JwPMILBI8cOqyNkvWCE4nOe8peC8ZpNHNrq7Zig5y6"),
+    ("bcrypt-sha256", ACCENTS, "bcrypt_sha256$$2b$05$HikGIRfEi0YJGL86GcriaOpRrMBK92rQJcjOraPjVKaNp/hIkzQ9K"),
+    (
+        "bcrypt-sha256",
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "bcrypt_sha256$$2b$05$xz9Y3rMrWEpIiIPGSsDkKO0wRPQPpY47M4OFYvNNHqusYVMZRsPLK",
+    ),
+    ("md5-crypt", PASSWORD, "{CRYPT}$1$saltsalt$BsXyQbZiQujHkdhwPwdol."),
+    ("sha-crypt", PASSWORD, "{crypt}$5$rounds=1000$saltsalt$TFDrLHsZ0msaZlw.ZViQNNRjyMG9kAB3KDkA8eLkI.."),
+    (
+        "sha-crypt",
+        PASSWORD,
+        "{Crypt}$6$rounds=1000$saltsalt$j9Vf8YShD0koGhimfqidabEQeWmhpJ9YxprOCX.iV89zcJPtewN9pJnLRum4UDiZcBurQvcQNMKwhpHywoJfV/",
+    ),
+    ("bcrypt", PASSWORD, "{CRYPT}$2b$05$f5Wln.c9p1tJ/BOosudp1uoOWFqgwCkFgK8NE3cdQZzAWfgiyskVe"),
+    ("salted-digest", PASSWORD, "{ssha}46BnfOtjjVkV2IM1YrlQPStNxk5zYWx0c2FsdA=="),
+    ("salted-digest", ACCENTS, "{Ssha256}/eNdfEuZJhrtNYzmJlCQmdOQOh90gpYUy0pH9PIITf1zYWx0c2FsdA=="),
 ];

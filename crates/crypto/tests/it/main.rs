@@ -29,6 +29,8 @@ mod jws_oracle;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+mod no_memory;
+#[cfg(test)]
 mod paseto;
 #[cfg(test)]
 mod password_hash;

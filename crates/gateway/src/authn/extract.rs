@@ -71,7 +71,11 @@ fn in_authorization(headers: &HeaderMap) -> Result<Option<Presented<'_>>, Unread
 }
 
 /// `credentials = auth-scheme 1*SP token68` (RFC 9110 §11.4), of the two schemes that count.
-fn in_credentials(value: &[u8]) -> Result<Option<Presented<'_>>, Unreadable> {
+///
+/// What stands before it an upstream may take away, such as a blank that is none to HTTP (U+00A0): a token behind that is one, and unreadable.
+fn in_credentials(given: &[u8]) -> Result<Option<Presented<'_>>, Unreadable> {
+    let start = given.iter().position(|byte| is_tchar(*byte)).unwrap_or(given.len());
+    let value = given.get(start..).unwrap_or_default();
     let end = value.iter().position(|byte| !is_tchar(*byte)).unwrap_or(value.len());
     let (name, rest) = value.split_at_checked(end).unwrap_or((value, &[]));
     let scheme = if name.eq_ignore_ascii_case(b"Bearer") {
@@ -83,7 +87,7 @@ fn in_credentials(value: &[u8]) -> Result<Option<Presented<'_>>, Unreadable> {
     };
     let token = rest.trim_ascii_start();
     let spaces = rest.get(..rest.len() - token.len()).unwrap_or_default();
-    if spaces.is_empty() || spaces.iter().any(|byte| *byte != b' ') {
+    if value.len() != given.len() || spaces.is_empty() || spaces.iter().any(|byte| *byte != b' ') {
         return Err(Unreadable);
     }
     Ok(Some(Presented { token: token68(token)?, scheme }))

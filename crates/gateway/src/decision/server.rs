@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use http::Request;
-use hyper::body::Incoming;
 use hyper::service::service_fn;
-use sluice_net::{ConnectionCount, ConnectionFacts, Drained, LocalAddress, PeerAddress, serve_each};
+use sluice_net::{
+    ConnectionCount, ConnectionFacts, Drained, IncomingBody, LocalAddress, PeerAddress, serve_each,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::decide::DecisionConfig;
@@ -58,7 +59,7 @@ async fn serve<J: Judge>(service: DecisionService<J>, plain_http: PlainHttp, cor
     let make = move |facts: ConnectionFacts| {
         let (service, PeerAddress(peer), tls) = (service.clone(), facts.peer, facts.transport.tls);
         let is_admitted = tls || plain_http.admits_peer(peer.ip());
-        service_fn(move |request: Request<Incoming>| {
+        service_fn(move |request: Request<IncomingBody>| {
             if is_admitted {
                 service.answer(peer.ip(), request)
             } else {

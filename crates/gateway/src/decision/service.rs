@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
@@ -15,6 +16,7 @@ use http_body::Body;
 use http_body_util::BodyExt;
 use sluice_net::listen::BoxError;
 use sluice_net::{PeerAddress, has_too_many_lines};
+use tokio::time::timeout;
 use tower::Service;
 
 use super::body::DecisionBody;
@@ -81,7 +83,8 @@ impl<J: Judge> DecisionService<J> {
         }
         let service = self.clone();
         DecisionFuture::later(async move {
-            discard(body).await;
+            // What takes longer is not waited for, as what is longer is not.
+            let _ = timeout(LONGEST_BODY, discard(body)).await;
             service.decide(endpoint, question, peer).await.unwrap_or_else(|never| match never {})
         })
     }
@@ -114,6 +117,8 @@ async fn discard<B: Body<Data = Bytes>>(body: B) {
     }
 }
 
+/// How long the body of a question may take.
+pub(super) const LONGEST_BODY: Duration = Duration::from_secs(20);
 /// The most of a body that is read, in bytes.
 const DISCARDED: usize = 8 * 1024 * 1024;
 const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);

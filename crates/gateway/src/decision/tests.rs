@@ -488,6 +488,21 @@ async fn a_body_that_a_proxy_cannot_keep_back_is_read_before_the_answer() {
     assert_eq!(answering.await.unwrap().unwrap().status(), StatusCode::OK);
 }
 
+/// Its answer is known without the body; a proxy that hands on a client's as it comes would otherwise hold the question for as long as that likes.
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_end_is_not_waited_for_for_ever() {
+    let body = || StreamBody::new(pending::<Result<Frame<Bytes>, Infallible>>());
+    let (service, _) = service(false);
+    let forward = question(LOCAL, "/oauth/token_validation", &[BEARER]).map(|_| body());
+    let answer = service.answer(LOCAL.parse().unwrap(), forward).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK);
+    let path = "/envoy.service.auth.v3.Authorization/Check";
+    let mut check = question(LOCAL, path, &[("content-type", "application/grpc")]).map(|_| body());
+    *check.method_mut() = Method::POST;
+    let answer = service.answer(LOCAL.parse().unwrap(), check).await.unwrap();
+    assert_eq!(header(&answer, "grpc-status"), Some("4"), "DEADLINE_EXCEEDED");
+}
+
 /// Not even its body is waited for: what is not read holds the list.
 #[tokio::test]
 async fn a_question_of_too_many_header_lines_is_refused_at_once() {

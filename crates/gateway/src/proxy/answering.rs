@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use super::body::{AnswerBody, Carrier, Pace, Patience, ProxyBody, Watch};
 use super::fault::Fault;
-use super::headers::{announce_upgrade, strip_answer};
+use super::headers::{announce_upgrade, strip_answer, trim_values};
 use super::tunnel::Tunnel;
 use super::upstream::{Answered, Course, Timeouts};
 
@@ -27,6 +27,9 @@ pub(super) async fn take(
 ) -> Result<Response<ProxyBody>, Fault> {
     let Answered { response, carrier, ticket } = answered;
     let (mut head, incoming) = response.into_parts();
+    if head.version >= Version::HTTP_2 {
+        trim_values(&mut head.headers);
+    }
     head.version = Version::HTTP_11;
     let is_understood = strip_answer(&mut head.headers, head.status == StatusCode::UPGRADE_REQUIRED);
     if incoming.is_end_stream() {

@@ -41,6 +41,9 @@ pub enum Fault {
     /// The client's body ended early.
     #[error("the client's body is broken")]
     ClientBody,
+    /// The head, as it would go on, is more than a server over HTTP/2 can be expected to take.
+    #[error("the head of the request is too large for the upstream")]
+    HeadTooLarge,
     /// The client's body is larger than the route permits.
     #[error("the body is too large")]
     TooLarge,
@@ -61,6 +64,7 @@ impl Fault {
             Self::Timeout | Self::OutOfTime => "timeout",
             Self::SlowClient => "slow_client",
             Self::ClientBody => "client_body",
+            Self::HeadTooLarge => "head_too_large",
             Self::TooLarge => "too_large",
         }
     }
@@ -74,6 +78,7 @@ impl Fault {
             Self::NotForwarded => StatusCode::NOT_FOUND,
             Self::SlowClient => StatusCode::REQUEST_TIMEOUT,
             Self::ClientBody => StatusCode::BAD_REQUEST,
+            Self::HeadTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         }
     }
@@ -89,6 +94,7 @@ impl Fault {
             | Self::OutOfTime
             | Self::SlowClient
             | Self::ClientBody
+            | Self::HeadTooLarge
             | Self::TooLarge => false,
         }
     }

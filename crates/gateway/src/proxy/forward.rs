@@ -9,8 +9,8 @@ use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use http_body::Body;
 use http_body_util::Full;
-use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
+use sluice_net::IncomingBody;
 use tokio::time::Instant;
 
 use super::account::Account;
@@ -54,7 +54,7 @@ impl From<Malformed> for NoAnswer {
 pub(super) async fn answer<T: Traffic>(
     core: Arc<Core<T>>,
     visitor: Arc<Visitor>,
-    request: Request<Incoming>,
+    request: Request<IncomingBody>,
 ) -> Result<Response<ProxyBody>, Infallible> {
     let (mut parts, body) = request.into_parts();
     // Over HTTP/1.1 the HTTP library leaves the body out.
@@ -106,7 +106,11 @@ struct Passage<'a, T> {
 }
 
 impl<T: Traffic> Passage<'_, T> {
-    async fn forward(&mut self, parts: &mut Parts, body: Incoming) -> Result<Response<ProxyBody>, NoAnswer> {
+    async fn forward(
+        &mut self,
+        parts: &mut Parts,
+        body: IncomingBody,
+    ) -> Result<Response<ProxyBody>, NoAnswer> {
         let host = read_target(parts);
         self.account.uri = parts.uri.clone();
         if !self.visitor.has_tls() && !self.core.plain_http.admits(self.visitor.peer, &parts.headers) {
@@ -165,7 +169,7 @@ impl<T: Traffic> Passage<'_, T> {
     async fn pass(
         &mut self,
         parts: &mut Parts,
-        body: Incoming,
+        body: IncomingBody,
         origin: &Origin,
     ) -> Result<Response<ProxyBody>, NoAnswer> {
         let Some(admitted) = &self.account.admitted else { return Err(Fault::NoUpstream.into()) };

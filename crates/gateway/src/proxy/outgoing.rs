@@ -9,9 +9,8 @@ use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Method, Request, StatusCode, Uri, Version};
 use http_body::Body;
-use hyper::body::Incoming;
 use hyper::ext::on_informational;
-use sluice_net::ForwardedCertificatePolicy;
+use sluice_net::{ForwardedCertificatePolicy, IncomingBody};
 use tokio::time::Instant;
 
 use super::body::{BodyTerms, Progress, RequestBody, TrailerFilter};
@@ -41,7 +40,7 @@ impl<T: Traffic> Outgoing<'_, T> {
     pub(super) fn request(
         &self,
         parts: &mut Parts,
-        body: Incoming,
+        body: IncomingBody,
         course: &mut Course,
     ) -> Result<Box<Request<RequestBody>>, Fault> {
         course.total = self.route.total_timeout;
@@ -67,7 +66,7 @@ impl<T: Traffic> Outgoing<'_, T> {
     /// The body, and the one header that says how long it is.
     fn body(
         &self,
-        body: Incoming,
+        body: IncomingBody,
         Parts { method, headers, version, .. }: &mut Parts,
         course: &mut Course,
     ) -> Result<RequestBody, Fault> {

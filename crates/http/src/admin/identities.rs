@@ -1,32 +1,51 @@
-//! `/admin/identities`: people's records, their sessions and factors. Not of Hydra, but in its manner.
+//! `/admin/identities`: people's records, where they are signed in, and their factors. Not of Hydra, but in its manner.
 
 use std::sync::Arc;
 
-use axum::extract::{DefaultBodyLimit, RawQuery, State};
+use axum::extract::{DefaultBodyLimit, FromRef, RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use axum::{Json, Router};
 use http::header::{LINK, LOCATION};
 use http::{HeaderMap, HeaderValue, StatusCode};
+use sluice_commit::StoreError;
 use sluice_identity::IdentityStatus;
-use sluice_identity::administration::{IdentityAdministration, IdentityListing, ListIdentities};
+use sluice_identity::administration::{
+    AdministrationError, IdentityAdministration, IdentityListing, ListIdentities,
+};
+use sluice_oauth::login_session::LoginSessionService;
 use sluice_primitives::{IdentityId, SessionId};
+use sluice_protocol::Subject;
+use tracing::info;
 use uuid::Uuid;
 
 use super::json_body::{JsonBody, MAX_BODY};
 use super::path::Path;
 use super::wire::identity::{
-    IdentityBody, NewIdentityBody, PatchIdentityBody, ReplaceIdentityBody, ResetBody,
+    IdentityBody, NewIdentityBody, PatchIdentityBody, ReplaceIdentityBody, ResetBody, SignedInBody,
 };
-use crate::identity::wire::{FactorsBody, SessionBody};
+use crate::identity::wire::FactorsBody;
 use crate::respond::AdminError;
 
 type Identities = State<Arc<IdentityAdministration>>;
 
+/// People's records, and the browsers in which they logged in to applications.
+#[derive(Clone)]
+struct People {
+    identities: Arc<IdentityAdministration>,
+    browsers: Arc<LoginSessionService>,
+}
+
+impl FromRef<People> for Arc<IdentityAdministration> {
+    fn from_ref(people: &People) -> Self {
+        Self::clone(&people.identities)
+    }
+}
+
 const PATH: &str = "/admin/identities";
 
 /// The routes below `/admin/identities`.
-pub(crate) fn routes(identities: Arc<IdentityAdministration>) -> Router {
+pub(crate) fn routes(identities: Arc<IdentityAdministration>, browsers: Arc<LoginSessionService>) -> Router {
     let one = format!("{PATH}/{{id}}");
     Router::new()
         .route(PATH, get(list).post(create))
@@ -37,7 +56,7 @@ pub(crate) fn routes(identities: Arc<IdentityAdministration>) -> Router {
         .route(&format!("{one}/factors/{{factor}}"), delete(remove_factor))
         .route(&format!("{one}/credentials/reset"), post(reset_credentials))
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .with_state(identities)
+        .with_state(People { identities, browsers })
 }
 
 async fn list(State(identities): Identities, RawQuery(query): RawQuery) -> Result<Response, AdminError> {
@@ -84,12 +103,12 @@ async fn remove(State(identities): Identities, Path(id): Path<String>) -> Result
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn list_sessions(
-    State(identities): Identities,
-    Path(id): Path<String>,
-) -> Result<Response, AdminError> {
-    let sessions = identities.sessions(identity(&id)?).await?;
-    let body: Vec<_> = sessions.iter().map(SessionBody::from).collect();
+async fn list_sessions(State(people): State<People>, Path(id): Path<String>) -> Result<Response, AdminError> {
+    let id = identity(&id)?;
+    let sessions = people.identities.sessions(id).await?;
+    let browsers = people.browsers.of_subject(&subject(id)?).await?;
+    let sessions = sessions.iter().map(SignedInBody::from);
+    let body: Vec<_> = sessions.chain(browsers.iter().map(SignedInBody::from)).collect();
     Ok(Json(body).into_response())
 }
 
@@ -102,11 +121,19 @@ async fn end_sessions(
 }
 
 async fn end_session(
-    State(identities): Identities,
+    State(people): State<People>,
     Path((id, session)): Path<(String, String)>,
 ) -> Result<StatusCode, AdminError> {
     let session: SessionId = session.parse().map_err(|_| AdminError::not_found())?;
-    identities.end_session(identity(&id)?, session).await?;
+    let id = identity(&id)?;
+    let ended = people.identities.end_session(id, session).await;
+    if matches!(ended, Err(AdministrationError::NotFound))
+        && people.browsers.end_of(&subject(id)?, session).await?
+    {
+        info!(target: "sluice_audit", { identity.id = %id, session.id = %session }, "signed out by an administrator");
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    ended?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -137,6 +164,11 @@ async fn reset_credentials(
 /// What cannot be an id belongs to nobody.
 fn identity(raw: &str) -> Result<IdentityId, AdminError> {
     raw.parse().map_err(|_| AdminError::not_found())
+}
+
+/// As applications call this person.
+fn subject(id: IdentityId) -> Result<Subject, StoreError> {
+    id.to_string().parse().map_err(|_| StoreError::Invalid("an identity's id is no subject".to_owned()))
 }
 
 /// As the other listings, takes what is no number for "not asked", and the last of repeated parameters. A status that is

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use sluice_protocol::introspection::IntrospectionResponse;
 use sluice_protocol::token_request::InvalidTokenRequest;
 use sluice_protocol::{ErrorCode, Parameters};
+use tracing::debug;
 
 use crate::extract::{form_bytes, parameters};
 use crate::respond::AdminError;
@@ -30,6 +31,7 @@ pub(crate) async fn introspect(State(state): State<Arc<AdminState>>, request: Re
     }
     let Some(token) = form.get("token") else {
         // As with Hydra, no token is one that does not hold.
+        debug!(reason = "there is none in the request", "a token is not active");
         return Json(IntrospectionResponse::default()).into_response();
     };
     let Ok(scope) = form.get("scope").map(str::parse).transpose() else {

@@ -9,6 +9,7 @@ use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, Request};
 use bytes::Bytes;
 use sluice_oauth::caller::Caller;
+use sluice_oauth::client_auth::named_client;
 use sluice_oauth::sender_constraint::TokenScheme;
 use sluice_protocol::Parameters;
 use sluice_protocol::parameters::InvalidParameters;
@@ -40,14 +41,33 @@ pub(crate) struct ClientCall {
     pub(crate) caller: Caller,
 }
 
+impl ClientCall {
+    /// Whom it names, for the log where it is refused.
+    pub(crate) fn named_client(&self) -> Option<String> {
+        named_client(authorization(&self.headers).ok().flatten(), &self.body)
+    }
+}
+
+/// A request of a client without a form that can be read.
+pub(crate) struct NoCall {
+    /// Why there is none.
+    pub(crate) error: InvalidForm,
+    /// Whom its header names, for the log.
+    pub(crate) client: Option<String>,
+}
+
 /// The form of a client's request and the client's own traits.
-pub(crate) async fn client_call(
-    request: Request<Body>,
-    proxies: &Proxies,
-) -> Result<ClientCall, InvalidForm> {
+pub(crate) async fn client_call(request: Request<Body>, proxies: &Proxies) -> Result<ClientCall, NoCall> {
     let caller = caller(request.headers(), request.extensions(), proxies);
-    let (headers, body) = form_bytes(request).await?;
-    Ok(ClientCall { headers, body, caller })
+    let (parts, body) = request.into_parts();
+    let body = form_body(&parts.headers, body).await;
+    match body {
+        Ok(body) => Ok(ClientCall { headers: parts.headers, body, caller }),
+        Err(error) => {
+            let header = authorization(&parts.headers).ok().flatten();
+            Err(NoCall { error, client: named_client(header, b"") })
+        }
+    }
 }
 
 /// Whether the body is said to be a form.
@@ -60,11 +80,15 @@ pub(crate) fn is_form(headers: &HeaderMap) -> bool {
 /// The bytes of a form, at most [`MAX_FORM`].
 pub(crate) async fn form_bytes(request: Request<Body>) -> Result<(HeaderMap, Bytes), InvalidForm> {
     let (parts, body) = request.into_parts();
-    if !is_form(&parts.headers) {
+    let bytes = form_body(&parts.headers, body).await?;
+    Ok((parts.headers, bytes))
+}
+
+async fn form_body(headers: &HeaderMap, body: Body) -> Result<Bytes, InvalidForm> {
+    if !is_form(headers) {
         return Err(InvalidForm::ContentType);
     }
-    let bytes = whole(body, MAX_FORM).await?;
-    Ok((parts.headers, bytes))
+    Ok(whole(body, MAX_FORM).await?)
 }
 
 /// The parameters of a form; each may stand once but `resource` and `audience` (RFC 8707).

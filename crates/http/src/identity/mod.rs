@@ -35,6 +35,7 @@ use sluice_identity::{Identity, IdentityError, LoginService, RegistrationService
 
 use crate::busy::{self, BusyRoute};
 use crate::proxies::Proxies;
+use crate::respond::problem::OVER;
 use crate::respond::{Problem, ProblemKind};
 
 /// What the handlers of the identity API work with.
@@ -57,7 +58,7 @@ impl IdentityState {
     /// The record of the caller. A token may outlive it for as long as the feed of revocations takes.
     async fn person(&self, caller: &Caller) -> Result<Identity, Problem> {
         let found = self.accounts.identities.find(caller.identity).await.map_err(IdentityError::from)?;
-        found.ok_or_else(|| Problem::of_token(ProblemKind::InvalidToken))
+        found.ok_or_else(|| Problem::of_token(ProblemKind::InvalidToken, OVER))
     }
 
     /// The same of a caller whose session goes on.
@@ -67,7 +68,7 @@ impl IdentityState {
         if self.sessions.goes_on((caller.identity, caller.session)).await? {
             Ok(person)
         } else {
-            Err(Problem::of_token(ProblemKind::InvalidToken))
+            Err(Problem::of_token(ProblemKind::InvalidToken, OVER))
         }
     }
 }

@@ -56,7 +56,9 @@ pub(super) async fn log_out(
             state.sessions.end(caller.identity, caller.session).await?;
         }
         Some(Err(why @ Unauthenticated::Unknown)) => return Err(why.into()),
-        Some(Err(why @ (Unauthenticated::NotOurs | Unauthenticated::Expired))) if !is_refresh => {
+        Some(Err(
+            why @ (Unauthenticated::NotOurs | Unauthenticated::OtherIssuer | Unauthenticated::Expired),
+        )) if !is_refresh => {
             return Err(why.into());
         }
         Some(Err(_)) | None => {}

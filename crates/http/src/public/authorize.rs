@@ -8,10 +8,12 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use sluice_net::PeerAddress;
 use sluice_oauth::authorization::{AuthorizationError, Browser, ShownError, Step};
+use sluice_oauth::refusals::Endpoint;
 use sluice_protocol::Parameters;
 
+use super::refusing;
 use crate::extract::form_bytes;
-use crate::respond::oauth_error::{log, retry_later};
+use crate::respond::oauth_error::retry_later;
 use crate::respond::page::{ErrorView, error_page, show_in_frame};
 use crate::respond::redirect;
 use crate::state::PublicState;
@@ -28,7 +30,7 @@ pub(crate) async fn get(State(state): State<Arc<PublicState>>, request: Request)
         (Some(verifier), None) => state.authorization.after_login(verifier, &browser).await,
         (None, None) => state.authorization.begin(query.as_bytes(), &browser).await,
     };
-    answer(&state, step).await
+    answer(&state, step, query.as_bytes()).await
 }
 
 /// The browser behind these headers and this connection.
@@ -41,11 +43,16 @@ pub(super) fn browser(
     Browser { address, ..state.cookies.browser(headers) }
 }
 
-/// Where a leg leads, or why it does not.
-pub(super) async fn answer(state: &PublicState, step: Result<Step, AuthorizationError>) -> Response {
+/// Where the leg of this query leads, or why it does not.
+pub(super) async fn answer(
+    state: &PublicState,
+    step: Result<Step, AuthorizationError>,
+    query: &[u8],
+) -> Response {
     match step {
         Ok(step) => go(state, &step),
-        Err(error) => refuse(state, error).await,
+        // Boxed: it is rare, and large, and would be a part of whatever is answered.
+        Err(error) => Box::pin(refuse(state, error, query)).await,
     }
 }
 
@@ -57,7 +64,7 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
         Err(error) => {
             tracing::info!(reason = %error, "authorization request refused");
             let cause = sluice_protocol::parameters::InvalidParameters::NotUtf8;
-            shown(&state, &ShownError::Parameters(cause))
+            shown(&state, &ShownError::Parameters(cause), None)
         }
     }
 }
@@ -68,27 +75,35 @@ fn go(state: &PublicState, step: &Step) -> Response {
     response
 }
 
-async fn refuse(state: &PublicState, error: AuthorizationError) -> Response {
+async fn refuse(state: &PublicState, error: AuthorizationError, query: &[u8]) -> Response {
     match error {
         AuthorizationError::Redirected(error) => {
-            state.authorization.metrics.redirected_errors.add();
+            let (client, metrics) = (error.target.client.as_str(), &state.authorization.metrics);
+            metrics.redirected_errors.add();
             tracing::info!(
+                client.id = client,
                 error.code = error.error,
                 reason = error.description,
                 "authorization request refused"
             );
             match state.authorization.location(&error).await {
-                Ok(location) => redirect::go(&location),
-                Err(error) => shown(state, &error),
+                Ok(location) => {
+                    metrics.refusals.count_named(Endpoint::Authorization, &error.error);
+                    redirect::go(&location)
+                }
+                Err(untold) => shown(state, &untold, Some(client)),
             }
         }
-        AuthorizationError::Shown(error) => shown(state, &error),
+        AuthorizationError::Shown(error) => {
+            let client = state.authorization.asked_by(query, &error).await;
+            shown(state, &error, client.as_deref())
+        }
     }
 }
 
-fn shown(state: &PublicState, error: &ShownError) -> Response {
+fn shown(state: &PublicState, error: &ShownError, client: Option<&str>) -> Response {
     state.authorization.metrics.shown_errors.add();
-    log("authorization", error.code(), error);
+    refusing(state, Endpoint::Authorization, client).log(error.code(), error);
     let (sentence, way_out) = (error.sentence(), error.way_out());
     let view = ErrorView { code: error.code(), sentence, way_out, over: error.is_over() };
     let mut response = error_page(&state.config, &view);

@@ -10,18 +10,22 @@ use axum::{Extension, Json};
 use sluice_net::PeerAddress;
 use sluice_oauth::client_auth::{ClientAuthError, Presented};
 use sluice_oauth::device::{DeviceAuthorization, DeviceAuthorizationError};
+use sluice_oauth::refusals::Endpoint;
 use sluice_protocol::{ErrorCode, Parameters};
 
-use super::authorize;
-use crate::extract::{ClientCall, authorization, client_call, parameters};
-use crate::respond::oauth_error::{no_store, refuse, refuse_saying, retry_later};
+use super::{authorize, refusing};
+use crate::extract::{ClientCall, NoCall, authorization, client_call, parameters};
+use crate::respond::oauth_error::{no_store, retry_later};
 use crate::state::PublicState;
 
 /// `POST /oauth2/device/auth`.
 pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
     let call = match client_call(request, &state.ui.proxies).await {
         Ok(call) => call,
-        Err(error) => return refuse("device authorization", ErrorCode::InvalidRequest, &error),
+        Err(NoCall { error, client }) => {
+            return refusing(&state, Endpoint::DeviceAuthorization, client.as_deref())
+                .refuse(ErrorCode::InvalidRequest, &error);
+        }
     };
     match authorize(&state, &call).await {
         Ok(codes) => {
@@ -30,8 +34,9 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
             response
         }
         Err(error) => {
-            let told = (error.code(), error.description());
-            let mut response = refuse_saying("device authorization", told, &error);
+            let client = call.named_client();
+            let refusing = refusing(&state, Endpoint::DeviceAuthorization, client.as_deref());
+            let mut response = refusing.refuse_saying((error.code(), error.description()), &error);
             retry_later(error.wait(), &mut response);
             response
         }
@@ -62,5 +67,5 @@ pub(crate) async fn verify(
         Some(verifier) => state.authorization.after_user_code(verifier, &browser).await,
         None => state.authorization.begin_device(parameters.get("user_code"), &browser),
     };
-    authorize::answer(&state, step).await
+    authorize::answer(&state, step, query.as_bytes()).await
 }

@@ -8,11 +8,13 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use sluice_oauth::client_auth::{ClientAuthError, Presented};
 use sluice_oauth::introspection::for_clients::{Asked, IntrospectionError, Told};
+use sluice_oauth::refusals::Endpoint;
 use sluice_protocol::ErrorCode;
 
-use crate::extract::{ClientCall, accept, authorization, client_call, parameters};
+use super::refusing;
+use crate::extract::{ClientCall, NoCall, accept, authorization, client_call, parameters};
 use crate::respond::Json;
-use crate::respond::oauth_error::{no_store, refuse};
+use crate::respond::oauth_error::no_store;
 use crate::state::PublicState;
 
 /// The media type of an answer that is a token (RFC 9701 §4).
@@ -22,12 +24,18 @@ const JWT: &str = "application/token-introspection+jwt";
 pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
     let call = match client_call(request, &state.ui.proxies).await {
         Ok(call) => call,
-        Err(error) => return refuse("introspection", ErrorCode::InvalidRequest, &error),
+        Err(NoCall { error, client }) => {
+            return refusing(&state, Endpoint::Introspection, client.as_deref())
+                .refuse(ErrorCode::InvalidRequest, &error);
+        }
     };
     let mut response = match introspect(&state, &call).await {
         Ok(Told::Json(answer)) => Json(answer).into_response(),
         Ok(Told::Jwt(token)) => ([(CONTENT_TYPE, HeaderValue::from_static(JWT))], token).into_response(),
-        Err(error) => return refuse("introspection", error.code(), &error),
+        Err(error) => {
+            let client = call.named_client();
+            return refusing(&state, Endpoint::Introspection, client.as_deref()).refuse(error.code(), &error);
+        }
     };
     no_store(&mut response);
     response

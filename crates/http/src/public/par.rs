@@ -8,19 +8,22 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use sluice_oauth::authorization::{PushError, RequestUri};
 use sluice_oauth::client_auth::{ClientAuthError, Presented};
+use sluice_oauth::refusals::Endpoint;
 use sluice_protocol::ErrorCode;
 
-use crate::extract::{ClientCall, InvalidForm, NoBody, authorization, client_call, parameters};
+use super::refusing;
+use crate::extract::{ClientCall, InvalidForm, NoBody, NoCall, authorization, client_call, parameters};
 use crate::respond::dpop::offer_nonce;
-use crate::respond::oauth_error::{no_store, refuse, refuse_saying, retry_later};
+use crate::respond::oauth_error::{no_store, retry_later};
 use crate::state::PublicState;
 
 /// `POST /oauth2/par`: 201 and a request URI (RFC 9126 §2.2).
 pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
     let call = match client_call(request, &state.ui.proxies).await {
         Ok(call) => call,
-        Err(error) => {
-            let mut response = refuse("pushed request", ErrorCode::InvalidRequest, &error);
+        Err(NoCall { error, client }) => {
+            let refusing = refusing(&state, Endpoint::PushedRequest, client.as_deref());
+            let mut response = refusing.refuse(ErrorCode::InvalidRequest, &error);
             if matches!(error, InvalidForm::Body(NoBody::TooLarge)) {
                 *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
             }
@@ -34,8 +37,9 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
             response
         }
         Err(error) => {
-            let told = error.description();
-            let mut response = refuse_saying("pushed request", (error.code(), told.as_ref()), &error);
+            let (told, client) = (error.description(), call.named_client());
+            let refusing = refusing(&state, Endpoint::PushedRequest, client.as_deref());
+            let mut response = refusing.refuse_saying((error.code(), told.as_ref()), &error);
             retry_later(error.wait(), &mut response);
             if matches!(error, PushError::TooLong) {
                 *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;

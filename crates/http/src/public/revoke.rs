@@ -2,30 +2,40 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use serde_json::Map;
 use sluice_oauth::client_auth::{ClientAuthError, Presented};
+use sluice_oauth::refusals::Endpoint;
 use sluice_oauth::revocation::RevocationError;
 use sluice_protocol::ErrorCode;
 
-use crate::extract::{ClientCall, authorization, client_call, parameters};
-use crate::respond::oauth_error::{no_store, refuse};
+use super::refusing;
+use crate::extract::{ClientCall, NoCall, authorization, client_call, parameters};
+use crate::respond::oauth_error::no_store;
 use crate::state::PublicState;
 
-/// `POST /oauth2/revoke`: 200 also for a token that is not known (RFC 7009 §2.2).
+/// `POST /oauth2/revoke`: 200 also for a token that is not known (RFC 7009 §2.2). Clients pass over what is answered, but some take nothing
+/// that is not JSON.
 pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
     let call = match client_call(request, &state.ui.proxies).await {
         Ok(call) => call,
-        Err(error) => return refuse("revocation", ErrorCode::InvalidRequest, &error),
+        Err(NoCall { error, client }) => {
+            return refusing(&state, Endpoint::Revocation, client.as_deref())
+                .refuse(ErrorCode::InvalidRequest, &error);
+        }
     };
     match revoke(&state, &call).await {
         Ok(()) => {
-            let mut response = StatusCode::OK.into_response();
+            let mut response = Json(Map::new()).into_response();
             no_store(&mut response);
             response
         }
-        Err(error) => refuse("revocation", error.code(), &error),
+        Err(error) => {
+            let client = call.named_client();
+            refusing(&state, Endpoint::Revocation, client.as_deref()).refuse(error.code(), &error)
+        }
     }
 }
 

@@ -8,20 +8,25 @@ use axum::response::{IntoResponse, Response};
 use sluice_oauth::client_auth::{ClientAuthError, Presented};
 use sluice_oauth::grant_handler::TokenError;
 use sluice_oauth::hooks::SentParameters;
+use sluice_oauth::refusals::Endpoint;
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{ErrorCode, TokenRequest};
 
-use crate::extract::{ClientCall, authorization, client_call, parameters};
+use super::refusing;
+use crate::extract::{ClientCall, NoCall, authorization, client_call, parameters};
 use crate::respond::Json;
 use crate::respond::dpop::offer_nonce;
-use crate::respond::oauth_error::{no_store, refuse, refuse_saying};
+use crate::respond::oauth_error::no_store;
 use crate::state::PublicState;
 
 /// `POST /oauth2/token`.
 pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
     let call = match client_call(request, &state.ui.proxies).await {
         Ok(call) => call,
-        Err(error) => return refuse("token", ErrorCode::InvalidRequest, &error),
+        Err(NoCall { error, client }) => {
+            return refusing(&state, Endpoint::Token, client.as_deref())
+                .refuse(ErrorCode::InvalidRequest, &error);
+        }
     };
     let mut response = match issue(&state, &call).await {
         Ok(tokens) => {
@@ -30,7 +35,9 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
             response
         }
         Err(error) => {
-            let mut response = refuse_saying("token", (error.code(), error.description()), &error);
+            let client = call.named_client();
+            let refusing = refusing(&state, Endpoint::Token, client.as_deref());
+            let mut response = refusing.refuse_saying((error.code(), error.description()), &error);
             if matches!(error, TokenError::DeviceDenied) {
                 // It is no request that is forbidden, but an answer to one (RFC 8628 §3.5, RFC 6749 §5.2).
                 *response.status_mut() = StatusCode::BAD_REQUEST;

@@ -10,14 +10,16 @@ use bytes::Bytes;
 use serde_json::json;
 use sluice_oauth::caller::Caller;
 use sluice_oauth::dpop::ALGORITHMS;
+use sluice_oauth::refusals::Endpoint;
 use sluice_oauth::sender_constraint::{PresentedToken, TokenScheme};
 use sluice_oauth::userinfo::{Userinfo, UserinfoError};
 use sluice_protocol::ErrorCode;
 
+use super::refusing;
 use crate::extract::{InvalidForm, access_token, authorization, caller, form_bytes, parameters};
 use crate::respond::Json;
 use crate::respond::dpop::offer_nonce;
-use crate::respond::oauth_error::{log, no_store, refuse};
+use crate::respond::oauth_error::{Refusing, no_store};
 use crate::state::PublicState;
 
 /// What Hydra calls a request without a token. It stands in the body alone: the challenge names no error (RFC 6750 §3.1).
@@ -29,7 +31,7 @@ pub(crate) async fn answer(State(state): State<Arc<PublicState>>, request: Reque
     let scheme = access_token(request.headers()).map_or(TokenScheme::Bearer, |(scheme, _)| scheme);
     let mut response = match userinfo(&state, &caller, request).await {
         Ok(userinfo) => told(userinfo),
-        Err(error) => refused(&error, scheme),
+        Err(error) => refused(refusing(&state, Endpoint::Userinfo, None), &error, scheme),
     };
     offer_nonce(&caller, &state.constraint, &mut response);
     response
@@ -71,15 +73,15 @@ async fn userinfo(state: &PublicState, caller: &Caller, request: Request) -> Res
 }
 
 /// RFC 6750 §3, RFC 9449 §7.1: without a token there is a challenge and no error.
-fn refused(error: &UserinfoError, scheme: TokenScheme) -> Response {
+fn refused(refusing: Refusing<'_>, error: &UserinfoError, scheme: TokenScheme) -> Response {
     let Some(code) = error.code() else {
         let mut response = without_token(error);
         challenge(&mut response, "Bearer realm=\"sluice\"");
         challenge(&mut response, &format!("DPoP realm=\"sluice\", {}", algorithms()));
-        log("userinfo", ErrorCode::InvalidToken, error);
+        refusing.log(ErrorCode::InvalidToken, error);
         return response;
     };
-    let mut response = refuse("userinfo", code, error);
+    let mut response = refusing.refuse(code, error);
     let of_proof = matches!(code, ErrorCode::InvalidDpopProof | ErrorCode::UseDpopNonce);
     if of_proof {
         *response.status_mut() = StatusCode::UNAUTHORIZED;

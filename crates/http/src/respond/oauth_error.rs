@@ -1,5 +1,5 @@
 //! Errors of the token, revocation and userinfo endpoints (RFC 6749 §5.2, RFC 6750 §3): a fixed sentence for the client,
-//! the cause for the operator, logged once, here.
+//! the cause for the operator, logged once, here, with whom it is about.
 
 use std::error::Error;
 
@@ -9,6 +9,7 @@ use axum::http::header::{CACHE_CONTROL, HeaderValue, PRAGMA, RETRY_AFTER, WWW_AU
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use sluice_commit::chain;
+use sluice_oauth::refusals::{Endpoint, Refusals};
 use sluice_primitives::Lifetime;
 use sluice_protocol::ErrorCode;
 use tracing::{debug, error, info, warn};
@@ -22,18 +23,47 @@ struct Body<'a> {
     error_description: &'a str,
 }
 
-/// Answers with an error and logs it with its cause.
-pub(crate) fn refuse(endpoint: &'static str, code: ErrorCode, cause: &(dyn Error + 'static)) -> Response {
-    refuse_saying(endpoint, (code, code.description()), cause)
+/// A request of a client that is refused, for who operates this server.
+#[derive(Clone, Copy)]
+pub(crate) struct Refusing<'a> {
+    /// Where.
+    pub(crate) endpoint: Endpoint,
+    /// Whom the request names, whether or not it is theirs.
+    pub(crate) client: Option<&'a str>,
+    /// Counts it.
+    pub(crate) refusals: &'a Refusals,
 }
 
-/// The same with a sentence of its own.
-pub(crate) fn refuse_saying(
-    endpoint: &'static str,
-    (code, description): (ErrorCode, &str),
-    cause: &(dyn Error + 'static),
-) -> Response {
+impl Refusing<'_> {
+    /// Answers with an error, logs it with its cause, and counts it.
+    pub(crate) fn refuse(self, code: ErrorCode, cause: &(dyn Error + 'static)) -> Response {
+        self.refuse_saying((code, code.description()), cause)
+    }
+
+    /// The same with a sentence of its own.
+    pub(crate) fn refuse_saying(
+        self,
+        (code, description): (ErrorCode, &str),
+        cause: &(dyn Error + 'static),
+    ) -> Response {
+        self.log(code, cause);
+        answer(code, description)
+    }
+
+    /// Logs an error with its cause, and counts it.
+    pub(crate) fn log(self, code: ErrorCode, cause: &(dyn Error + 'static)) {
+        self.refusals.count(self.endpoint, code);
+        log_about((self.endpoint.as_str(), self.client), code, cause);
+    }
+}
+
+/// Answers who is no client with an error, and logs it with its cause.
+pub(crate) fn refuse(endpoint: &'static str, code: ErrorCode, cause: &(dyn Error + 'static)) -> Response {
     log(endpoint, code, cause);
+    answer(code, code.description())
+}
+
+fn answer(code: ErrorCode, description: &str) -> Response {
     let body = Json(Body { error: code.as_str(), error_description: description });
     let mut response = (status(code), body).into_response();
     no_store(&mut response);
@@ -47,15 +77,27 @@ pub(crate) fn refuse_saying(
 
 /// Logs an error with its cause: the operator's fault loudly, the caller's quietly.
 pub(crate) fn log(endpoint: &'static str, code: ErrorCode, cause: &(dyn Error + 'static)) {
+    log_about((endpoint, None), code, cause);
+}
+
+fn log_about(
+    (endpoint, client): (&'static str, Option<&str>),
+    code: ErrorCode,
+    cause: &(dyn Error + 'static),
+) {
     let reason = chain(cause);
     match code {
-        ErrorCode::ServerError => error!(endpoint, error.code = %code, reason, "request failed"),
+        ErrorCode::ServerError => {
+            error!(endpoint, client.id = client, error.code = %code, reason, "request failed");
+        }
         ErrorCode::TemporarilyUnavailable => {
-            warn!(endpoint, error.code = %code, reason, "request turned away");
+            warn!(endpoint, client.id = client, error.code = %code, reason, "request turned away");
         }
         // What every device hears until its user has decided.
-        ErrorCode::AuthorizationPending => debug!(endpoint, error.code = %code, reason, "request refused"),
-        _ => info!(endpoint, error.code = %code, reason, "request refused"),
+        ErrorCode::AuthorizationPending => {
+            debug!(endpoint, client.id = client, error.code = %code, reason, "request refused");
+        }
+        _ => info!(endpoint, client.id = client, error.code = %code, reason, "request refused"),
     }
 }
 

@@ -4,6 +4,7 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use sluice_identity::factor::{Aal, FirstFactor, NextStep, TicketData};
 use sluice_identity::{Identity, IdentityError, IdentityStatus};
+use sluice_oauth::authorization::SessionCookie;
 use sluice_oauth::flow::{AcceptLogin, KnownSession, RejectFlow, Request as FlowRequest};
 use sluice_primitives::Lifetime;
 use sluice_protocol::{ClaimsRequest, ErrorCode};
@@ -13,6 +14,7 @@ use super::factor::{self, Step};
 use super::login::{self, Place};
 use super::page::onward;
 use super::problem::Problem;
+use super::visit::Visit;
 
 /// For how long "keep me signed in" remembers a browser.
 const REMEMBER: Lifetime = Lifetime::hours(30 * 24);
@@ -66,6 +68,13 @@ pub(super) async fn after_password(
     }
 }
 
+/// Whether the box is ticked beforehand for somebody who is to prove more: unless the session ends with the browser, whoever began it.
+pub(super) fn is_kept(ui: &UiState, visit: &Visit) -> bool {
+    let cookie = visit.browser.session.as_deref();
+    let cookie = cookie.and_then(|value| SessionCookie::open(value, &ui.cookies.sealer));
+    cookie.is_none_or(|cookie| cookie.until_closed != Some(true))
+}
+
 /// Whether a ticket is of somebody who wants to be remembered.
 pub(super) fn is_remembered(data: &TicketData) -> bool {
     data.as_bytes() == REMEMBERED
@@ -83,9 +92,10 @@ pub(super) async fn accept(
     let Proven { amr, acr, remember } = proven;
     let accept = AcceptLogin {
         subject: identity.id.to_string(),
-        // Who leaves the box alone at a second login is remembered as before.
+        // Who leaves the box alone at a second login is remembered as before, and otherwise until the browser is closed.
         remember: remember.then_some(true),
         remember_for: if remember { REMEMBER.as_secs() } else { 0 },
+        at_least_until_closed: true,
         amr,
         acr: Some(told(&place.answer.flow.request, acr)),
         context: Some(json!({ "email": identity.email })),

@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Map, Value};
 use sluice_identity::{Identity, IdentityError};
+use sluice_oauth::config::PreferredUsername;
 use sluice_oauth::flow::{AcceptConsent, AwaitingConsent, FlowAnswer, FlowProblem, RejectFlow};
 use sluice_protocol::{AuthorizationDetails, ClaimsRequest, ErrorCode, Parameters};
 use tracing::info;
@@ -118,7 +119,7 @@ async fn allowed_before<'a>(ui: &UiState, flow: &'a AwaitingConsent) -> Result<V
     let decision = ui.consents.consents.find(subject, &flow.request.client, now).await;
     let told =
         decision.map_err(IdentityError::from)?.map(|decision| decision.claims.id_token).unwrap_or_default();
-    // Where the address alone is told, it is what people are called by, too.
+    // What people are called by says nothing of it: it may be left out, and was once told with the address alone.
     let is_told = |claim: &&str| *claim != "preferred_username" && told.contains_key(*claim);
     let was_allowed =
         |scope: &str| CLAIMS.iter().any(|(own, claims)| *own == scope && claims.iter().any(&is_told));
@@ -153,7 +154,7 @@ async fn accept(
     // Those that the page listed, and no others.
     let details = details(flow);
     let accept = AcceptConsent {
-        id_token: known.claims(&allowed),
+        id_token: known.claims(&allowed, ui.config.policies.preferred_username),
         grant_scope: allowed.into_iter().filter(requested).collect(),
         grant_audience: flow.request.audience.as_slice().to_vec(),
         authorization_details: (!details.is_empty()).then(|| details.into_value()),
@@ -179,9 +180,8 @@ fn ungranted() -> RejectFlow {
 }
 
 impl Known {
-    /// What the allowed scopes tell the client (OpenID Connect Core §5.4). The address is told as a name only to who may
-    /// know it.
-    fn claims(&self, scopes: &[String]) -> Map<String, Value> {
+    /// What the allowed scopes tell the client (OpenID Connect Core §5.4).
+    fn claims(&self, scopes: &[String], called_by: PreferredUsername) -> Map<String, Value> {
         let granted = |scope: &str| scopes.iter().any(|own| own == scope);
         let mut claims = Map::new();
         let mut tell = |name: &str, value: Value| claims.insert(name.to_owned(), value);
@@ -191,17 +191,20 @@ impl Known {
             tell("email_verified", self.is_verified().into());
         }
         if granted("profile") {
-            match self.name() {
-                Some(name) => {
-                    tell("name", name.into());
-                    tell("preferred_username", name.into());
-                }
-                None if granted("email") => {
-                    tell("preferred_username", email.into());
-                }
-                None => {}
+            if let Some(name) = self.name() {
+                tell("name", name.into());
             }
             if let Self::Person(person) = self {
+                // No address that anybody else may have; one that the person does not go by, to who may know it.
+                let address = person.verified_email().filter(|_| granted("email"));
+                let called = match called_by {
+                    PreferredUsername::Username => person.unmistakable_name().or(address),
+                    PreferredUsername::Email => address,
+                    PreferredUsername::Nothing => None,
+                };
+                if let Some(called) = called {
+                    tell("preferred_username", called.into());
+                }
                 tell("updated_at", person.updated_at.as_secs().into());
             }
         }
@@ -217,7 +220,7 @@ impl Known {
     }
 
     fn is_verified(&self) -> bool {
-        matches!(self, Self::Person(person) if person.email_verified_at.is_some())
+        matches!(self, Self::Person(person) if person.verified_email().is_some())
     }
 
     /// What the person wants to be called.
@@ -255,7 +258,7 @@ async fn form(
         brand: &brand(&ui.config),
         action: &ui.path(super::CONSENT),
         consent_challenge: challenge,
-        csrf: &visit.form_token(challenge)?,
+        csrf: &visit.flow_token(request, challenge)?,
         client_name: super::client_name(client),
         client_host: client_host.as_deref(),
         account: known.email().unwrap_or_else(|| answer.flow.login.subject.as_str()),

@@ -101,6 +101,12 @@ fn check_browser(ui: &UiState, visit: &Visit, challenge: &str) -> Result<(), Pro
     }
 }
 
+/// The token for a form of this challenge.
+fn token(ui: &UiState, (visit, challenge): (&Visit, &str)) -> Result<String, Problem> {
+    let asked = ui.devices.challenge(challenge)?;
+    visit.bound_token((asked.id, &asked.binding), challenge)
+}
+
 /// A code that was scanned came along: its user may have been sent here by somebody else, whose device it is.
 async fn scanned(ui: &UiState, (visit, challenge): (&Visit, &str), typed: &str) -> Result<Response, Problem> {
     match ui.devices.look_up(challenge, typed).await {
@@ -120,7 +126,7 @@ fn confirm(
         brand: &brand(&ui.config),
         action: &ui.path(super::DEVICE),
         device_challenge: challenge,
-        csrf: &visit.form_token(challenge)?,
+        csrf: &token(ui, (visit, challenge))?,
         client_name: super::client_name(&waiting.client),
         client_host: client_host.as_deref(),
         user_code: &waiting.user_code,
@@ -154,7 +160,7 @@ fn form(
         brand: &brand(&ui.config),
         action: &ui.path(super::DEVICE),
         device_challenge: challenge,
-        csrf: &visit.form_token(challenge)?,
+        csrf: &token(ui, (visit, challenge))?,
         user_code,
         code_error,
     };

@@ -26,7 +26,8 @@ const WRONG_CODE: &str = "This code is not right. It may have changed meanwhile:
 const WRONG_RECOVERY_CODE: &str = "This recovery code is not right, or was used before.";
 const WRONG_PASSKEY: &str = "This passkey did not work. Please try again.";
 const TOO_MANY: &str = "There were too many wrong codes.";
-const EXPIRED: &str = "That took too long. Please sign in again.";
+const EXPIRED: &str =
+    "That took too long, or something about this account was changed. Please sign in again.";
 
 /// A login that waits for its second factor.
 pub(super) struct Step<'a> {
@@ -175,7 +176,7 @@ async fn form(
         script: &script(&ui.config),
         action: &action,
         login_challenge: challenge,
-        csrf: &place.visit.form_token(challenge)?,
+        csrf: &place.visit.flow_token(&place.answer.flow.request, challenge)?,
         ticket: step.ticket,
         offered: &kinds.names().collect::<Vec<_>>().join(" "),
         client_name: Some(super::client_name(&place.answer.client)),

@@ -95,7 +95,7 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
         return Ok(redirect(StatusCode::SEE_OTHER, &ui.flows.reject_login(challenge, reject).await?));
     }
     let email = email_of(ui, known).await?;
-    let typed = Typed { email: &email, remember: true, ..Typed::default() };
+    let typed = Typed { email: &email, remember: assurance::is_kept(ui, visit), ..Typed::default() };
     form(ui, &place, (StatusCode::OK, &typed)).await
 }
 
@@ -238,15 +238,18 @@ pub(super) async fn form(
     let action = ui.path_in_flow(super::LOGIN_PASSKEY, challenge);
     let registration = ui.link(&ui.config.pages.registration, super::REGISTRATION, challenge);
     let recovery = super::recovery::link(ui, Some(challenge));
+    let known = place.answer.flow.known.as_ref();
+    let again = known.is_some_and(|known| !assurance::suffices(known, request));
     let view = LoginPage {
         brand: &brand(&ui.config),
         script: &script(&ui.config),
         action: &ui.path_in_flow(super::LOGIN, challenge),
         login_challenge: challenge,
-        csrf: &place.visit.form_token(challenge)?,
+        csrf: &place.visit.flow_token(request, challenge)?,
         client_name: Some(super::client_name(&place.answer.client)),
-        again: place.answer.flow.known.as_ref().is_some_and(|known| !assurance::suffices(known, request)),
-        registration_url: ui.registration.is_open().then_some(registration.as_str()),
+        again,
+        // Whoever is signed in has an account.
+        registration_url: (ui.registration.is_open() && !again).then_some(registration.as_str()),
         recovery_url: recovery.as_deref(),
         email: typed.email,
         remember: typed.remember,

@@ -74,7 +74,7 @@ async fn form(
         brand: &brand(&ui.config),
         action: &ui.path(super::LOGOUT),
         logout_challenge: challenge,
-        csrf: &visit.form_token(challenge)?,
+        csrf: &visit.bound_token((asked.logout.id, &asked.logout.binding), challenge)?,
         client_name: asked.client.as_deref().map(super::client_name),
         account: account.as_deref(),
     };

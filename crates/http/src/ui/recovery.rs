@@ -19,7 +19,8 @@ use super::sentences::{email_sentence, password_sentence};
 use super::standalone::{Done, Fresh, done, login_url, page_url, sign_in_url, waiting};
 use super::views::{NewPasswordPage, RecoveryCodePage, RecoveryPage, SettledPage, WayOut};
 use super::visit::Visit;
-use super::{RECOVERY, RECOVERY_CODE, RECOVERY_PASSWORD, UiState, brand};
+use super::{RECOVERY, RECOVERY_CODE, RECOVERY_PASSWORD, UiState, brand, mailed};
+use crate::respond::redirect::redirect;
 
 const NO_MAIL: &str = "This server sends no mail, so that passwords cannot be reset here.";
 const WRONG_CODE: &str = "This code is not right, or too old. You can ask for another mail.";
@@ -128,13 +129,13 @@ pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Respons
     look(&ui, &visit).await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
-/// `GET /ui/recovery/code`: for who has a mail already, but the page no more that takes its code.
+/// `GET /ui/recovery/code`: for who has just asked for a mail, and for who has one already, but not that address any more.
 pub(super) async fn show_code(State(ui): State<UiState>, request: Request) -> Response {
     let visit = Visit::of_page(&ui, &request);
     look_for_code(&ui, &visit).unwrap_or_else(|problem| problem.answer(&ui))
 }
 
-/// `POST /ui/recovery`: sends a mail, if there is somebody to send it to.
+/// `POST /ui/recovery`: sends a mail, if there is somebody to send it to, and leads to where its code is typed.
 pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
     let taken = async { take_email(&ui, &Visit::of_form(&ui, request).await?).await };
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
@@ -171,8 +172,9 @@ fn look_for_code(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     if ui.accounts.mails.is_none() {
         return Ok(email_form(ui, (visit, &fields), Mistake::no_mail()));
     }
-    // Of an address in a link anybody may be the author.
-    Ok(code_form(ui, (visit, &fields), None, (StatusCode::OK, Mistake::default())))
+    // Of an address in a link anybody may be the author, but of one that is sealed for this browser.
+    let email = mailed::address(ui, visit, (RECOVERY_CODE, waiting(&fields)), &fields);
+    Ok(code_form(ui, (visit, &fields), email.as_deref(), (StatusCode::OK, Mistake::default())))
 }
 
 /// The form is one that this server gave this browser; else it begins anew.
@@ -187,7 +189,10 @@ async fn take_email(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let email = fields.get("email").unwrap_or_default();
     let begun = ui.accounts.begin_recovery(email, visit.network).await;
     Ok(match done(begun)? {
-        Done::Yes(()) => code_form(ui, (visit, &fields), Some(email), (StatusCode::OK, Mistake::default())),
+        Done::Yes(()) => {
+            let next = mailed::page_after(ui, visit, (RECOVERY_CODE, waiting(&fields)), email)?;
+            redirect(StatusCode::SEE_OTHER, &next)
+        }
         Done::No(denied) => {
             let mistake = Mistake::of(ui, denied, Mistake::of_form(GONE));
             email_form(ui, (visit, &fields), mistake)

@@ -18,7 +18,7 @@ use super::script::script;
 use super::sentences::{email_sentence, password_sentence, username_sentence};
 use super::views::{CheckMailPage, RegistrationClosedPage, RegistrationPage};
 use super::visit::{Visit, challenge};
-use super::{UiState, brand, puzzle, verification};
+use super::{UiState, brand, mailed, puzzle, verification};
 use crate::respond::redirect::redirect;
 
 /// `GET /ui/registration`
@@ -70,6 +70,9 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     }
     visit.check_binding(&answer.flow.request, &answer)?;
     let place = Place { visit, challenge, answer: &answer };
+    if let Some(email) = mailed::address(ui, visit, (super::REGISTRATION, Some(challenge)), &fields) {
+        return check_mail(ui, &place, &email);
+    }
     if !ui.registration.is_open() {
         return Ok(closed(ui, &place));
     }
@@ -111,7 +114,10 @@ async fn settle(
             assurance::after_password(ui, place, &identity, false).await
         }
         // Whether there was an account is said in the mail, and nowhere else.
-        RegistrationOutcome::Accepted => check_mail(ui, place, typed.email),
+        RegistrationOutcome::Accepted => {
+            let here = (super::REGISTRATION, Some(place.challenge));
+            Ok(redirect(StatusCode::SEE_OTHER, &mailed::page_after(ui, place.visit, here, typed.email)?))
+        }
         RegistrationOutcome::Taken => {
             form(ui, place, (unprocessable, &Typed { email_error: Some(TAKEN), ..typed }))
         }
@@ -163,10 +169,10 @@ fn check_mail(ui: &UiState, place: &Place<'_>, email: &str) -> Result<Response, 
         action: action.as_deref(),
         login_challenge: place.challenge,
         csrf: &place.visit.form_token(super::VERIFICATION)?,
-        email: email.trim(),
+        email,
         login_url: &ui.link(&ui.config.pages.login, super::LOGIN, place.challenge),
     };
-    Ok(page(StatusCode::ACCEPTED, &view, &Policy::form(&ui.config).with_script()))
+    Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config).with_script()))
 }
 
 fn form(
@@ -180,7 +186,7 @@ fn form(
         script: &script(&ui.config),
         action: &ui.path_in_flow(super::REGISTRATION, challenge),
         login_challenge: challenge,
-        csrf: &place.visit.form_token(challenge)?,
+        csrf: &place.visit.flow_token(&place.answer.flow.request, challenge)?,
         client_name: Some(super::client_name(&place.answer.client)),
         login_url: &ui.link(&ui.config.pages.login, super::LOGIN, challenge),
         email: typed.email,

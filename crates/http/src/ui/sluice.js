@@ -193,12 +193,38 @@
     });
   }
 
+  // In milliseconds: what the way from the server and back may take, and the least that somebody needs to make a passkey.
+  const ON_THE_WAY = 10000;
+  const TO_MAKE = 60000;
+  const shownAt = Date.now();
+
+  const creates = (button) => button.dataset.passkey === 'create';
+
+  /* For how long the server still takes what is made by these options: it counts from when it gave them, a browser from the click. */
+  function left(options) {
+    return options.timeout - ON_THE_WAY - (Date.now() - shownAt);
+  }
+
+  /* What is made too late the server does not take, but the authenticator keeps it. So nothing is made, and the server is asked anew. */
+  function isTooLate(button) {
+    return creates(button) && left(read(button.dataset.options)) < TO_MAKE;
+  }
+
+  function askAnew(button) {
+    button.form.elements.namedItem('passkey_state').value = '';
+    button.form.requestSubmit(button);
+  }
+
   // Only one ceremony may be under way: the quiet one of the autofill ends when somebody presses a button.
   let quiet = null;
 
   async function run(button, mediation) {
-    const create = button.dataset.passkey === 'create';
-    const request = { publicKey: read(button.dataset.options) };
+    const create = creates(button);
+    const options = read(button.dataset.options);
+    if (create) options.timeout = left(options);
+    const request = { publicKey: options };
+    // A browser may take more time than it is told.
+    if (create) request.signal = AbortSignal.timeout(options.timeout);
     if (mediation) {
       quiet = new AbortController();
       Object.assign(request, { mediation, signal: quiet.signal });
@@ -209,9 +235,8 @@
   }
 
   function sentence(error, button) {
-    const create = button.dataset.passkey === 'create';
-    if (error.name === 'InvalidStateError' && create) return 'This device has a passkey for your account already.';
-    if (error.name === 'NotAllowedError') return 'No passkey was used. You can try again.';
+    if (error.name === 'InvalidStateError' && creates(button)) return 'This device has a passkey for your account already.';
+    if (['NotAllowedError', 'TimeoutError'].includes(error.name)) return 'No passkey was used. You can try again.';
     return 'Your browser could not use a passkey.';
   }
 
@@ -226,11 +251,16 @@
       if (button.hasAttribute('aria-busy')) return;
       if (quiet) quiet.abort();
       say('');
+      if (isTooLate(button)) {
+        askAnew(button);
+        return;
+      }
       button.setAttribute('aria-busy', 'true');
       try {
         await run(button);
       } catch (failed) {
         say(sentence(failed, button));
+        if ('conditional' in button.dataset) offerQuietly(button);
       } finally {
         button.removeAttribute('aria-busy');
       }
@@ -240,7 +270,7 @@
 
   async function offerQuietly(button) {
     const can = PublicKeyCredential.isConditionalMediationAvailable;
-    if (!can || !(await can.call(PublicKeyCredential))) return;
+    if (!can || !(await can.call(PublicKeyCredential)) || button.hasAttribute('aria-busy')) return;
     try {
       await run(button, 'conditional');
     } catch {

@@ -18,7 +18,8 @@ use super::sentences::email_sentence;
 use super::standalone::{Done, Fresh, done, page_url, sign_in_url, waiting};
 use super::views::{LinkedAccount, Moment, SettledPage, VerificationPage, WayOut};
 use super::visit::Visit;
-use super::{UiState, VERIFICATION, brand};
+use super::{UiState, VERIFICATION, brand, mailed};
+use crate::respond::redirect::redirect;
 
 const NO_EMAIL: &str = "Enter your email address.";
 const WRONG_CODE: &str = "This code is not right, or too old.";
@@ -33,7 +34,8 @@ struct Mistake {
     code: Option<&'static str>,
     form: Option<&'static str>,
     wait: Option<Lifetime>,
-    is_sent: bool,
+    /// Where another mail went.
+    sent_to: Option<String>,
 }
 
 impl Mistake {
@@ -68,7 +70,9 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
             return form(ui, whence, None, (StatusCode::GONE, Mistake::of_form(GONE, None))).await;
         }
     }
-    form(ui, whence, token, (StatusCode::OK, Mistake::default())).await
+    let here = (VERIFICATION, waiting(&fields));
+    let sent_to = mailed::address(ui, visit, here, &fields).filter(|_| token.is_none());
+    form(ui, whence, token, (StatusCode::OK, Mistake { sent_to, ..Mistake::default() })).await
 }
 
 /// The form is one that this server gave this browser; else it begins anew.
@@ -109,11 +113,15 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     form(ui, whence, token, mistake).await
 }
 
-/// Sends another mail, if there is somebody to send it to.
+/// Sends another mail, if there is somebody to send it to, and leads to a page that says so.
 async fn send(ui: &UiState, whence: (&Visit, &Parameters<'_>), email: &str) -> Result<Response, Problem> {
     let sent = done(ui.accounts.send_verification_to(email, whence.0.network).await)?;
     let told = match sent {
-        Done::Yes(()) => (StatusCode::OK, Mistake { is_sent: true, ..Mistake::default() }),
+        Done::Yes(()) => {
+            let (visit, fields) = whence;
+            let next = mailed::page_after(ui, visit, (VERIFICATION, waiting(fields)), email)?;
+            return Ok(redirect(StatusCode::SEE_OTHER, &next));
+        }
         Done::No(Denied::Invalid(InvalidField::Email(reason))) => {
             let mistake = Mistake { email: Some(email_sentence(reason)), ..Mistake::default() };
             (StatusCode::UNPROCESSABLE_ENTITY, mistake)
@@ -159,8 +167,8 @@ async fn form(
         login_challenge: waiting(fields),
         token,
         account: account.as_ref().map(linked),
-        is_sent: mistake.is_sent,
-        email: fields.get("email").unwrap_or_default(),
+        is_sent: mistake.sent_to.is_some(),
+        email: mistake.sent_to.as_deref().or(fields.get("email")).unwrap_or_default(),
         email_error: mistake.email,
         code_error: mistake.code,
         form_error: mistake.form,

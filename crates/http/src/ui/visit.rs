@@ -12,8 +12,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sluice_identity::Network;
 use sluice_net::PeerAddress;
 use sluice_oauth::authorization::Browser;
-use sluice_oauth::flow::{BindingKey, FlowAnswer, FlowProblem, Request as FlowRequest};
-use sluice_primitives::Timestamp;
+use sluice_oauth::flow::{Binding, BindingKey, FlowAnswer, FlowProblem, Request as FlowRequest};
+use sluice_primitives::{GrantId, Timestamp};
 use sluice_protocol::Parameters;
 
 use super::UiState;
@@ -93,11 +93,27 @@ impl Visit {
         answer.way_out()
     }
 
-    /// The token for the form of this challenge or, where no flow is needed, at this path.
-    pub(super) fn form_token(&self, challenge: &str) -> Result<String, Problem> {
+    /// The token for a form of this flow, whose key it is made of: as long as that is there, logins in other tabs do not spoil it.
+    pub(super) fn flow_token(&self, request: &FlowRequest, challenge: &str) -> Result<String, Problem> {
+        self.bound_token((request.flow, &request.binding), challenge)
+    }
+
+    /// The same for what else is bound to a browser: a logout, or a device that waits.
+    pub(super) fn bound_token(
+        &self,
+        (id, binding): (GrantId, &Binding),
+        challenge: &str,
+    ) -> Result<String, Problem> {
+        let keys = self.browser.binding_keys();
+        let key = keys.of_flow(id, binding);
+        Ok(encode_token(key.ok_or(Problem::NoCookie { restart: None })?, challenge))
+    }
+
+    /// The token for a form at this path, which needs no flow.
+    pub(super) fn form_token(&self, path: &str) -> Result<String, Problem> {
         let keys = self.browser.binding_keys();
         let key = keys.0.first().ok_or(Problem::NoCookie { restart: None })?;
-        Ok(encode_token(key, challenge))
+        Ok(encode_token(key, path))
     }
 
     /// The form is one that this server gave this browser for this challenge.

@@ -8,6 +8,7 @@ use super::codes::{MailProof, NewCode, RightCode, nobody};
 use super::confirmation::Confirmation;
 use super::outcome::{Denied, Outcome, Stop};
 use super::service::AccountService;
+use crate::audit::Deed;
 use crate::error::IdentityError;
 use crate::identity::changing::change_latest;
 use crate::identity::{Changed, Email, Identity, IdentityChange, IdentityStatus, InvalidEmail, NewEmail};
@@ -132,7 +133,8 @@ impl AccountService {
                 ..IdentityChange::of(identity, now, self.attempt(now))
             })
         };
-        match change_latest(&*self.identities, right.identity.id, verifies).await? {
+        let deed = Deed::new("e-mail address verified", right.identity.id);
+        match change_latest(&*self.identities, right.identity.id, deed, verifies).await? {
             None => Err(Denied::WrongCode.into()),
             Some((identity, Changed::Done)) => {
                 self.spend(&right).await;
@@ -159,7 +161,8 @@ impl AccountService {
             to: email.as_str(),
         };
         let taken = is_taken.then(|| self.already_registered_kind());
-        self.send_code(mails, new, |code| taken.unwrap_or(MessageKind::ChangeEmail(code))).await?;
+        let sent = self.send_code(mails, new, |code| taken.unwrap_or(MessageKind::ChangeEmail(code))).await;
+        Deed::new("another e-mail address asked for", identity.id).at(network).noted(sent)?;
         info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "another e-mail address asked for");
         Ok(())
     }
@@ -185,7 +188,7 @@ impl AccountService {
             ..IdentityChange::of(&identity, now, self.attempt(now))
         };
         // The code is of the revision that this raises: that spends it.
-        self.make(&change).await?;
+        Deed::new("e-mail address changed", identity.id).at(network).noted(self.make(&change).await)?;
         info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "e-mail address changed");
         Ok(())
     }

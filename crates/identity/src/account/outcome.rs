@@ -3,6 +3,7 @@
 use sluice_commit::StoreError;
 use sluice_primitives::Lifetime;
 
+use crate::audit::MayBeDone;
 use crate::error::IdentityError;
 use crate::registration::InvalidField;
 
@@ -56,6 +57,15 @@ impl<T> Outcome<T> {
             Ok(done) => Ok(Self::Done(done)),
             Err(Stop::Denied(denied)) => Ok(Self::Denied(denied)),
             Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+}
+
+impl MayBeDone for Stop {
+    fn may_be_done(&self) -> bool {
+        match self {
+            Self::Denied(_) => false,
+            Self::Failed(error) => error.may_be_done(),
         }
     }
 }

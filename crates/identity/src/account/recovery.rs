@@ -11,6 +11,7 @@ use tracing::info;
 use super::codes::{MailProof, NewCode, nobody};
 use super::outcome::{Denied, Outcome, Stop};
 use super::service::AccountService;
+use crate::audit::Deed;
 use crate::error::IdentityError;
 use crate::factor::Factor;
 use crate::identity::{Email, Identity, IdentityChange, IdentityStatus, NewCredential};
@@ -75,7 +76,7 @@ impl AccountService {
             to: email.as_str(),
         };
         let kind = |code| if id.is_some() { MessageKind::Recover(code) } else { MessageKind::Decoy };
-        self.send_code(mails, new, kind).await?;
+        Deed::new("recovery asked for", id).at(network).noted(self.send_code(mails, new, kind).await)?;
         let id = id.map(tracing::field::display);
         info!(target: "sluice_audit", { identity.id = id, client.network = %network }, "recovery asked for");
         Ok(())
@@ -115,7 +116,8 @@ impl AccountService {
         let credential = self.new_credential(&identity, new).await?;
         let strangers = self.factors.left_by_strangers(&identity).await?;
         let change = self.recovery_of(&identity, credential, strangers.as_deref());
-        self.make(&change).await?;
+        let deed = Deed::new("password set by recovery", identity.id).at(network);
+        deed.noted(self.make(&change).await)?;
         self.sessions.revoke(identity.id, change.now);
         self.login.is_familiar(&identity.login_name, network);
         info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "password set by recovery");

@@ -12,6 +12,7 @@ use super::config::AccountConfig;
 use super::confirmation::Confirmation;
 use super::outcome::{Denied, Outcome, Stop};
 use super::signing_in::is_weak;
+use crate::audit::Deed;
 use crate::credential::PasswordHasher;
 use crate::error::IdentityError;
 use crate::factor::{FactorService, with_second};
@@ -118,7 +119,7 @@ impl AccountService {
             mails: self.password_notice(&identity),
             ..self.new_start(&identity, credential, now)
         };
-        self.make(&changed).await?;
+        Deed::new("password changed", identity.id).at(network).noted(self.make(&changed).await)?;
         self.sessions.revoke(identity.id, now);
         info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "password changed");
         let Some(kept) = kept else { return Ok(None) };
@@ -145,7 +146,8 @@ impl AccountService {
                 ..IdentityChange::of(identity, now, self.attempt(now))
             })
         };
-        match change_latest(&*self.identities, identity, change).await? {
+        let deed = Deed::new("username changed", identity);
+        match change_latest(&*self.identities, identity, deed, change).await? {
             None => Err(Denied::Gone.into()),
             Some((_, Changed::Done)) => {
                 info!(target: "sluice_audit", { identity.id = %identity }, "username changed");
@@ -162,7 +164,8 @@ impl AccountService {
         let until = self.sessions.revoked_until(now);
         let (notice, revision) =
             (self.notice(&identity, MessageKind::AccountDeleted), Some(identity.revision));
-        match self.identities.delete(identity.id, revision, now, until, notice.first()).await? {
+        let deed = Deed::new("account deleted", identity.id).at(network);
+        match deed.noted(self.identities.delete(identity.id, revision, now, until, notice.first()).await)? {
             Removed::Done => {}
             Removed::Stale => return Err(IdentityError::Changed.into()),
             Removed::Missing => return Err(Denied::Gone.into()),

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::error::AdministrationError;
 use super::input::{IdentityEdit, NewIdentity, NewPassword};
+use crate::audit::Deed;
 use crate::error::IdentityError;
 use crate::factor::{EnrolledFactor, FactorService};
 use crate::identity::changing::change_latest;
@@ -97,7 +98,8 @@ impl IdentityAdministration {
             revision: 1,
             attempt: AttemptId::generate(now, &*self.rng),
         };
-        match self.identities.register(identity.clone().into()).await? {
+        let deed = Deed::new("identity created by an administrator", id);
+        match deed.noted(self.identities.register(identity.clone().into()).await)? {
             Registration::Taken => Err(AdministrationError::Taken),
             Registration::Registered => {
                 info!(target: "sluice_audit", { identity.id = %id }, "identity created by an administrator");
@@ -115,7 +117,8 @@ impl IdentityAdministration {
         let edit = ValidEdit::read(edit)?;
         let now = self.clock.now();
         let change = |identity: &Identity| edit.change(identity, &self.nothing_of(identity, now));
-        let Some(before) = self.change(id, change).await? else {
+        let deed = Deed::new("identity changed by an administrator", id);
+        let Some(before) = self.change(id, deed, change).await? else {
             // Nothing differs, or nobody is there, or nobody is given such an address.
             let present = self.get(id).await?;
             if edit.leads_elsewhere(&present) {
@@ -137,7 +140,8 @@ impl IdentityAdministration {
     pub async fn delete(&self, id: IdentityId) -> Result<(), AdministrationError> {
         let now = self.clock.now();
         let until = self.sessions.revoked_until(now);
-        if self.identities.delete(id, None, now, until, None).await? != Removed::Done {
+        let deed = Deed::new("identity deleted by an administrator", id);
+        if deed.noted(self.identities.delete(id, None, now, until, None).await)? != Removed::Done {
             return Err(AdministrationError::NotFound);
         }
         self.sessions.revoke(id, now);
@@ -171,7 +175,8 @@ impl IdentityAdministration {
                 ..self.nothing_of(identity, now)
             })
         };
-        if self.change(id, reset).await?.is_none() {
+        let deed = Deed::new("credentials reset by an administrator", id);
+        if self.change(id, deed, reset).await?.is_none() {
             self.get(id).await?;
             return Err(AdministrationError::Disabled);
         }
@@ -197,7 +202,8 @@ impl IdentityAdministration {
     /// # Errors
     /// [`AdministrationError::NotFound`] if the person has no such session.
     pub async fn end_session(&self, id: IdentityId, session: SessionId) -> Result<(), AdministrationError> {
-        if !self.sessions.end(id, session).await? {
+        let deed = Deed::new("signed out by an administrator", id);
+        if !self.sessions.end_as(id, session, deed).await? {
             return Err(AdministrationError::NotFound);
         }
         info!(target: "sluice_audit", { identity.id = %id, session.id = %session }, "signed out by an administrator");
@@ -210,7 +216,8 @@ impl IdentityAdministration {
     /// [`AdministrationError::NotFound`] if there is no such identity.
     pub async fn end_sessions(&self, id: IdentityId) -> Result<(), AdministrationError> {
         self.get(id).await?;
-        self.sessions.end_all(id).await?;
+        let deed = Deed::new("signed out by an administrator", id);
+        self.sessions.end_all_as(id, deed).await?;
         info!(target: "sluice_audit", { identity.id = %id }, "signed out by an administrator");
         Ok(())
     }
@@ -229,7 +236,8 @@ impl IdentityAdministration {
     /// # Errors
     /// [`AdministrationError::NotFound`] if the person has no such factor.
     pub async fn remove_factor(&self, id: IdentityId, factor: Uuid) -> Result<(), AdministrationError> {
-        if !self.factors.remove_as_administrator(&self.get(id).await?, factor).await? {
+        let deed = Deed::new("it was an administrator who removed the factor", id);
+        if !self.factors.remove_as_administrator(&self.get(id).await?, factor, deed).await? {
             return Err(AdministrationError::NotFound);
         }
         info!(target: "sluice_audit", { identity.id = %id, factor.id = %factor }, "it was an administrator who removed the factor");
@@ -272,9 +280,10 @@ impl IdentityAdministration {
     async fn change(
         &self,
         id: IdentityId,
+        deed: Deed,
         change: impl Fn(&Identity) -> Option<IdentityChange> + Send,
     ) -> Result<Option<Identity>, AdministrationError> {
-        match change_latest(&*self.identities, id, change).await? {
+        match change_latest(&*self.identities, id, deed, change).await? {
             None => Ok(None),
             Some((before, Changed::Done)) => Ok(Some(before)),
             Some((_, Changed::Taken)) => Err(AdministrationError::Taken),

@@ -49,7 +49,7 @@ impl PasswordHasher {
     /// Argon2id of the password at once.
     ///
     /// # Errors
-    /// [`IdentityError::Busy`] if too many wait.
+    /// [`IdentityError::Busy`] if too many wait, or there is no memory for the hash.
     pub async fn hardened(&self, password: &Password) -> Result<String, IdentityError> {
         let (keys, params, salt) = (self.keys.clone(), self.params, random_bytes(&*self.rng));
         let password = password.clone();
@@ -65,7 +65,7 @@ impl PasswordHasher {
     /// password until an operator helps, whom the log tells.
     ///
     /// # Errors
-    /// [`IdentityError::Busy`] if too many wait.
+    /// [`IdentityError::Busy`] if too many wait, or there is no memory for the hash.
     pub async fn verify(
         &self,
         owner: Option<IdentityId>,

@@ -12,6 +12,7 @@ use super::model::{Factor, FactorKind};
 use super::recovery_code::RecoveryCode;
 use super::repository::{AddedFactor, WeakerSessions, WithFirst};
 use super::service::FactorService;
+use crate::audit::Deed;
 use crate::error::IdentityError;
 use crate::identity::Identity;
 use crate::mail::MessageKind;
@@ -132,8 +133,10 @@ impl FactorService {
         let first = WithFirst { codes: self.parts.recovery_keys.named(&hashes), ends: enroller.ends };
         let notice = self.notice(identity, MessageKind::FactorAdded { name: factor.name.clone() });
         let revision = new.beginning.revision;
+        let added = self.parts.factors.add(&factor, revision, Some(first), notice.as_ref()).await;
+        let deed = Deed::new("factor enrolled", identity.id).of_factor(factor.id);
         // Which one is the first, the store knows: of two that are confirmed at once, codes are shown of one.
-        let codes = match self.parts.factors.add(&factor, revision, Some(first), notice.as_ref()).await? {
+        let codes = match deed.noted(added)? {
             AddedFactor::AddedWithCodes => Some(drawn),
             AddedFactor::Added => None,
             AddedFactor::TooMany => return Ok(EnrolmentOutcome::TooMany),

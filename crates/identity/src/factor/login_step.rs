@@ -215,7 +215,7 @@ impl FactorService {
             Some(owner) => self.parts.identities.find(owner).await?,
             None => None,
         };
-        let Some((id, proof)) = self.finish_passkey(state, response, context).await? else {
+        let Some((id, proof)) = self.finish_passkey(state, response, context, network).await? else {
             return Ok(self.count_wrong_passkey(state, context, network));
         };
         let Some(identity) = owner.filter(may_log_in) else {

@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 use super::proof::{FactorCheck, Shown};
 use super::repository::HashedRecoveryCodes;
 use super::service::FactorService;
+use crate::audit::Deed;
 use crate::error::IdentityError;
 use crate::identity::Identity;
 use crate::login::Network;
@@ -155,7 +156,8 @@ impl FactorService {
         let codes = RecoveryCode::draw_set(&*self.parts.rng);
         let hashes = self.parts.recovery_keys.hash_all(identity.id, &codes);
         let named = self.parts.recovery_keys.named(&hashes);
-        if !factors.replace_recovery_codes(identity.id, identity.revision, named).await? {
+        let replaced = factors.replace_recovery_codes(identity.id, identity.revision, named).await;
+        if !Deed::new("recovery codes made", identity.id).noted(replaced)? {
             return Err(IdentityError::Changed);
         }
         info!(target: "sluice_audit", { identity.id = %identity.id }, "recovery codes made");
@@ -182,7 +184,8 @@ impl FactorService {
         }
         let Some(code) = RecoveryCode::typed(typed) else { return Ok(FactorCheck::Wrong) };
         for hash in self.parts.recovery_keys.hashes(identity.id, &code) {
-            if self.parts.factors.spend_recovery_code(identity.id, &hash).await? {
+            let spent = self.parts.factors.spend_recovery_code(identity.id, &hash).await;
+            if Deed::new("second factor taken", identity.id).at(network).noted(spent)? {
                 return Ok(FactorCheck::Right(Shown::RecoveryCode));
             }
         }

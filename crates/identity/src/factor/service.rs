@@ -15,6 +15,7 @@ use super::passkey::RelyingParty;
 use super::proof::{FactorCheck, FactorProof, Shown};
 use super::recovery_code::RecoveryCodeKeys;
 use super::repository::FactorRepository;
+use crate::audit::Deed;
 use crate::error::IdentityError;
 use crate::identity::{Identity, IdentityRepository, Removed};
 use crate::limits::Limits;
@@ -166,16 +167,18 @@ impl FactorService {
     /// [`IdentityError::Changed`] if that record was changed meanwhile: the proof may not hold any more.
     /// [`IdentityError::Store`] if the store cannot do it now.
     pub async fn remove(&self, identity: &Identity, id: Uuid) -> Result<bool, IdentityError> {
-        self.remove_at(identity, id, Some(identity.revision)).await
+        self.remove_at(identity, id, Some(identity.revision), Deed::new("factor removed", identity.id)).await
     }
 
-    /// Removes a factor, whatever the person changes meanwhile: it is not them who proved something.
+    /// Removes a factor, whatever the person changes meanwhile: it is not them who proved something. `deed` is what the audit
+    /// trail says of it if nobody knows whether it was done.
     pub(crate) async fn remove_as_administrator(
         &self,
         identity: &Identity,
         id: Uuid,
+        deed: Deed,
     ) -> Result<bool, IdentityError> {
-        self.remove_at(identity, id, None).await
+        self.remove_at(identity, id, None, deed).await
     }
 
     async fn remove_at(
@@ -183,11 +186,13 @@ impl FactorService {
         identity: &Identity,
         id: Uuid,
         revision: Option<i64>,
+        deed: Deed,
     ) -> Result<bool, IdentityError> {
         let factors = self.parts.factors.of_identity(identity.id).await?;
         let Some(factor) = factors.into_iter().find(|factor| factor.id == id) else { return Ok(false) };
         let notice = self.notice(identity, MessageKind::FactorRemoved { name: factor.name });
-        match self.parts.factors.remove(identity.id, id, revision, notice.as_ref()).await? {
+        let removed = self.parts.factors.remove(identity.id, id, revision, notice.as_ref()).await;
+        match deed.of_factor(id).noted(removed)? {
             Removed::Done => {}
             Removed::Stale => return Err(IdentityError::Changed),
             Removed::Missing => return Ok(false),
@@ -212,7 +217,7 @@ impl FactorService {
             FactorProof::Totp(code) => self.check_totp(identity, code, network).await?,
             FactorProof::RecoveryCode(code) => self.check_recovery_code(identity, code, network).await?,
             FactorProof::Passkey { state, response } => {
-                let shown = self.finish_passkey(state, response, context).await?;
+                let shown = self.finish_passkey(state, response, context, network).await?;
                 let own = shown.filter(|(owner, _)| *owner == identity.id);
                 match own {
                     Some((_, proof)) => FactorCheck::Right(Shown::Passkey(proof)),

@@ -15,6 +15,7 @@ use super::proof::{FactorCheck, Shown};
 use super::repository::FactorUse;
 use super::service::FactorService;
 use super::strangers::verified_address;
+use crate::audit::Deed;
 use crate::error::IdentityError;
 use crate::identity::{Identity, LoginNameHash};
 use crate::login::Network;
@@ -159,7 +160,7 @@ impl FactorService {
                 return Ok(FactorCheck::TooMany(wait));
             }
         };
-        let checked = self.use_code(identity.id, &code).await;
+        let checked = self.use_code(identity.id, &code, network).await;
         let was_guessed = matches!(checked, Ok(FactorCheck::Wrong));
         if let Some(counted) = counted_from.filter(|_| !was_guessed) {
             self.guesses_from.give_back(&network, counted);
@@ -181,7 +182,12 @@ impl FactorService {
 
     /// Uses the code up, if it is one. A code of now is used if it is no later than the last that was taken: whoever hears that
     /// learns of none that is still good.
-    async fn use_code(&self, identity: IdentityId, code: &str) -> Result<FactorCheck, IdentityError> {
+    async fn use_code(
+        &self,
+        identity: IdentityId,
+        code: &str,
+        network: Network,
+    ) -> Result<FactorCheck, IdentityError> {
         let now = self.parts.clock.now();
         let factors = self.parts.factors.of_identity(identity).await?;
         let mut is_used = false;
@@ -200,7 +206,9 @@ impl FactorService {
                 sealed: None,
                 now,
             };
-            if self.parts.factors.use_once(&used).await? {
+            let used = self.parts.factors.use_once(&used).await;
+            let deed = Deed::new("second factor taken", identity).of_factor(factor.id).at(network);
+            if deed.noted(used)? {
                 return Ok(FactorCheck::Right(Shown::Totp));
             }
             is_used = true;

@@ -55,7 +55,7 @@ impl HardeningMetrics {
         self.given_up.load(Relaxed)
     }
 
-    /// Credentials that were put back, because a secret that they need is not known here or there is too little memory.
+    /// Credentials that were put back, because a secret that they need is not known here or a hash may have too little memory.
     pub fn left_alone_total(&self) -> u64 {
         self.left_alone.load(Relaxed)
     }

@@ -11,6 +11,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use sluice_commit::{StoreError, chain};
 use sluice_crypto::credential::CredentialError;
+use sluice_crypto::hash_pool::PoolBusy;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 use tracing::{debug, error, info, warn};
 
@@ -20,6 +21,8 @@ use super::worker::{HardeningWorker, Results, Taken, Worked};
 /// How long the store is left alone after a failure; each further one doubles it.
 const FIRST_BACK_OFF: Duration = Duration::from_secs(1);
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(30);
+/// A store that has not failed for so long is told of again when it does, whether or not it has written since.
+const TOLD_ANEW_AFTER: Duration = Duration::from_mins(5);
 /// No poll is shorter.
 const SHORTEST_POLL: Duration = Duration::from_millis(10);
 /// So many batches may wait for a store that does not answer; then hashing waits too.
@@ -46,17 +49,22 @@ pub(super) struct Shift<'a> {
     pool: Pool,
     rest_until: Instant,
     count_at: Instant,
+    /// Failures in a row.
     failures: u32,
+    /// When the store has failed last, if it has written nothing since.
+    failed_at: Option<Instant>,
     left_alone_in_a_row: usize,
     /// What was last missing, so that it is said once.
     missing: Option<CredentialError>,
+    /// Until when a want of memory is the one that was said last.
+    short_until: Instant,
 }
 
 /// What is known of the hash pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pool {
     Open,
-    /// It had no place.
+    /// It had no place, or there was no memory.
     Full,
     /// It was shut down.
     Gone,
@@ -101,8 +109,10 @@ impl<'a> Shift<'a> {
             rest_until: now,
             count_at: now,
             failures: 0,
+            failed_at: None,
             left_alone_in_a_row: 0,
             missing: None,
+            short_until: now,
         }
     }
 
@@ -163,10 +173,14 @@ impl<'a> Shift<'a> {
             Event::Taken(Ok(taken)) => {
                 // Fewer than asked for: that was all, until somebody registers.
                 self.may_take = taken.len() >= self.batch;
-                self.ready.extend(taken);
                 if self.results.len() == 0 && self.storing.is_none() {
-                    self.go_on();
+                    self.failures = 0;
+                    // Who finds nothing writes nothing: what it is worth shows later.
+                    if !taken.is_empty() {
+                        self.go_on();
+                    }
                 }
+                self.ready.extend(taken);
             }
             Event::Taken(Err(error)) => self.rest("no credentials could be taken for hardening", &error),
             Event::Stored((left, failed)) => self.heed_stored(left, failed),
@@ -191,9 +205,10 @@ impl<'a> Shift<'a> {
             Worked::Unreadable(leased) => self.results.unreadable.push(leased),
             Worked::LeftAlone(missing) => self.leave_alone(missing),
             Worked::TooLate => {}
-            Worked::NoPlace(taken) => {
-                self.ready.push_front(taken);
-                self.pool = Pool::Full;
+            Worked::NoPlace(taken) => self.put_off(taken),
+            Worked::NoMemory(taken) => {
+                self.say_short();
+                self.put_off(taken);
             }
             Worked::Stopped => self.pool = Pool::Gone,
         }
@@ -206,6 +221,21 @@ impl<'a> Shift<'a> {
             Some(error) => self.rest("hardened credentials cannot be stored yet", &error),
             None => self.go_on(),
         }
+    }
+
+    /// Hashes it later, if its lease has not run out by then.
+    fn put_off(&mut self, taken: Taken) {
+        self.ready.push_front(taken);
+        self.pool = Pool::Full;
+    }
+
+    /// Says that there is no memory, once for as long as it goes on.
+    fn say_short(&mut self) {
+        let now = Instant::now();
+        if now >= self.short_until {
+            warn!(error = %PoolBusy::NoMemory, "credentials cannot be hardened now: they are tried again");
+        }
+        self.short_until = now + LONGEST_BACK_OFF;
     }
 
     fn leave_alone(&mut self, missing: CredentialError) {
@@ -222,21 +252,24 @@ impl<'a> Shift<'a> {
         }
     }
 
-    /// Leaves the store alone for a while. Why, is said once, until it does again what it is asked.
+    /// Leaves the store alone for a while. Why, is said once, until it has written again.
     fn rest(&mut self, what: &str, why: &StoreError) {
-        if self.failures == 0 {
-            warn!(error = %chain(why), "{what}");
-        } else {
+        let is_told = self.failed_at.is_some_and(|at| at.elapsed() < TOLD_ANEW_AFTER);
+        if is_told {
             debug!(error = %chain(why), "{what}");
+        } else {
+            warn!(error = %chain(why), "{what}");
         }
+        self.failed_at = Some(Instant::now());
         let doubled = FIRST_BACK_OFF.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX));
         self.rest_until = Instant::now() + doubled.min(LONGEST_BACK_OFF);
         self.failures = self.failures.saturating_add(1);
     }
 
-    /// The store does what it is asked.
+    /// The store has written.
     fn go_on(&mut self) {
-        if std::mem::take(&mut self.failures) > 0 {
+        self.failures = 0;
+        if self.failed_at.take().is_some() {
             info!("hardening goes on");
         }
     }

@@ -75,6 +75,8 @@ pub(super) enum Worked {
     TooLate,
     /// The pool has no place for it.
     NoPlace(Taken),
+    /// The system has no memory for it now.
+    NoMemory(Taken),
     /// The pool takes no more.
     Stopped,
 }
@@ -125,7 +127,11 @@ impl HardeningWorker {
             match worked {
                 Worked::Hardened(hardened) => results.hardened.push(hardened),
                 Worked::Unreadable(leased) => results.unreadable.push(leased),
-                Worked::LeftAlone(_) | Worked::TooLate | Worked::NoPlace(_) | Worked::Stopped => {}
+                Worked::LeftAlone(_)
+                | Worked::TooLate
+                | Worked::NoPlace(_)
+                | Worked::NoMemory(_)
+                | Worked::Stopped => {}
             }
         }
         (round.hashed, round.given_up) = (results.hardened.len(), results.unreadable.len());
@@ -169,6 +175,7 @@ impl HardeningWorker {
                 Ok(Ok(Some(Err(failed)))) => fate(leased, failed),
                 Ok(Ok(None)) => Worked::TooLate,
                 Ok(Err(PoolBusy::QueueFull)) => Worked::NoPlace(taken),
+                Ok(Err(PoolBusy::NoMemory)) => Worked::NoMemory(taken),
                 Ok(Err(PoolBusy::Stopped)) => Worked::Stopped,
                 Err(_) => {
                     error!(identity.id = %leased.id, "hardening a credential panicked: given up");

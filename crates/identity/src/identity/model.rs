@@ -3,6 +3,7 @@
 use std::fmt;
 
 use sluice_primitives::{AttemptId, IdentityId, Timestamp};
+use unicode_normalization::UnicodeNormalization;
 
 use super::email::Email;
 
@@ -69,12 +70,35 @@ impl Identity {
         self.email_verified_at.is_none() && !self.credential.is_empty()
     }
 
+    /// The address, if somebody has proved to read mail there.
+    pub fn verified_email(&self) -> Option<&str> {
+        self.email_verified_at.map(|_| self.email.as_str())
+    }
+
+    /// What the person wants to be called, if nobody takes it for the address, or the `sub`, of somebody else: some applications call
+    /// people by whichever of these is there. A name that reads as an address is the person's own, however written, or none; an own one has
+    /// to be verified.
+    pub fn unmistakable_name(&self) -> Option<&str> {
+        if self.username.nfkc().any(|character| character == '@') {
+            let named = self.username.parse::<Email>().ok();
+            return self.verified_email().filter(|own| named.is_some_and(|named| named.as_str() == *own));
+        }
+        Some(self.username.as_str()).filter(|name| !name.is_empty() && !reads_as_subject(name))
+    }
+
     /// Whether whoever reads mail to the address has shown by that to have the address. It may be from a time when one was given away
     /// whose mail goes elsewhere ([`Email::may_lead_elsewhere`]); or it was taken then and would not be parsed now, which says nothing
     /// of its mail.
     pub(crate) fn is_proved_by_mail(&self) -> bool {
         !self.email.parse::<Email>().is_ok_and(|email| email.may_lead_elsewhere())
     }
+}
+
+/// Whether a name could be the `sub` of somebody: a UUID, or SHA-256 in hexadecimal where it is pairwise.
+fn reads_as_subject(name: &str) -> bool {
+    const SHORTEST: usize = 32;
+    let name: String = name.nfkc().filter(|character| *character != '-').collect();
+    name.len() >= SHORTEST && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 impl fmt::Debug for Identity {

@@ -57,6 +57,10 @@ impl MailDelivery {
     /// # Errors
     /// [`StoreError`] if the store cannot do it now.
     pub async fn run(&self, goes_on: impl Fn() -> bool + Send) -> Result<usize, StoreError> {
+        // A mail server that hangs must not keep from view what waits, and what was dead before.
+        if self.metrics.is_due() {
+            self.count().await?;
+        }
         let mut tried = self.round().await?;
         let (mut last, mut rounds) = (tried, 1_usize);
         // As long as a round finds as much as it may take, there is more.
@@ -67,7 +71,7 @@ impl MailDelivery {
             last = self.round().await?;
             (tried, rounds) = (tried + last, rounds + 1);
         }
-        if self.metrics.is_due(tried) {
+        if tried > 0 {
             self.count().await?;
         }
         Ok(tried)

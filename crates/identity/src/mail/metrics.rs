@@ -44,9 +44,9 @@ impl MailMetrics {
         self.failed.fetch_add(1, Relaxed);
     }
 
-    /// Whether the outbox is to be counted after a look that tried so many.
-    pub(super) fn is_due(&self, tried: usize) -> bool {
-        self.looks.fetch_add(1, Relaxed).is_multiple_of(QUIET_LOOKS) || tried > 0
+    /// Whether the outbox is to be counted at a look into it, whatever is found there: at the first, and now and then.
+    pub(super) fn is_due(&self) -> bool {
+        self.looks.fetch_add(1, Relaxed).is_multiple_of(QUIET_LOOKS)
     }
 
     pub(super) fn set_depth(&self, (waiting, dead): (u64, u64)) {

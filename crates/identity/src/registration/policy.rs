@@ -109,7 +109,8 @@ impl PasswordRules {
     /// [`WeakPassword`] says what is wrong with it.
     pub fn judge(&self, raw: &str, person: Person<'_>) -> Result<Password, WeakPassword> {
         let password: Password = raw.parse()?;
-        if password.characters() < self.min_characters {
+        // A single character may stand for many, once normalised.
+        if password.characters().min(raw.chars().count()) < self.min_characters {
             return Err(WeakPassword::TooShort);
         }
         if password.expose().parse::<Email>().is_ok_and(|typed| typed.as_str() == person.email) {
@@ -183,6 +184,7 @@ mod tests {
         assert_eq!(reason(""), Some(WeakPassword::Missing));
         assert_eq!(reason("1234567"), Some(WeakPassword::TooShort));
         assert_eq!(reason("🔑🔑🔑🔑🔑🔑🔑"), Some(WeakPassword::TooShort));
+        assert_eq!(reason("\u{fdfa}"), Some(WeakPassword::TooShort), "one that stands for eighteen");
         assert_eq!(reason(&"a".repeat(1025)), Some(WeakPassword::TooLong));
         assert_eq!(reason(" Alice@Example.com"), Some(WeakPassword::SameAsEmail));
         assert_eq!(reason("alice LIDDELL "), Some(WeakPassword::SameAsUsername));

@@ -8,6 +8,7 @@ use tracing::info;
 
 use super::field::InvalidField;
 use super::policy::{PasswordRules, Person, WeakPassword};
+use crate::audit::Deed;
 use crate::config::RegistrationConfig;
 use crate::credential::{Password, PasswordHasher};
 use crate::error::IdentityError;
@@ -131,7 +132,9 @@ impl RegistrationService {
             return Ok(RegistrationOutcome::Invalid(WeakPassword::Breached.into()));
         }
         let identity = self.record(valid);
-        let registration = self.parts.identities.register(self.with_letters(identity.clone())).await?;
+        let deed = Deed::new("person registered", identity.id).at(sign_up.network);
+        let registered = self.parts.identities.register(self.with_letters(identity.clone())).await;
+        let registration = deed.noted(registered)?;
         if registration == Registration::Registered {
             info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %sign_up.network }, "person registered");
         }

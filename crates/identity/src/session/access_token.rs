@@ -6,6 +6,7 @@ use sluice_token::paseto::{self, MAX_TOKEN, PersonTokenClaims};
 use thiserror::Error;
 
 use super::model::IdentitySession;
+use super::service::Unauthenticated;
 use super::terms::SessionTerms;
 use crate::factor::Aal;
 
@@ -73,13 +74,12 @@ pub(super) fn read(
     token: &str,
     terms: &SessionTerms,
     keys: &dyn AccessTokenKeys,
-) -> Option<(Caller, Timestamp)> {
-    if token.len() > MAX_TOKEN {
-        return None;
-    }
-    let claims = paseto::read(&keys.verify(token)?).ok()?.ending_within(terms.lifetimes.access_token);
+) -> Result<(Caller, Timestamp), Unauthenticated> {
+    let payload = if token.len() > MAX_TOKEN { None } else { keys.verify(token) };
+    let claims = payload.and_then(|payload| paseto::read(&payload).ok()).ok_or(Unauthenticated::NotOurs)?;
+    let claims = claims.ending_within(terms.lifetimes.access_token);
     if claims.issuer != terms.issuer || claims.audience != terms.audience() {
-        return None;
+        return Err(Unauthenticated::OtherIssuer);
     }
     let caller = Caller {
         identity: claims.subject,
@@ -88,7 +88,7 @@ pub(super) fn read(
         amr: claims.amr,
         acr: claims.acr,
     };
-    Some((caller, claims.expires_at))
+    Ok((caller, claims.expires_at))
 }
 
 fn token_id(session: &IdentitySession) -> [u8; 16] {

@@ -8,6 +8,7 @@ use tracing::info;
 use super::model::IdentitySession;
 use super::refresh_token::RefreshToken;
 use super::service::{SessionService, subject};
+use crate::audit::Deed;
 use crate::error::IdentityError;
 use crate::factor::WeakerSessions;
 use crate::identity::changing::change_latest;
@@ -41,8 +42,19 @@ impl SessionService {
     /// # Errors
     /// [`IdentityError::Store`] if the store cannot do it now.
     pub async fn end(&self, identity: IdentityId, session: SessionId) -> Result<bool, IdentityError> {
+        self.end_as(identity, session, Deed::new("signed out", identity)).await
+    }
+
+    /// The same, where the audit trail says `deed` of it if nobody knows whether it was done.
+    pub(crate) async fn end_as(
+        &self,
+        identity: IdentityId,
+        session: SessionId,
+        deed: Deed,
+    ) -> Result<bool, IdentityError> {
         let now = self.clock.now();
-        let ended = self.sessions.end(session, identity, (now, self.forgotten_at(now))).await?;
+        let ended = self.sessions.end(session, identity, (now, self.forgotten_at(now))).await;
+        let ended = deed.of_session(session).noted(ended)?;
         if ended {
             self.forget(session, now);
             info!(target: "sluice_audit", { identity.id = %identity, session.id = %session }, "signed out");
@@ -69,7 +81,8 @@ impl SessionService {
                 ..IdentityChange::of(identity, now, AttemptId::generate(now, &*self.rng))
             })
         };
-        let changed = change_latest(&*self.identities, identity, ends).await?;
+        let deed = Deed::new("signed out of all other sessions", identity).of_session(keep);
+        let changed = change_latest(&*self.identities, identity, deed, ends).await?;
         if is_made(changed)? {
             for other in &others {
                 self.forget(other.id, now);
@@ -84,6 +97,11 @@ impl SessionService {
     /// # Errors
     /// [`IdentityError`] if the store cannot do it now, or the record is changed all the time.
     pub async fn end_all(&self, identity: IdentityId) -> Result<(), IdentityError> {
+        self.end_all_as(identity, Deed::new("signed out everywhere", identity)).await
+    }
+
+    /// The same, where the audit trail says `deed` of it if nobody knows whether it was done.
+    pub(crate) async fn end_all_as(&self, identity: IdentityId, deed: Deed) -> Result<(), IdentityError> {
         let now = self.clock.now();
         let ends = |identity: &Identity| {
             Some(IdentityChange {
@@ -93,7 +111,7 @@ impl SessionService {
                 ..IdentityChange::of(identity, now, AttemptId::generate(now, &*self.rng))
             })
         };
-        let changed = change_latest(&*self.identities, identity, ends).await?;
+        let changed = change_latest(&*self.identities, identity, deed, ends).await?;
         if is_made(changed)? {
             self.revoke(identity, now);
             info!(target: "sluice_audit", { identity.id = %identity }, "signed out everywhere");

@@ -30,6 +30,9 @@ pub struct SessionRotation {
 pub enum Rotation {
     /// The session as it is now: rotated by this call, or, within the window, by another.
     Rotated(IdentitySession),
+    /// The presented generation is two before the present one, within the window: a slow tab whose sibling has already used what both
+    /// were given. Nothing was changed.
+    Stale,
     /// The presented generation was used before: somebody has a copy. The session was ended and its marker appended.
     Reused(IdentitySession),
     /// There is no such session, it has expired, or its person may not log in any more (disabled or gone).
@@ -52,8 +55,8 @@ pub trait IdentitySessionRepository: Send + Sync {
     async fn find(&self, id: SessionId, now: Timestamp) -> Result<Option<IdentitySession>, StoreError>;
 
     /// Rotates the refresh token of a session: a compare-and-swap on its generation. Presented is the current one:
-    /// rotated. The one before, within the window: the session as it is. Any older, or the one before after the window:
-    /// [`Rotation::Reused`].
+    /// rotated. The one before, within the window: the session as it is; the one before that: [`Rotation::Stale`]. Any older, or any
+    /// of these after the window: [`Rotation::Reused`].
     async fn rotate(&self, rotation: &SessionRotation) -> Result<Rotation, StoreError>;
 
     /// The sessions of a person that have not expired, the newest first; at most [`MAX_SESSIONS`].

@@ -15,6 +15,7 @@ use super::model::IdentitySession;
 use super::refresh_token::RefreshToken;
 use super::repository::{IdentitySessionRepository, Rotation, SessionRotation};
 use super::terms::SessionTerms;
+use crate::audit::Deed;
 use crate::error::IdentityError;
 use crate::identity::{Identity, IdentityDirectory, IdentityStatus};
 use crate::login::Network;
@@ -47,9 +48,12 @@ pub enum RefreshOutcome {
 /// Why an access token does not say who calls.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Unauthenticated {
-    /// It is no access token of this API.
-    #[error("not an access token of this API")]
+    /// It is no access token of this API, or none that a key which is known here signed.
+    #[error("not an access token of this API, or signed with a secret that is not known here")]
     NotOurs,
+    /// It was issued under another name than this server has, or is for something else.
+    #[error("an access token of another issuer, or for something else than this API")]
+    OtherIssuer,
     /// It has expired.
     #[error("the access token has expired")]
     Expired,
@@ -112,7 +116,8 @@ impl SessionService {
             network: network.to_string(),
             attempt: AttemptId::generate(now, &*self.rng),
         };
-        self.store(&session, identity.revision).await?;
+        let deed = Deed::new("signed in", identity.id).of_session(session.id);
+        deed.noted(self.store(&session, identity.revision).await)?;
         info!(target: "sluice_audit", { identity.id = %identity.id, session.id = %session.id, amr = ?session.amr }, "signed in");
         self.pair(&session, now)
     }
@@ -143,6 +148,10 @@ impl SessionService {
                 Ok(RefreshOutcome::Refused)
             }
             Rotation::Rotated(session) => Ok(RefreshOutcome::Refreshed(self.pair(&session, now)?)),
+            Rotation::Stale => {
+                info!(session.id = %token.session, "refresh refused: two tokens came after it just now");
+                Ok(RefreshOutcome::Refused)
+            }
             Rotation::Reused(session) => {
                 self.forget(session.id, now);
                 warn!(target: "sluice_audit", { identity.id = %session.identity, session.id = %session.id }, "refresh token reused: session ended");
@@ -160,8 +169,7 @@ impl SessionService {
     /// # Errors
     /// [`Unauthenticated`] says why nobody does.
     pub fn authenticate(&self, access_token: &str) -> Result<Caller, Unauthenticated> {
-        let read = access_token::read(access_token, &self.terms, &*self.keys);
-        let (caller, expires_at) = read.ok_or(Unauthenticated::NotOurs)?;
+        let (caller, expires_at) = access_token::read(access_token, &self.terms, &*self.keys)?;
         if self.clock.now() >= expires_at {
             return Err(Unauthenticated::Expired);
         }

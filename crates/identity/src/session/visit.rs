@@ -54,7 +54,7 @@ impl SessionService {
         };
         match self.sessions.rotate(&seen).await? {
             Rotation::Rotated(session) => Ok(Some((session, person))),
-            Rotation::Reused(_) | Rotation::Gone => Ok(None),
+            Rotation::Stale | Rotation::Reused(_) | Rotation::Gone => Ok(None),
         }
     }
 }

@@ -32,6 +32,8 @@ use sluice_store_contract::given;
 pub(crate) struct FakeStore {
     pub(crate) people: Mutex<Vec<Identity>>,
     pub(crate) down: Mutex<bool>,
+    /// Whether it registers people and answers too late.
+    pub(crate) late: Mutex<bool>,
     /// Whether nothing more can be hardened or given up, for want of room.
     pub(crate) full: Mutex<bool>,
     /// How often it was asked for that.
@@ -92,7 +94,7 @@ impl IdentityRepository for FakeStore {
             return Ok(Registration::Taken);
         }
         people.push(new.identity);
-        Ok(Registration::Registered)
+        if *self.late.lock() { Err(StoreError::Unavailable(None)) } else { Ok(Registration::Registered) }
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
@@ -180,6 +182,8 @@ impl RegistrationMails for FakeMails {
 #[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) passes: u32,
+    /// What a hash needs, in KiB.
+    pub(crate) memory_kib: u32,
     pub(crate) waiting: usize,
     pub(crate) threads: usize,
     /// The secrets of the peppers, the first one in force.
@@ -194,6 +198,7 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             passes: 1,
+            memory_kib: 64,
             waiting: 8,
             threads: 1,
             peppers: vec![8],
@@ -228,11 +233,12 @@ impl World {
     pub(crate) fn on(store: Arc<FakeStore>, setup: &Setup) -> Self {
         let queues = QueueLimits { login: setup.waiting, ..QueueLimits::default() };
         let threads = NonZeroUsize::new(setup.threads).unwrap();
-        let config = HashPoolConfig { threads, queues, ..HashPoolConfig::default() };
+        let max_memory_kib = Argon2Params::MAX_MEMORY_KIB;
+        let config = HashPoolConfig { threads, queues, max_memory_kib, ..HashPoolConfig::default() };
         let pool = Arc::new(HashPool::start(&config).unwrap());
         let rng = Arc::new(OsRng);
         let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_750_000_000)));
-        let params = Argon2Params::new(64, setup.passes, 1).unwrap();
+        let params = Argon2Params::new(setup.memory_kib, setup.passes, 1).unwrap();
         let secrets: Vec<_> = setup.peppers.iter().map(|byte| Secret::new(vec![*byte; 32])).collect();
         let at_rest = Sealer::new(NetworkId::from_bytes([1; 16]), &[Secret::new(vec![setup.storage; 32])]);
         let keys = CredentialKeys::new(Peppers::new(&secrets).unwrap(), Arc::new(at_rest));

@@ -14,11 +14,13 @@ use sluice_identity::LoginOutcome;
 use sluice_identity::config::{HardeningConfig, LimitsConfig};
 use sluice_identity::hardening::{HardeningRepository, HardeningWorker, Round};
 use sluice_primitives::{Clock, Lifetime};
+use sluice_testkit::Captured;
 use tokio::sync::oneshot;
 use tracing::Dispatch;
-use tracing::subscriber::NoSubscriber;
+use tracing::subscriber::{DefaultGuard, NoSubscriber};
 
 use super::fake::{FakeStore, Setup, World};
+use super::no_memory::{costly, is_short};
 
 const PASSWORD: &str = "correct horse";
 /// Far more than anything here takes.
@@ -202,6 +204,25 @@ async fn a_worker_without_the_right_secret_writes_nothing_off() {
 }
 
 #[tokio::test]
+async fn what_there_is_no_memory_for_is_hashed_when_there_is() {
+    if !is_short("hardening::what_there_is_no_memory_for_is_hashed_when_there_is") {
+        return;
+    }
+    let (log, _guard) = Captured::begin();
+    let short = world_with_people(3, costly()).await;
+    let soon = HardeningConfig { poll: Lifetime::millis(20), ..config(3, 1) };
+    let working = Working::start(short.worker(soon));
+    until(|| short.pool.metrics().rejected_total(Priority::Hardening) >= 5).await;
+    let metrics = Arc::clone(&working.worker.metrics);
+    working.stop().await;
+    assert_eq!((metrics.left_alone_total(), metrics.given_up_total(), short.hashes()), (0, 0, 0));
+    assert_eq!(log.lines("there is no memory for a hash now").len(), 1, "said once: {}", log.text());
+    let world = World::on(Arc::clone(&short.store), &Setup::default());
+    world.clock.advance(Lifetime::secs(60));
+    assert_eq!(world.worker(config(3, 1)).round().await.unwrap().hashed, 3);
+}
+
+#[tokio::test]
 async fn what_is_being_hashed_at_the_end_is_stored_and_the_rest_is_left() {
     let world = world_with_people(20, Setup::default()).await;
     let login = Login::begin(&world.pool);
@@ -271,6 +292,17 @@ impl Log {
         let said = String::from_utf8(self.0.lock().clone()).unwrap();
         said.lines().filter(|line| line.contains(sentence)).count()
     }
+
+    /// Hears this thread for as long as what is answered is kept.
+    fn listen(&self) -> (Dispatch, DefaultGuard) {
+        let writer = self.clone();
+        let subscriber =
+            tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false).finish();
+        // With one dispatcher in the process, `tracing` asks the thread that comes first to a place whether anybody listens there:
+        // another test, where nobody does.
+        let second = Dispatch::new(NoSubscriber::default());
+        (second, tracing::subscriber::set_default(subscriber))
+    }
 }
 
 impl io::Write for Log {
@@ -286,12 +318,7 @@ impl io::Write for Log {
 #[tokio::test(start_paused = true)]
 async fn a_store_that_is_full_is_asked_now_and_then_and_gets_all_when_there_is_room() {
     let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false).finish();
-    // With one dispatcher in the process, `tracing` asks the thread that comes first to a place whether anybody listens there:
-    // another test, where nobody does.
-    let _second = Dispatch::new(NoSubscriber::default());
-    let _guard = tracing::subscriber::set_default(subscriber);
+    let _heard = log.listen();
     let world = world_with_people(6, Setup::default()).await;
     *world.store.full.lock() = true;
     let working = Working::start(world.worker(config(6, 6)));
@@ -306,6 +333,27 @@ async fn a_store_that_is_full_is_asked_now_and_then_and_gets_all_when_there_is_r
     working.stop().await;
     assert_eq!(world.hashes(), 6, "none is hashed anew");
     assert_eq!(log.lines("no space is left"), 1, "said once");
+    assert_eq!(log.lines("hardening goes on"), 1);
+}
+
+/// A database that only reads answers who finds nothing to do.
+#[tokio::test(start_paused = true)]
+async fn hardening_goes_on_when_something_was_written_and_not_when_nothing_was_to_do() {
+    let log = Log::default();
+    let _heard = log.listen();
+    let world = world_with_people(0, Setup::default()).await;
+    let working = Working::start(world.worker(config(6, 1)));
+    for _ in 0..3 {
+        *world.store.down.lock() = true;
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        *world.store.down.lock() = false;
+        tokio::time::sleep(Duration::from_mins(1)).await;
+    }
+    assert_eq!(log.lines("no credentials could be taken for hardening"), 1, "said once");
+    assert_eq!(log.lines("hardening goes on"), 0);
+    world.register("late@example.com", PASSWORD).await;
+    until(|| hardened(&world.store) == 1).await;
+    working.stop().await;
     assert_eq!(log.lines("hardening goes on"), 1);
 }
 

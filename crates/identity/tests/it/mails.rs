@@ -3,12 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
 
+use parking_lot::Mutex;
 use sluice_crypto::Purpose;
 use sluice_identity::mail::{CodeMail, MailFate, MailRepository, Message, MessageKind, QueuedMail};
 use sluice_primitives::{Clock, Lifetime};
+use tokio::task::yield_now;
+use tokio::time::timeout;
 
 use super::services::{ALICE, AT_ONCE, BOB, Services, network};
 
@@ -175,13 +178,35 @@ async fn a_run_of_many_mails_tells_how_many_are_left() {
     for _ in 0..40 * AT_ONCE {
         queue(&services).await;
     }
-    let (metrics, most) = (Arc::clone(&services.delivery.metrics), AtomicU64::new(0));
+    let (metrics, seen) = (Arc::clone(&services.delivery.metrics), Mutex::new(Vec::new()));
     let looks = || {
-        most.fetch_max(metrics.waiting(), SeqCst);
+        seen.lock().push(metrics.waiting());
         true
     };
     services.delivery.run(looks).await.unwrap();
-    assert_eq!((most.load(SeqCst), metrics.waiting()), (u64::from(8 * AT_ONCE), 0));
+    let mut seen = seen.into_inner();
+    seen.dedup();
+    assert_eq!(seen, [40, 8].map(|rounds| u64::from(rounds * AT_ONCE)));
+    assert_eq!(metrics.waiting(), 0);
+}
+
+#[tokio::test]
+async fn what_waits_and_what_is_dead_is_known_while_a_mail_server_hangs() {
+    let services = Services::new().await;
+    let dead = queue(&services).await;
+    services.store.failed(dead, None).await.unwrap();
+    queue(&services).await;
+    services.letterbox.hangs.store(true, SeqCst);
+    let metrics = &services.delivery.metrics;
+    let known = async {
+        while (metrics.waiting(), metrics.dead()) != (1, 1) {
+            yield_now().await;
+        }
+    };
+    tokio::select! {
+        ended = services.delivery.run(|| true) => panic!("{ended:?}"),
+        known = timeout(Duration::from_secs(20), known) => known.unwrap(),
+    }
 }
 
 #[tokio::test]

@@ -18,6 +18,8 @@ mod kept_codes;
 mod login;
 mod mails;
 mod meanwhile;
+#[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
+mod no_memory;
 mod printed;
 mod recovery;
 mod registration;
@@ -30,3 +32,6 @@ mod stolen_token;
 #[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
 mod transfer;
 mod typed_codes;
+mod unanswered;
+#[expect(clippy::unwrap_used, reason = "clippy sees no test in helpers of tests")]
+mod unanswered_factors;

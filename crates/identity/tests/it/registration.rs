@@ -2,11 +2,13 @@
 
 use std::num::NonZeroU32;
 
+use sluice_commit::StoreError;
 use sluice_identity::config::{LimitsConfig, Rate, RegistrationConfig};
 use sluice_identity::{
     IdentityError, InvalidEmail, InvalidField, InvalidUsername, RegistrationOutcome, SignUp, WeakPassword,
 };
 use sluice_primitives::Lifetime;
+use sluice_testkit::Captured;
 
 use super::fake::{OWNER, Setup, World, sign_up};
 
@@ -109,4 +111,17 @@ async fn a_lost_store_asks_to_come_later() {
     *world.store.down.lock() = true;
     let lost = world.registration.register(sign_up(ALICE, "correct horse")).await;
     assert!(matches!(&lost, Err(error @ IdentityError::Store(_)) if error.is_temporary()));
+}
+
+#[tokio::test]
+async fn whom_nobody_told_that_they_are_registered_is_in_the_audit_trail() {
+    let (log, _guard) = Captured::begin();
+    let world = World::new();
+    *world.store.late.lock() = true;
+    let lost = world.registration.register(sign_up(ALICE, "correct horse")).await;
+    assert!(matches!(lost, Err(IdentityError::Store(StoreError::Unavailable(_)))), "{lost:?}");
+    let fields = format!("identity.id={} client.network=192.0.2.1", world.store.people.lock()[0].id);
+    let line = format!("WARN sluice_audit: person registered: nobody was told whether it was done {fields}");
+    let told = log.lines("sluice_audit");
+    assert!(told.len() == 1 && told[0].ends_with(&line), "{told:?}");
 }

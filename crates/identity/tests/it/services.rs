@@ -2,8 +2,8 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -54,6 +54,8 @@ pub(crate) struct Letterbox {
     pub(crate) refuses: Mutex<Option<MailFate>>,
     /// Set: a mail to this address makes the program panic.
     pub(crate) panics_at: Mutex<Option<&'static str>>,
+    /// Set: nothing is ever answered.
+    pub(crate) hangs: AtomicBool,
     under_way: AtomicU32,
     /// How many mails were under way at once, at most.
     pub(crate) most_at_once: AtomicU32,
@@ -78,6 +80,9 @@ impl MailTransport for Letterbox {
             return Err(MailError { fate, cause: "the letterbox is shut".into() });
         }
         assert!(*self.panics_at.lock() != Some(&*mail.to), "a defect");
+        if self.hangs.load(SeqCst) {
+            std::future::pending::<()>().await;
+        }
         let at_once = self.under_way.fetch_add(1, SeqCst) + 1;
         self.most_at_once.fetch_max(at_once, SeqCst);
         tokio::task::yield_now().await;

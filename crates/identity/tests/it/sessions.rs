@@ -97,6 +97,16 @@ async fn what_is_no_access_token_of_this_api_says_nothing() {
 }
 
 #[tokio::test]
+async fn an_access_token_of_another_issuer_is_told_from_what_is_none() {
+    let (services, _, pair) = Services::with_alice().await;
+    let sessions = SessionService::clone(&services.sessions);
+    let terms = SessionTerms { issuer: "https://former.example.org".to_owned(), ..sessions.terms.clone() };
+    let renamed = SessionService { terms, ..sessions };
+    let refused = renamed.authenticate(pair.access_token.expose());
+    assert_eq!(refused, Err(Unauthenticated::OtherIssuer));
+}
+
+#[tokio::test]
 async fn two_tabs_that_refresh_at_once_get_the_same_pair() {
     let (services, _, first) = Services::with_alice().await;
     services.clock.advance(Lifetime::minutes(5));

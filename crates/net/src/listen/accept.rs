@@ -8,7 +8,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
-use hyper::body::Incoming;
 use hyper::service::Service;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::OwnedSemaphorePermit;
@@ -19,6 +18,7 @@ use tracing::warn;
 
 use super::BoxError;
 use super::connection::Connections;
+use super::incoming_body::IncomingBody;
 use super::open_files::OPEN_FILES;
 use super::places::Places;
 use super::request_facts::{ConnectionFacts, PeerAddress};
@@ -44,7 +44,7 @@ impl Acceptor {
     pub(super) async fn run<M, S, B>(self, socket: Socket, connections: Arc<Connections<M>>)
     where
         M: Fn(ConnectionFacts) -> S + Send + Sync + 'static,
-        S: Service<Request<Incoming>, Response = Response<B>> + Send + 'static,
+        S: Service<Request<IncomingBody>, Response = Response<B>> + Send + 'static,
         S::Future: Send + 'static,
         S::Error: Into<BoxError>,
         B: Body<Data = Bytes> + Send + 'static,

@@ -7,7 +7,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::Body;
-use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::{Builder, UpgradeableConnection};
@@ -21,6 +20,7 @@ use tracing::debug;
 
 use super::client_io::{ClientIo, Ends};
 use super::counted::Counted;
+use super::incoming_body::IncomingBody;
 use super::limits::Limits;
 use super::record::Drainable;
 use super::request_facts::{ConnectionFacts, PeerAddress};
@@ -117,7 +117,7 @@ impl<M> Connections<M> {
 impl<M, S, B> Connections<M>
 where
     M: Fn(ConnectionFacts) -> S,
-    S: Service<Request<Incoming>, Response = Response<B>> + Send + 'static,
+    S: Service<Request<IncomingBody>, Response = Response<B>> + Send + 'static,
     S::Future: Send + 'static,
     S::Error: Into<BoxError>,
     B: Body<Data = Bytes> + Send + 'static,
@@ -181,7 +181,7 @@ enum MaybeTls {
 impl<I, S, B> Drainable for UpgradeableConnection<'_, TokioIo<I>, Counted<S>, TokioExecutor>
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    S: Service<Request<Incoming>, Response = Response<B>> + Send + 'static,
+    S: Service<Request<IncomingBody>, Response = Response<B>> + Send + 'static,
     S::Future: Send + 'static,
     S::Error: Into<BoxError>,
     B: Body<Data = Bytes> + Send + 'static,

@@ -1,20 +1,28 @@
 //! Requests and their answers, as the record of their connection counts them.
 //!
+//! Over HTTP/1.1 an answer waits for what is left of its request's body (`rest`).
 //! Over HTTP/2 it is counted, too, on how many answers this side works: an answer that is not there, or whose body has no next part
-//! yet, waits for this side, and any other for its client.
+//! yet, waits for this side, and any other for its client. And how many lines the heads of its requests have: one that has no room among
+//! them is refused alone, and may be sent again (RFC 9113 §8.7). A proxy has requests of many on one connection.
 
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use http::{Request, Response, StatusCode, Version};
+use http::header::{CONNECTION, EXPECT};
+use http::{HeaderValue, Request, Response, StatusCode, Version};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper::upgrade::OnUpgrade;
 use pin_project_lite::pin_project;
+use tracing::debug;
 
+use super::BoxError;
+use super::incoming_body::IncomingBody;
 use super::record::Record;
+use super::rest::{After, Stage};
 
 /// The service of one connection: counts its requests.
 pub(super) struct Counted<S> {
@@ -24,30 +32,71 @@ pub(super) struct Counted<S> {
 
 impl<S, B> Service<Request<Incoming>> for Counted<S>
 where
-    S: Service<Request<Incoming>, Response = Response<B>>,
+    S: Service<Request<IncomingBody>, Response = Response<B>>,
+    S::Error: Into<BoxError>,
 {
     type Response = Response<CountedBody<B>>;
-    type Error = S::Error;
-    type Future = Answering<S::Future>;
+    type Error = BoxError;
+    type Future = Answering<S::Future, B>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        self.record.count_request(!request.body().is_end_stream());
+        let (is_http1, has_body) = (request.version() < Version::HTTP_2, !request.body().is_end_stream());
+        self.record.count_request(has_body);
         let may_switch = request.extensions().get::<OnUpgrade>().is_some();
-        let record = may_switch.then(|| self.record.clone());
-        let work = (request.version() >= Version::HTTP_2).then(|| Work::on(&self.record));
-        Answering { inner: self.inner.call(request), record, work }
+        let record = (may_switch || (is_http1 && has_body)).then(|| self.record.clone());
+        let (request, work) = if is_http1 {
+            self.record.begin_body(stage(&request));
+            (request.map(|body| watched(body, &self.record)), None)
+        } else {
+            let Some(work) = Work::on(&self.record, request.headers().len()) else {
+                debug!(
+                    "a request is refused: those under way on its connection have too many lines of headers"
+                );
+                return Answering { inner: None, answer: None, record: None, work: None };
+            };
+            (request.map(IncomingBody::unwatched), Some(work))
+        };
+        Answering { inner: Some(self.inner.call(request)), answer: None, record, work }
+    }
+}
+
+/// How far the body of a request is whose head has come.
+fn stage(request: &Request<Incoming>) -> Stage {
+    if request.body().is_end_stream() {
+        Stage::Read
+    } else if request.headers().contains_key(EXPECT) {
+        Stage::Unasked
+    } else {
+        Stage::held(&request.body().size_hint())
+    }
+}
+
+fn watched(body: Incoming, record: &Arc<Record>) -> IncomingBody {
+    if body.is_end_stream() {
+        IncomingBody::unwatched(body)
+    } else {
+        IncomingBody::of_last_request(body, record)
     }
 }
 
 /// An answer over HTTP/2, which this side works on or leaves to its client to take.
 struct Work {
     record: Arc<Record>,
+    /// How many lines the head of its request has; 0: it is no longer needed.
+    head_lines: usize,
     is_under_way: bool,
 }
 
 impl Work {
-    fn on(record: &Arc<Record>) -> Self {
-        Self { record: record.clone(), is_under_way: false }
+    /// The answer to a request with so many lines. `None`: there are too many.
+    fn on(record: &Arc<Record>, head_lines: usize) -> Option<Self> {
+        let has_room = record.begin_head(head_lines);
+        has_room.then(|| Self { record: record.clone(), head_lines, is_under_way: false })
+    }
+
+    /// Notes that the head of the request is no longer needed.
+    fn end_head(&mut self) {
+        self.record.end_head(mem::take(&mut self.head_lines));
     }
 
     /// Notes whether more of the answer is waited for.
@@ -68,42 +117,77 @@ impl Work {
 impl Drop for Work {
     fn drop(&mut self) {
         self.note(&Poll::Ready(()));
+        self.end_head();
     }
 }
 
 pin_project! {
     /// An answer that is being made.
-    pub(super) struct Answering<F> {
+    pub(super) struct Answering<F, B> {
+        // `None`: its request is refused.
         #[pin]
-        inner: F,
-        // Where to note that the connection becomes something else. `None`: it cannot.
+        inner: Option<F>,
+        // It is there, and waits for what is left of the body of its request.
+        answer: Option<Box<Response<B>>>,
+        // Of a connection that may become something else, or whose request has a body over HTTP/1.1.
         record: Option<Arc<Record>>,
         // `None`: over HTTP/1.1.
         work: Option<Work>,
     }
 }
 
-impl<F, B, E> Future for Answering<F>
+impl<F, B, E> Future for Answering<F, B>
 where
     F: Future<Output = Result<Response<B>, E>>,
+    E: Into<BoxError>,
 {
-    type Output = Result<Response<CountedBody<B>>, E>;
+    type Output = Result<Response<CountedBody<B>>, BoxError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let polled = this.inner.poll(context);
+        if let Some(answer) = this.answer {
+            let after = ready!(poll_after(this.record.as_deref(), answer.status(), context));
+            if let Some(answer) = this.answer.take() {
+                return Poll::Ready(Ok(going_out(*answer, after, this.work.take())));
+            }
+        }
+        let Some(inner) = this.inner.as_pin_mut() else {
+            return Poll::Ready(Err(h2::Error::from(h2::Reason::REFUSED_STREAM).into()));
+        };
+        let polled = inner.poll(context);
         if let Some(work) = this.work {
             work.note(&polled);
         }
-        let response = ready!(polled)?;
-        if let Some(record) = this.record
-            && response.status() == StatusCode::SWITCHING_PROTOCOLS
-        {
-            record.switch();
+        let answer = ready!(polled).map_err(Into::into)?;
+        match poll_after(this.record.as_deref(), answer.status(), context) {
+            Poll::Ready(after) => Poll::Ready(Ok(going_out(answer, after, this.work.take()))),
+            Poll::Pending => {
+                *this.answer = Some(Box::new(answer));
+                Poll::Pending
+            }
         }
-        let work = this.work.take();
-        Poll::Ready(Ok(response.map(|inner| CountedBody { inner, work })))
     }
+}
+
+/// Ready when an answer may go out: what becomes of its connection.
+fn poll_after(record: Option<&Record>, status: StatusCode, context: &mut Context<'_>) -> Poll<After> {
+    let Some(record) = record else { return Poll::Ready(After::GoesOn) };
+    if status == StatusCode::SWITCHING_PROTOCOLS {
+        record.switch();
+        return Poll::Ready(After::GoesOn);
+    }
+    record.poll_before_head(status, context)
+}
+
+/// The answer as it goes out.
+fn going_out<B>(mut answer: Response<B>, after: After, mut work: Option<Work>) -> Response<CountedBody<B>> {
+    if let Some(work) = &mut work {
+        work.end_head();
+    }
+    if after == After::Ends {
+        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    answer.map(|inner| CountedBody { inner, work })
 }
 
 pin_project! {

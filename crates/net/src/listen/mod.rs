@@ -3,7 +3,8 @@
 //! [`serve`]: the whole of it. `socket`, `unix_socket`: what is listened on. `limits`: what clients are granted.
 //! `accept`: taking connections; `places`: how many at once; `open_files`: whether there are files for them.
 //! `connection`: one connection, TLS and HTTP. `client_io`: its bytes, and its end, which
-//! `lingering` draws out where answers would be lost. `record`: what is known of it; `counted`: its requests and their answers. `supervision`: who
+//! `lingering` draws out where answers would be lost. `record`: what is known of it; `counted`: its requests and their answers;
+//! `incoming_body`, `rest`: the bodies of requests, and what nobody reads of them. `supervision`: who
 //! has been idle or slow too long, and the drain. `request_facts`: what a request is told about its connection.
 //!
 //! Timeouts of connections are kept by one sweep over all of them instead of a timer each: a request then costs one
@@ -13,12 +14,14 @@ mod accept;
 mod client_io;
 mod connection;
 mod counted;
+mod incoming_body;
 mod limits;
 mod lingering;
 mod open_files;
 mod places;
 mod record;
 mod request_facts;
+mod rest;
 mod socket;
 mod supervision;
 mod unix_socket;
@@ -29,13 +32,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::Body;
-use hyper::body::Incoming;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::Service;
 use tracing::{info, warn};
 
+pub use incoming_body::IncomingBody;
 pub use limits::{Limits, Linger};
 pub use places::ConnectionCount;
 pub use request_facts::{ConnectionFacts, PeerAddress, PeerCertificates, Transport};
@@ -80,7 +83,7 @@ pub async fn serve<S, B>(
     limits: Limits,
 ) -> Drained
 where
-    S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + Sync + 'static,
+    S: Service<Request<IncomingBody>, Response = Response<B>> + Clone + Send + Sync + 'static,
     S::Future: Send + 'static,
     S::Error: Into<BoxError>,
     B: Body<Data = Bytes> + Send + 'static,
@@ -102,7 +105,7 @@ pub async fn serve_each<M, S, B>(
 ) -> Drained
 where
     M: Fn(ConnectionFacts) -> S + Send + Sync + 'static,
-    S: hyper::service::Service<Request<Incoming>, Response = Response<B>> + Send + 'static,
+    S: hyper::service::Service<Request<IncomingBody>, Response = Response<B>> + Send + 'static,
     S::Future: Send + 'static,
     S::Error: Into<BoxError>,
     B: Body<Data = Bytes> + Send + 'static,

@@ -2,10 +2,15 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use futures_util::task::AtomicWaker;
+use http::StatusCode;
+use hyper::body::Incoming;
+
+use super::rest::{After, Rest, Stage};
+use crate::header_lines::MAX_HEADER_LINES_AT_ONCE;
 
 /// What a connection is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +35,8 @@ pub(crate) struct Record {
     sending: AtomicBool,
     /// Whether the last request has a body.
     has_body: AtomicBool,
+    /// What is left of its body, over HTTP/1.1.
+    rest: Rest,
     /// Whether some of a first head over HTTP/1.1 came.
     begun: AtomicBool,
     /// After how many requests some of another head over HTTP/1.1 came; 0: none of it.
@@ -49,6 +56,8 @@ pub(crate) struct Record {
     taken: AtomicI64,
     /// Over HTTP/2, how many answers are worked on: they are being made, or their next part is waited for.
     under_way: AtomicU32,
+    /// Over HTTP/2, how many lines the heads of those requests have that are not answered.
+    head_lines: AtomicUsize,
 }
 
 impl Record {
@@ -62,6 +71,58 @@ impl Record {
     /// Whether the last request has a body.
     pub(crate) fn has_body(&self) -> bool {
         self.has_body.load(Ordering::Relaxed)
+    }
+
+    /// Notes how far the body of the last request is, which came over HTTP/1.1.
+    pub(crate) fn begin_body(&self, stage: Stage) {
+        self.rest.begin(self.requests(), stage);
+    }
+
+    /// Notes that the body of a request is asked for, and how much of it is left.
+    pub(crate) fn hold_body(&self, request: u32, stage: Stage) {
+        self.rest.hold(request, stage);
+    }
+
+    /// Notes that nothing more of the body of a request comes.
+    pub(crate) fn end_body(&self, request: u32, stage: Stage) {
+        self.rest.end(request, stage);
+    }
+
+    /// Takes the body of a request back that was not read to its end. One of a request before the last has come, or none would have
+    /// followed.
+    pub(crate) fn take_back(&self, body: Incoming, request: u32) {
+        if self.order() != Order::Continue {
+            self.rest.give_up(request);
+        } else if self.rest.keep(body, request) {
+            self.waker.wake();
+        }
+    }
+
+    /// Ready when the head of the answer to the last request may go out: what becomes of the connection then. One that ends waits for
+    /// nothing that is left.
+    pub(crate) fn poll_before_head(&self, status: StatusCode, context: &mut Context<'_>) -> Poll<After> {
+        let request = self.requests();
+        if self.order() != Order::Continue {
+            self.rest.give_up(request);
+        }
+        self.rest.poll_before_head(request, status, context)
+    }
+
+    /// Notes that a request over HTTP/2 begins whose head has so many lines; whether there is room for them beside those of the others.
+    /// If not, the connection ends after these: its client goes on with another one.
+    pub(crate) fn begin_head(&self, lines: usize) -> bool {
+        let all = self.head_lines.fetch_add(lines, Ordering::Relaxed).saturating_add(lines);
+        let has_room = all <= MAX_HEADER_LINES_AT_ONCE;
+        if !has_room {
+            self.end_head(lines);
+            self.give(Order::Drain);
+        }
+        has_room
+    }
+
+    /// Notes that such a request is answered, or given up.
+    pub(crate) fn end_head(&self, lines: usize) {
+        self.head_lines.fetch_sub(lines, Ordering::Relaxed);
     }
 
     /// How many requests arrived.
@@ -116,6 +177,7 @@ impl Record {
 
     /// Notes that what follows is not HTTP.
     pub(crate) fn switch(&self) {
+        self.rest.give_up(self.requests());
         self.switched.store(true, Ordering::Relaxed);
     }
 
@@ -201,8 +263,8 @@ impl Record {
         let mut told = false;
         poll_fn(|context: &mut Context<'_>| {
             self.waker.register(context.waker());
-            match self.due() {
-                Order::Cut => Poll::Ready(None),
+            let polled = match self.due() {
+                Order::Cut => return Poll::Ready(None),
                 Order::Drain if !told => {
                     told = true;
                     connection.as_mut().drain();
@@ -212,7 +274,11 @@ impl Record {
                     polled
                 }
                 Order::Drain | Order::Late | Order::Continue => connection.as_mut().poll(context).map(Some),
+            };
+            if polled.is_pending() {
+                self.rest.read_away(self.requests(), context);
             }
+            polled
         })
         .await
     }

@@ -5,10 +5,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use http::Request;
-use hyper::body::Incoming;
 use rustls::pki_types::CertificateDer;
 use tower::util::Oneshot;
 use tower::{Service, ServiceExt};
+
+use super::incoming_body::IncomingBody;
 
 /// The other end of the connection of a request, in its extensions: a client, or the last proxy before this server.
 /// Behind a Unix socket it is loopback with port 0: whoever is there, is on this machine. One of IPv4 is told as such, also where `::` is
@@ -84,15 +85,15 @@ pub(crate) struct Stamped<S> {
     pub(crate) facts: ConnectionFacts,
 }
 
-impl<S> hyper::service::Service<Request<Incoming>> for Stamped<S>
+impl<S> hyper::service::Service<Request<IncomingBody>> for Stamped<S>
 where
-    S: Service<Request<Incoming>> + Clone,
+    S: Service<Request<IncomingBody>> + Clone,
 {
     type Response = S::Response;
     type Error = S::Error;
-    type Future = Oneshot<S, Request<Incoming>>;
+    type Future = Oneshot<S, Request<IncomingBody>>;
 
-    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+    fn call(&self, mut request: Request<IncomingBody>) -> Self::Future {
         let extensions = request.extensions_mut();
         extensions.insert(self.facts.peer);
         extensions.insert(self.facts.transport);

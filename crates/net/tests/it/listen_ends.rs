@@ -11,9 +11,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::routing::{any, get};
 use http::{Request, Response, StatusCode};
-use hyper::body::Incoming;
 use hyper::service::service_fn;
-use sluice_net::{BindAddress, Drained, Limits, Linger, Listener, LocalAddress, serve_each};
+use sluice_net::{BindAddress, Drained, IncomingBody, Limits, Linger, Listener, LocalAddress, serve_each};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot};
@@ -342,7 +341,7 @@ async fn cores_share_one_number_of_connections() {
         let open = open.clone();
         let make = move |_| {
             let served = OneOf::enter(&open);
-            service_fn(move |_: Request<Incoming>| {
+            service_fn(move |_: Request<IncomingBody>| {
                 let _of_the_connection = &served;
                 async { Ok::<_, Infallible>(Response::new(Body::from("hello"))) }
             })

@@ -11,6 +11,8 @@ mod given;
 mod listen;
 mod listen_drain;
 mod listen_ends;
+mod listen_head_lines;
+mod listen_rest;
 mod listen_small_frames;
 mod listen_unix;
 mod listen_untaken;

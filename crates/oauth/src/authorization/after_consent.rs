@@ -7,7 +7,7 @@ use sluice_protocol::{ErrorCode, GrantType};
 
 use super::browser::{Browser, CookieChanges};
 use super::code::AuthorizationCode;
-use super::error::{AuthorizationError, ShownError};
+use super::error::{AuthorizationError, RedirectedError, ShownError};
 use super::response::{Location, ResponseTarget};
 use super::service::{AuthorizationService, Step, refused, rejected};
 use crate::client::Client;
@@ -19,6 +19,9 @@ use crate::flow::{Consent, Decision, Login, Request};
 use crate::grant::{Generation, Grant, GrantClaims, Insertion, MadeIn, Requested};
 use crate::issuing::{FrontChannelTokens, InFront, Issue, lifetime};
 use crate::subject::shown_at_login;
+
+/// What a client hears whose user signed out before answering.
+const SIGNED_OUT: &str = "The user has signed out meanwhile, and has to log in again.";
 
 impl AuthorizationService {
     /// The last leg: a consent verifier comes back.
@@ -34,9 +37,8 @@ impl AuthorizationService {
                 return Err(rejected(&request, rejection));
             }
         };
-        let signed_out = || refused(&request, ErrorCode::LoginRequired, "The user has signed out meanwhile.");
         if self.was_signed_out(login.session, &login) {
-            return Err(signed_out());
+            return Err(signed_out(&request));
         }
         check_granted((&request, &client), &consent, self.config.scopes)?;
         let now = self.clock.now();
@@ -44,7 +46,7 @@ impl AuthorizationService {
             login = on_device(login, &request);
         }
         if !self.keep_session_late(&client, &login, now).await? {
-            return Err(signed_out());
+            return Err(signed_out(&request));
         }
         // Who is never asked about a client has made no decision before: what came of it stands for itself, as with Hydra.
         let by_decision = flow.skip && !client.skip_consent;
@@ -192,6 +194,11 @@ impl AuthorizationService {
         let code = if request.details.device { self.config.policies.device.lifetime } else { lifetimes.code };
         now + lifetimes.flow.max(code).max(token) + Lifetime::hours(1)
     }
+}
+
+/// The client is told that its user is gone, whether or not its request forbids asking.
+fn signed_out(request: &Request) -> AuthorizationError {
+    RedirectedError::saying(ResponseTarget::of(request), ErrorCode::LoginRequired, SIGNED_OUT).into()
 }
 
 /// The login as that of the device whose code was approved: it is another session than that of the browser, which may be anybody's, and

@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_primitives::{Lifetime, SessionId, Timestamp};
+use sluice_primitives::{Lifetime, Rng, SessionId, Timestamp};
 use sluice_protocol::ErrorCode;
 use sluice_protocol::claims_request::ClaimsRequest;
 
 use super::browser::{Browser, CookieChange, CookieChanges, SessionCookie};
-use super::error::{AuthorizationError, ShownError};
-use super::response::Location;
+use super::error::{AuthorizationError, RedirectedError, ShownError};
+use super::response::{Location, ResponseTarget};
 use super::service::{AuthorizationService, Step, refused, rejected};
 use crate::client::Client;
 use crate::config::{Config, tokens_of_session};
@@ -21,10 +21,15 @@ use crate::login_session::LoginSession;
 use crate::query::with_parameter;
 use crate::subject::shown_at_login;
 
-/// How many binding keys a browser keeps: the present one, and those of tabs opened before its last logins.
-const KEYS_KEPT: usize = 4;
+/// How many binding keys a browser keeps: the present one, that of the flow, and those of other tabs opened before its last logins.
+const KEYS_KEPT: usize = 8;
+/// What a client hears whose request names the user.
+const ANOTHER_USER: &str = "Another user logged in than the request names.";
 /// How many former sessions of a person a browser's cookie names.
 const MOST_FORMER: usize = 32;
+/// How long a session lives without being used that is to end with the browser and that nobody asked for: a browser that opens its tabs
+/// again has its cookie still.
+const IDLE_UNTIL_CLOSED: Lifetime = Lifetime::hours(24);
 
 impl AuthorizationService {
     /// The second leg: a login verifier comes back.
@@ -51,6 +56,9 @@ impl AuthorizationService {
         }
         self.forget_former(&request, &login, browser).await?;
         let least = self.stay_remembered(&request, &mut login, browser).await?;
+        if login.at_least_until_closed && login.remember.is_none() {
+            (login.remember, login.until_closed) = (Some(self.config.lifetimes.session), true);
+        }
         self.keep_session((&request, &client), &mut login, browser).await?;
         let cookies = self.cookies(&request, (&login, least), browser);
         let challenge = self.flows.seal_consent_challenge(&AwaitingConsent { request, login, skip }).await?;
@@ -91,8 +99,9 @@ impl AuthorizationService {
     }
 
     /// Who was to be remembered in this browser still is, for as long as they were to be, if the later login says nothing of it. One
-    /// that proves more in the same session says by that page whether they are. For how long the browser keeps the cookie at least, then: a
-    /// logout must find the session for as long as there are tokens of it.
+    /// that proves more in the same session says by that page whether they are; what ends with the browser begins anew with one after which
+    /// they are remembered for so long in any case. For how long the browser keeps the cookie at least, then: a logout must find the session
+    /// for as long as there are tokens of it.
     async fn stay_remembered(
         &self,
         request: &Request,
@@ -103,7 +112,11 @@ impl AuthorizationService {
             cookie.session == login.session && cookie.authenticated_at < login.authenticated_at
         };
         let says_nothing = login.remember.is_none() && !login.forget;
-        let goes_on = |cookie: &SessionCookie| cookie.remembered && says_nothing && !is_step_up(cookie);
+        let is_longer =
+            |cookie: &SessionCookie| cookie.until_closed == Some(false) || !login.at_least_until_closed;
+        let goes_on = |cookie: &SessionCookie| {
+            cookie.remembered && says_nothing && !is_step_up(cookie) && is_longer(cookie)
+        };
         let Some(cookie) = self.cookie_before(request, login, browser).filter(goes_on) else {
             return Ok(None);
         };
@@ -181,18 +194,27 @@ impl AuthorizationService {
 
     /// The session as of a login.
     fn session(&self, login: &Login, now: Timestamp) -> LoginSession {
-        let remembered = login.remember.is_some();
         LoginSession {
             id: login.session,
             subject: login.subject.clone(),
             authenticated_at: login.authenticated_at,
             last_seen_at: now,
             expires_at: self.session_end(login, now),
-            remembered,
-            idle: if remembered { self.config.lifetimes.session_idle } else { Lifetime::FOREVER },
+            remembered: login.remember.is_some(),
+            idle: self.session_idle(login),
             acr: login.acr.clone(),
             amr: login.amr.clone(),
             provider_session: login.provider_session.clone(),
+        }
+    }
+
+    /// One that is not remembered is kept whether or not it is used.
+    fn session_idle(&self, login: &Login) -> Lifetime {
+        let idle = self.config.lifetimes.session_idle;
+        match (login.remember, login.at_least_until_closed && login.until_closed) {
+            (None, _) => Lifetime::FOREVER,
+            (Some(_), false) => idle,
+            (Some(_), true) => idle.min(IDLE_UNTIL_CLOSED),
         }
     }
 
@@ -245,8 +267,6 @@ impl AuthorizationService {
         if browser.framed || request.prompt.none {
             return CookieChanges::default();
         }
-        let fresh = BindingKey::generate(&*self.rng);
-        let kept = browser.keys.0.iter().take(KEYS_KEPT - 1).cloned();
         let cookie = SessionCookie {
             session: login.session,
             subject: login.subject.clone(),
@@ -263,7 +283,7 @@ impl AuthorizationService {
             let life = login.cookie_life().map(|life| least.map_or(life, |least| life.max(least)));
             CookieChange::Set((cookie.seal(&self.sealer, &*self.rng), life))
         };
-        CookieChanges { binding: Some(BindingKeys(std::iter::once(fresh).chain(kept).collect())), session }
+        CookieChanges { binding: Some(keys_from_now(request, &browser.keys, &*self.rng)), session }
     }
 
     /// The cookie of a session that goes on for longer. If the page does not say for how long, one that is kept is kept for as long
@@ -283,6 +303,15 @@ impl AuthorizationService {
     }
 }
 
+/// The keys of a browser from a login on: a fresh one, and of those before first the one of the flow itself. Its consent is to come back,
+/// and so are the tabs that began with it.
+fn keys_from_now(request: &Request, before: &BindingKeys, rng: &dyn Rng) -> BindingKeys {
+    let is_own = |key: &BindingKey| key.has_bound(request.flow, &request.binding);
+    let (own, others): (Vec<_>, Vec<_>) = before.0.iter().cloned().partition(is_own);
+    let kept = own.into_iter().chain(others).take(KEYS_KEPT - 1);
+    BindingKeys(std::iter::once(BindingKey::generate(rng)).chain(kept).collect())
+}
+
 /// What the login page did must be what the request asked for.
 fn check_login(
     request: &Request,
@@ -296,11 +325,8 @@ fn check_login(
     let shown = shown_at_login(client, login, config);
     let seen = shown.as_deref().unwrap_or(login.subject.as_str());
     if request.hinted_subject.as_ref().is_some_and(|hinted| hinted.as_str() != seen) {
-        return Err(refused(
-            request,
-            ErrorCode::LoginRequired,
-            "Another user logged in than the request names.",
-        ));
+        let target = ResponseTarget::of(request);
+        return Err(RedirectedError::saying(target, ErrorCode::LoginRequired, ANOTHER_USER).into());
     }
     if !has_wanted_class(request, login) {
         return Err(refused(request, ErrorCode::UnmetAuthenticationRequirements, ""));

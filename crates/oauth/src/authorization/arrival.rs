@@ -117,7 +117,7 @@ fn object_refused(
 ) -> AuthorizationError {
     match checks::trust_redirect(outer, client) {
         Ok(redirect) => {
-            info!(reason = %error, "request object refused");
+            info!(client.id = %client.id, reason = %error, "request object refused");
             RedirectedError::new(checks::target(outer, client, &redirect), error.code(), "").into()
         }
         Err(_) => ShownError::RequestObject(error).into(),

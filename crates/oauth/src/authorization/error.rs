@@ -212,4 +212,9 @@ impl RedirectedError {
         };
         Self { target, error: code.as_str().to_owned(), description }
     }
+
+    /// A registered error of which this sentence says more than its own.
+    pub fn saying(target: ResponseTarget, code: ErrorCode, sentence: &str) -> Self {
+        Self { target, error: code.as_str().to_owned(), description: sentence.to_owned() }
+    }
 }

@@ -91,7 +91,7 @@ mod tests {
     fn an_answer_keeps_the_query_of_the_redirect_uri() {
         let answer =
             target("https://a.example/cb?x=1", ResponseMode::Query).respond(&[("code", "c")], "https://i/");
-        let expected = "https://a.example/cb?x=1&code=c&state=a+b&iss=https%3A%2F%2Fi%2F";
+        let expected = "https://a.example/cb?x=1&code=c&state=a%20b&iss=https%3A%2F%2Fi%2F";
         assert_eq!(answer, Location::Redirect(expected.into()));
     }
 
@@ -99,6 +99,6 @@ mod tests {
     fn an_answer_can_travel_in_the_fragment() {
         let answer =
             target("https://a.example/cb?x=1", ResponseMode::Fragment).respond(&[("code", "c")], "i");
-        assert_eq!(answer, Location::Redirect("https://a.example/cb?x=1#code=c&state=a+b&iss=i".into()));
+        assert_eq!(answer, Location::Redirect("https://a.example/cb?x=1#code=c&state=a%20b&iss=i".into()));
     }
 }

@@ -105,6 +105,9 @@ pub struct ResponseFormats {
     pub request_object_encryption: Option<Encryption>,
     /// `access_token_signed_response_alg`: with what a JWT access token is signed; if none, with what is configured.
     pub access_token_signing_alg: Option<String>,
+    /// `access_token_jwt_typ`, a member of Sluice's own: what a JWT access token calls itself in its header; if none, what is
+    /// configured. An administrator's.
+    pub access_token_jwt_typ: Option<String>,
 }
 
 impl ResponseFormats {

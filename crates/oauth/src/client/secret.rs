@@ -17,7 +17,7 @@ use thiserror::Error;
 /// Why a secret was not hashed.
 #[derive(Debug, Clone, Error)]
 pub enum SecretNotHashed {
-    /// The hash pool has too much to do: try later.
+    /// The hash pool has too much to do, there is no memory for the hash, or it shuts down: try later.
     #[error(transparent)]
     Busy(#[from] PoolBusy),
     /// The hash could not be computed.

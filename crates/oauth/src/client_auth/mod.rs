@@ -1,6 +1,6 @@
 //! Client authentication (RFC 6749 §2.3): which client speaks, and does it?
 //!
-//! `presented`: what a request brings. `client_secret`: secrets, in constant time. `assertion`: assertions signed with a key
+//! `presented`: what a request brings; `named`: whom it names, for the log. `client_secret`: secrets, in constant time. `assertion`: assertions signed with a key
 //! or a secret; `audiences`: how they name this server. `certificate`: certificates. `client_keys` and `remote_keys`: the
 //! keys of clients. `failure_limit`: what keeps guesses from costing us hashes. `rekeying`: what keeps a secret usable when
 //! the key of its hash goes. `error`: refusals.
@@ -14,6 +14,7 @@ mod client_keys;
 mod client_secret;
 mod error;
 mod failure_limit;
+pub(crate) mod named;
 mod presented;
 mod rekeying;
 pub(crate) mod remote_keys;
@@ -33,6 +34,7 @@ pub use audiences::Audiences;
 pub use certificate::CertificateAuthError;
 pub use client_keys::{ClientKeySet, ClientKeys, ClientSignatureError};
 pub use error::{AssertionError, ClientAuthError};
+pub use named::named_client;
 pub use presented::Presented;
 pub use remote_keys::{FetchedKeySet, KeySetSource, KeysNotFetched};
 

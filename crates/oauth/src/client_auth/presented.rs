@@ -98,13 +98,13 @@ fn assertion<'f>(form: &'f Parameters<'_>) -> Result<Option<&'f str>, ClientAuth
     }
 }
 
-fn strip_basic(header: &str) -> Option<&str> {
+pub(super) fn strip_basic(header: &str) -> Option<&str> {
     let (scheme, credentials) = header.split_once(' ')?;
     scheme.eq_ignore_ascii_case("basic").then(|| credentials.trim())
 }
 
 /// Id and secret are form-encoded before they are put together (RFC 6749 §2.3.1).
-fn decode_basic(credentials: &str) -> Result<(String, Secret<String>), ClientAuthError> {
+pub(super) fn decode_basic(credentials: &str) -> Result<(String, Secret<String>), ClientAuthError> {
     let malformed = |_| ClientAuthError::MalformedHeader;
     let bytes =
         STANDARD.decode(credentials).map(Secret::new).map_err(|_| ClientAuthError::MalformedHeader)?;

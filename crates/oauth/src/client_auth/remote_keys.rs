@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use sluice_commit::chain;
 use sluice_crypto::jwk::{Jwk, JwkSet};
 use sluice_net::{FetchLimits, FetchPlaces, Fetcher, host_of};
 use sluice_primitives::{Lifetime, Timestamp};
@@ -65,7 +66,7 @@ impl KeySetSource for Fetcher {
         let usual = self.limits();
         let limits = FetchLimits { max_bytes: usual.max_bytes.min(MAX_SET), ..usual };
         let answer = self.get_with(uri, "application/jwk-set+json, application/json", limits).await;
-        let answer = answer.map_err(|why| KeysNotFetched(why.to_string()))?;
+        let answer = answer.map_err(|why| KeysNotFetched(chain(&why)))?;
         if !answer.status.is_success() {
             return Err(KeysNotFetched(format!("the answer has the status {}", answer.status.as_u16())));
         }
@@ -226,9 +227,11 @@ fn parse(body: &[u8], is_trusted: bool) -> Result<Arc<ClientKeySet>, KeysNotFetc
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures_util::FutureExt;
+    use sluice_net::FetchPolicy;
 
     use super::*;
 
@@ -277,6 +280,17 @@ mod tests {
         let source = Arc::new(Hosts::default());
         let keys = RemoteKeys::new(Arc::clone(&source) as _);
         (source, keys, format!("https://{host}/jwks").parse().unwrap())
+    }
+
+    #[tokio::test]
+    async fn why_keys_are_not_fetched_is_said_to_the_end_without_their_address() {
+        let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let uri = format!("http://{gone}/jwks?token=a-secret").parse().unwrap();
+        let policy = FetchPolicy { allow_private: true, ..FetchPolicy::default() };
+        let fetched = KeySetSource::fetch(&Fetcher::new(policy).unwrap(), &uri).await;
+        let Err(KeysNotFetched(why)) = fetched else { panic!("somebody is there") };
+        assert!(why.contains("Connection refused"), "{why}");
+        assert!(!why.contains("secret") && !why.contains("token="), "{why}");
     }
 
     #[tokio::test]

@@ -10,8 +10,8 @@ use url::Url;
 
 pub use policy::{
     AssertionPolicy, DevicePolicy, DpopPolicy, DynamicRegistrationPolicy, LogoutTokenType, LongRequestPolicy,
-    MetadataDocumentPolicy, MtlsPolicy, Policies, PushedRequestPolicy, RequestObjectPolicy,
-    SoftwareStatements, StatementKeys, SubjectPolicy,
+    MetadataDocumentPolicy, MtlsPolicy, Policies, PreferredUsername, PushedRequestPolicy,
+    RequestObjectPolicy, SoftwareStatements, StatementKeys, SubjectPolicy,
 };
 
 use crate::client::AccessTokenStrategy;

@@ -150,6 +150,18 @@ impl LogoutTokenType {
     }
 }
 
+/// What the built-in consent page tells as `preferred_username`, by which some applications keep accounts (OpenID Connect Core §5.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PreferredUsername {
+    /// What people call themselves, or else their verified address to who may know it.
+    #[default]
+    Username,
+    /// Their verified address, to who may know it.
+    Email,
+    /// Nothing.
+    Nothing,
+}
+
 /// Which subjects clients see (OpenID Connect Core §8).
 #[derive(Debug, Clone)]
 pub struct SubjectPolicy {
@@ -232,6 +244,7 @@ pub struct Policies {
     /// Of JWT access tokens for clients that registered none.
     pub access_token_alg: SigningAlgorithm,
     pub logout_token_type: LogoutTokenType,
+    pub preferred_username: PreferredUsername,
 }
 
 impl Default for Policies {
@@ -250,6 +263,7 @@ impl Default for Policies {
             id_token_alg: SigningAlgorithm::RS256,
             access_token_alg: SigningAlgorithm::RS256,
             logout_token_type: LogoutTokenType::default(),
+            preferred_username: PreferredUsername::default(),
         }
     }
 }

@@ -39,6 +39,11 @@ impl BindingKey {
         self.mark(*b"flow", flow.as_bytes())
     }
 
+    /// Whether it made this mark on this flow.
+    pub fn has_bound(&self, flow: GrantId, binding: &Binding) -> bool {
+        same_bytes(&self.bind(flow), binding)
+    }
+
     /// The token that a form of this browser carries against cross-site request forgery.
     pub fn form_token(&self, sealed: &str) -> Binding {
         self.mark(*b"form", sealed.as_bytes())
@@ -56,7 +61,7 @@ impl BindingKey {
     }
 }
 
-/// The keys that a browser presents: its present one, and the one before its last login, so that tabs opened before it
+/// The keys that a browser presents: its present one, and some from before its last logins, so that tabs opened before them
 /// still work.
 #[derive(Clone, Debug, Default)]
 pub struct BindingKeys(pub Vec<BindingKey>);
@@ -64,7 +69,12 @@ pub struct BindingKeys(pub Vec<BindingKey>);
 impl BindingKeys {
     /// Whether one of the keys made this mark on this flow.
     pub fn hold(&self, flow: GrantId, binding: &Binding) -> bool {
-        self.0.iter().any(|key| same_bytes(&key.bind(flow), binding))
+        self.of_flow(flow, binding).is_some()
+    }
+
+    /// The one that made this mark on this flow.
+    pub fn of_flow(&self, flow: GrantId, binding: &Binding) -> Option<&BindingKey> {
+        self.0.iter().find(|key| key.has_bound(flow, binding))
     }
 
     /// Whether one of the keys made this form token.

@@ -30,6 +30,8 @@ pub struct AcceptLogin {
     pub remember: Option<bool>,
     /// Seconds; less than 0 stands for the configured session lifetime, 0 for that, or less if the browser is closed sooner.
     pub remember_for: i64,
+    /// Where nothing is said of `remember`: whether who is not remembered in the browser is until it is closed.
+    pub at_least_until_closed: bool,
     pub extend_session_lifespan: bool,
     pub acr: Option<String>,
     pub amr: Vec<String>,
@@ -313,6 +315,9 @@ impl FlowService {
             kept: known.is_some(),
             remember: remember.then_some(for_secs),
             forget: known.is_none() && accept.remember == Some(false),
+            at_least_until_closed: known.is_none()
+                && accept.remember.is_none()
+                && accept.at_least_until_closed,
             until_closed: remember && accept.remember_for == 0,
             extend: accept.extend_session_lifespan,
             acr: accept.acr.filter(|acr| !acr.is_empty()),

@@ -168,6 +168,8 @@ pub struct Login {
     pub remember: Option<Lifetime>,
     /// Whether who was to be remembered in the browser is not any more: the page said so. A session that was skipped stays as it is.
     pub forget: bool,
+    /// Whether who is not remembered otherwise is until the browser is closed: the second leg, which sees the browser, settles that.
+    pub at_least_until_closed: bool,
     /// Whether the browser forgets its cookie when it is closed, if that is sooner.
     pub until_closed: bool,
     /// Whether the remembered session starts anew.

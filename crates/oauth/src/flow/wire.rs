@@ -255,6 +255,8 @@ const UNTIL_CLOSED: u8 = 4;
 const KEPT: u8 = 16;
 /// An earlier version neither writes it nor looks at it.
 const FORGET: u8 = 32;
+/// An earlier version passes over this, too: who was not remembered before is not there.
+const AT_LEAST_UNTIL_CLOSED: u8 = 64;
 /// Not of the login: on the way back from the consent page, whether that could be skipped.
 const CONSENT_KNOWN: u8 = 8;
 
@@ -268,7 +270,8 @@ impl From<&Login> for WireLogin {
                 | (u8::from(login.extend) * EXTEND)
                 | (u8::from(login.until_closed) * UNTIL_CLOSED)
                 | (u8::from(login.kept) * KEPT)
-                | (u8::from(login.forget) * FORGET),
+                | (u8::from(login.forget) * FORGET)
+                | (u8::from(login.at_least_until_closed) * AT_LEAST_UNTIL_CLOSED),
             remember: login.remember.map(Lifetime::as_millis),
             acr: login.acr.clone(),
             amr: login.amr.clone(),
@@ -300,6 +303,7 @@ impl WireLogin {
             extend: self.flags & EXTEND != 0,
             remember: self.remember.map(lifetime),
             forget: self.flags & FORGET != 0,
+            at_least_until_closed: self.flags & AT_LEAST_UNTIL_CLOSED != 0,
             until_closed: self.flags & UNTIL_CLOSED != 0,
             acr: self.acr,
             amr: self.amr,

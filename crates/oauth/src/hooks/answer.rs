@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{HookAnswer, HookError};
+use super::{HookAnswer, HookFault};
 use crate::grant::{GrantClaims, Replaced};
 use crate::issuing::room::Room;
 
@@ -37,7 +37,7 @@ pub(super) fn read(
     answer: &HookAnswer,
     room: Room<'_>,
     before: Before<'_>,
-) -> Result<Option<Replaced>, HookError> {
+) -> Result<Option<Replaced>, HookFault> {
     match answer.status {
         200 => {
             let said = said(&answer.body)?;
@@ -48,39 +48,39 @@ pub(super) fn read(
             }
         }
         204 => Ok(None),
-        403 => Err(HookError::Refused),
-        status => Err(HookError::Status(status)),
+        403 => Err(HookFault::Refused),
+        status => Err(HookFault::Status(status)),
     }
 }
 
 /// In the token, where there is room for them.
-fn in_token(said: Replaced, room: Room<'_>) -> Result<Replaced, HookError> {
-    room.check_in_token(said.access_token()).map_err(HookError::TooLong)?;
+fn in_token(said: Replaced, room: Room<'_>) -> Result<Replaced, HookFault> {
+    room.check_in_token(said.access_token()).map_err(HookFault::TooLong)?;
     Ok(said)
 }
 
 /// With those of the consent page.
-fn beside(said: Replaced, room: Room<'_>, page: &GrantClaims) -> Result<Option<Replaced>, HookError> {
+fn beside(said: Replaced, room: Room<'_>, page: &GrantClaims) -> Result<Option<Replaced>, HookFault> {
     let all = said.beside(page);
     // For what the page alone says there was room.
     let access_token = all.as_ref().map(Replaced::access_token);
     if let Some(claims) = access_token.filter(|claims| claims.len() > page.access_token.len()) {
-        room.check_beside_page(claims).map_err(HookError::TooLongTogether)?;
+        room.check_beside_page(claims).map_err(HookFault::TooLongTogether)?;
     }
     Ok(all)
 }
 
 /// In the place of these. A hook that says them again may say more than a token has room for: there was room elsewhere.
-fn instead(said: Replaced, room: Room<'_>, old: &GrantClaims) -> Result<Replaced, HookError> {
+fn instead(said: Replaced, room: Room<'_>, old: &GrantClaims) -> Result<Replaced, HookFault> {
     match room.check_in_token(said.access_token()) {
         Ok(()) => Ok(said),
         Err(_) if said.access_token() == old.of_access_tokens() => Ok(said.kept_by_grant()),
-        Err(most) => Err(HookError::TooLong(most)),
+        Err(most) => Err(HookFault::TooLong(most)),
     }
 }
 
-fn said(body: &[u8]) -> Result<Replaced, HookError> {
-    let body: Option<Body> = serde_json::from_slice(body).map_err(|_| HookError::Answer)?;
+fn said(body: &[u8]) -> Result<Replaced, HookFault> {
+    let body: Option<Body> = serde_json::from_slice(body).map_err(|_| HookFault::Answer)?;
     let session = body.and_then(|body| body.session).unwrap_or_default();
     Ok(Replaced::new(session.access_token.unwrap_or_default(), session.id_token.unwrap_or_default()))
 }
@@ -107,7 +107,7 @@ mod tests {
         let less = read_back(8_000, Before::GivesWay(&old)).unwrap().unwrap();
         assert!(!less.is_beside_page());
         for (length, before) in [(9_001, Before::GivesWay(&old)), (9_000, Before::Gone)] {
-            assert_eq!(read_back(length, before), Err(HookError::TooLong(8 * 1024)), "{length}");
+            assert_eq!(read_back(length, before), Err(HookFault::TooLong(8 * 1024)), "{length}");
         }
     }
 }

@@ -1,15 +1,53 @@
 //! Why a hook stands in the way.
 
+use std::fmt;
+
 use sluice_protocol::ErrorCode;
 use thiserror::Error;
 
-/// Why a hook stands in the way of tokens.
+/// Which hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookName {
+    /// The one that is asked for every grant type.
+    Token,
+    /// The one that is asked when a refresh token is used.
+    RefreshToken,
+}
+
+impl HookName {
+    /// What is wrong with it, as an error.
+    pub(super) fn failed(self) -> impl Fn(HookFault) -> HookError + Copy {
+        move |fault| HookError { hook: self, fault }
+    }
+}
+
+impl fmt::Display for HookName {
+    /// The setting that it is configured by.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Token => "oauth2.token_hook",
+            Self::RefreshToken => "oauth2.refresh_token_hook",
+        })
+    }
+}
+
+/// Why a hook stands in the way of tokens: for the operator. The client learns [`HookError::code`] only.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum HookError {
+#[error("{hook}: {fault}")]
+pub struct HookError {
+    /// Which hook.
+    pub hook: HookName,
+    /// What is wrong with it.
+    pub fault: HookFault,
+}
+
+/// What is wrong with a hook.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum HookFault {
     /// It says that there are none to be issued.
     #[error("the hook refused")]
     Refused,
-    /// It did not answer.
+    /// It did not answer: why, without its address, in whose query a secret may stand.
     #[error("the hook did not answer: {0}")]
     NoAnswer(String),
     /// It answered with a status that means nothing here.
@@ -29,13 +67,13 @@ pub enum HookError {
 impl HookError {
     /// What the client is told.
     pub const fn code(&self) -> ErrorCode {
-        match self {
-            Self::Refused => ErrorCode::AccessDenied,
-            Self::NoAnswer(_)
-            | Self::Status(_)
-            | Self::Answer
-            | Self::TooLong(_)
-            | Self::TooLongTogether(_) => ErrorCode::ServerError,
+        match self.fault {
+            HookFault::Refused => ErrorCode::AccessDenied,
+            HookFault::NoAnswer(_)
+            | HookFault::Status(_)
+            | HookFault::Answer
+            | HookFault::TooLong(_)
+            | HookFault::TooLongTogether(_) => ErrorCode::ServerError,
         }
     }
 }

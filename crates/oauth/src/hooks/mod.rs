@@ -19,7 +19,7 @@ use async_trait::async_trait;
 use sluice_protocol::GrantType;
 
 use answer::Before;
-pub use error::HookError;
+pub use error::{HookError, HookFault, HookName};
 use request::Server;
 pub use request::{HookCall, SentParameters};
 pub use webhook::{Webhook, WebhookKey, WebhookParts};
@@ -47,8 +47,8 @@ pub trait Hook: Send + Sync {
     /// What it answers to this JSON.
     ///
     /// # Errors
-    /// [`HookError::NoAnswer`] if it does not answer in time, or at too great a length.
-    async fn ask(&self, json: Vec<u8>) -> Result<HookAnswer, HookError>;
+    /// [`HookFault::NoAnswer`] if it does not answer in time, or at too great a length.
+    async fn ask(&self, json: Vec<u8>) -> Result<HookAnswer, HookFault>;
 }
 
 /// The hooks of the token endpoint.
@@ -78,7 +78,7 @@ impl Hooks {
     pub async fn ask(&self, call: &HookCall<'_>) -> Result<Option<Replaced>, HookError> {
         let asked = self.ask_both(call).await;
         match &asked {
-            Err(HookError::Refused) => self.metrics.hook_refusals.add(),
+            Err(HookError { fault: HookFault::Refused, .. }) => self.metrics.hook_refusals.add(),
             Err(_) => self.metrics.hook_failures.add(),
             Ok(_) => {}
         }
@@ -113,15 +113,17 @@ impl Hooks {
         let mut replaced = None;
         if let Some(hook) = self.refresh_token.as_ref().filter(|_| call.grant_type == GrantType::RefreshToken)
         {
-            let answer = hook.ask(call.refresh_json(&server)).await?;
-            replaced = answer::read(&answer, self.room(call), before(call))?;
+            let failed = HookName::RefreshToken.failed();
+            let answer = hook.ask(call.refresh_json(&server)).await.map_err(failed)?;
+            replaced = answer::read(&answer, self.room(call), before(call)).map_err(failed)?;
         }
         let Some(hook) = &self.token else { return Ok(replaced) };
         let said = replaced.clone().or_else(|| call.claims.replaced.clone());
         let claims = GrantClaims { replaced: said, ..call.claims.clone() };
         let call = HookCall { claims: &claims, ..*call };
-        let answer = hook.ask(call.json(&server)).await?;
-        Ok(answer::read(&answer, self.room(&call), before(&call))?.or(replaced))
+        let failed = HookName::Token.failed();
+        let answer = hook.ask(call.json(&server)).await.map_err(failed)?;
+        Ok(answer::read(&answer, self.room(&call), before(&call)).map_err(failed)?.or(replaced))
     }
 }
 

@@ -6,12 +6,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use sluice_commit::chain;
 use sluice_net::{FetchLimits, Fetcher};
 use sluice_primitives::Secret;
 use thiserror::Error;
 use url::Url;
 
-use super::{Hook, HookAnswer, HookError};
+use super::{Hook, HookAnswer, HookFault};
 
 /// A longer answer is refused, in bytes.
 const MAX_ANSWER: usize = 64 * 1024;
@@ -77,10 +78,34 @@ impl Webhook {
 
 #[async_trait]
 impl Hook for Webhook {
-    async fn ask(&self, json: Vec<u8>) -> Result<HookAnswer, HookError> {
+    async fn ask(&self, json: Vec<u8>) -> Result<HookAnswer, HookFault> {
         let limits = FetchLimits { max_bytes: MAX_ANSWER, timeout: self.timeout, ..self.fetcher.limits() };
         let answer = self.fetcher.post_json_with(&self.url, json.into(), self.headers.clone(), limits).await;
-        let answer = answer.map_err(|why| HookError::NoAnswer(why.to_string()))?;
+        let answer = answer.map_err(|why| HookFault::NoAnswer(chain(&why)))?;
         Ok(HookAnswer { status: answer.status.as_u16(), body: answer.body.into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use sluice_net::FetchPolicy;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn why_a_hook_does_not_answer_is_said_without_its_address_or_key() {
+        let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let policy = FetchPolicy { allow_private: true, ..FetchPolicy::default() };
+        let parts = WebhookParts {
+            url: format!("http://{gone}/hook?token=a-secret-of-the-hook").parse().unwrap(),
+            key: Some(WebhookKey::Header("x-key".to_owned(), Secret::new("a-secret-of-ours".to_owned()))),
+            timeout: Duration::from_secs(5),
+        };
+        let hook = Webhook::new(Arc::new(Fetcher::new(policy).unwrap()), parts).unwrap();
+        let Err(HookFault::NoAnswer(why)) = hook.ask(b"{}".to_vec()).await else { panic!("it answered") };
+        assert!(why.contains("Connection refused"), "{why}");
+        assert!(!why.contains("secret") && !why.contains("token="), "{why}");
     }
 }

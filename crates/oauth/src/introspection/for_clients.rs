@@ -13,7 +13,7 @@ use sluice_protocol::ErrorCode;
 use sluice_protocol::introspection::IntrospectionResponse;
 use thiserror::Error;
 
-use super::IntrospectionService;
+use super::{IntrospectionService, inactive};
 use crate::caller::Caller;
 use crate::client::Client;
 use crate::client_auth::{ClientAuthError, ClientAuthenticator, Presented};
@@ -134,8 +134,11 @@ impl ClientIntrospection {
             return Err(IntrospectionError::PublicClient);
         }
         let known = self.introspection.introspect(asked.token, None).await?;
-        let answer =
-            if may_know(&client, &known) { as_seen(known) } else { IntrospectionResponse::default() };
+        let answer = if known.active && !may_know(&client, &known) {
+            inactive(&format_args!("it is not a token of the client {}, nor meant for it", client.id))
+        } else {
+            as_seen(known)
+        };
         if asked.as_jwt {
             return Ok(Told::Jwt(self.token(&client, &answer).await?));
         }

@@ -2,12 +2,12 @@
 //! grant.
 //!
 //! Here: what an administrator is told, which is everything. [`for_clients`]: what resource servers are told, as they see
-//! it, and if they want it signed.
+//! it, and if they want it signed. Why a token is not active is told to nobody who asks: the log has it, at `debug`.
 
 pub mod for_clients;
 
-use std::mem;
 use std::sync::Arc;
+use std::{fmt, mem};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -18,12 +18,16 @@ use sluice_protocol::Scope;
 use sluice_protocol::introspection::IntrospectionResponse;
 use sluice_token::claims::{AccessTokenClaims, Extra};
 use sluice_token::{Confirmation, RevocationSet};
+use tracing::debug;
 
-use crate::access_token_reader::AccessTokenReader;
+use crate::access_token_reader::{AccessTokenReader, NotActive, NotOurs};
 use crate::config::Config;
-use crate::grant::{Generation, Grant, GrantClaims, GrantRepository};
+use crate::grant::{Generation, Grant, GrantClaims, GrantRepository, Standing};
 use crate::issuing::RefreshToken;
 use crate::takeover::HydraTokens;
+
+/// What is said of a token that does not allow what it is presented for.
+const SCOPE: &str = "its scope does not allow what is asked for";
 
 /// Says what is known about tokens.
 pub struct IntrospectionService {
@@ -52,25 +56,45 @@ impl IntrospectionService {
     ) -> Result<IntrospectionResponse, StoreError> {
         self.reader.check_knowledge()?;
         let now = self.clock.now();
-        if let Ok(mut claims) = self.reader.active(token, now) {
-            if required.is_some_and(|required| !self.config.scopes.allows_all(&claims.scope, required)) {
-                return Ok(IntrospectionResponse::default());
+        let mut claims = match self.reader.active(token, now) {
+            Ok(claims) => claims,
+            // Boxed: the others are many.
+            Err(NotActive::NotOurs(why)) => {
+                return Box::pin(self.other_token((token, &why), required, now)).await;
             }
-            let ext = match &mut claims.extra {
-                Extra::None => None,
-                Extra::Inline(text) => RawValue::from_string(mem::take(text)).ok(),
-                Extra::InGrant => {
-                    let grant = self.grants.find(claims.grant).await?;
-                    grant.and_then(|grant| told(&grant.claims))
-                }
-            };
-            return Ok(self.access_token(claims, ext));
-        }
-        let Some(refresh) = self.hydra.open(token, &self.sealer).await? else {
-            return Ok(IntrospectionResponse::default());
+            Err(why) => return Ok(inactive(&why)),
         };
-        // Boxed: the others are many.
-        Box::pin(self.refresh_token(&refresh, required, now)).await
+        if required.is_some_and(|required| !self.config.scopes.allows_all(&claims.scope, required)) {
+            return Ok(inactive(&SCOPE));
+        }
+        let ext = match &mut claims.extra {
+            Extra::None => None,
+            Extra::Inline(text) => RawValue::from_string(mem::take(text)).ok(),
+            Extra::InGrant => {
+                let grant = self.grants.find(claims.grant).await?;
+                grant.and_then(|grant| told(&grant.claims))
+            }
+        };
+        Ok(self.access_token(claims, ext))
+    }
+
+    /// What is known about a token that is no access token.
+    async fn other_token(
+        &self,
+        (token, why): (&str, &NotOurs),
+        required: Option<&Scope>,
+        now: Timestamp,
+    ) -> Result<IntrospectionResponse, StoreError> {
+        let refresh = match RefreshToken::open(token, &self.sealer) {
+            Ok(own) => own,
+            Err(closed) => match self.hydra.find(token).await? {
+                Some(taken_over) => taken_over,
+                None => {
+                    return Ok(inactive(&format_args!("no access token: {why}; no refresh token: {closed}")));
+                }
+            },
+        };
+        self.refresh_token(&refresh, required, now).await
     }
 
     fn access_token(&self, claims: AccessTokenClaims, ext: Option<Box<RawValue>>) -> IntrospectionResponse {
@@ -108,16 +132,10 @@ impl IntrospectionService {
         now: Timestamp,
     ) -> Result<IntrospectionResponse, StoreError> {
         let found = self.grants.standing(token.grant).await?;
-        let grant = found.filter(|found| !found.is_revoked).map(|found| found.grant);
-        let holds = |grant: &Grant| {
-            grant.redeemed_at.is_some()
-                && now < token.expires_at
-                && now < grant.expires_at
-                && self.is_usable(token.generation, grant, now)
-                && !self.revocations.covers_grant(&grant.facts())
-                && required.is_none_or(|required| self.config.scopes.allows_all(&grant.scope, required))
+        let grant = match self.holding(found, token, required, now) {
+            Ok(grant) => grant,
+            Err(why) => return Ok(inactive(&why)),
         };
-        let Some(grant) = grant.filter(holds) else { return Ok(IntrospectionResponse::default()) };
         Ok(IntrospectionResponse {
             active: true,
             scope: Some(grant.scope.to_string()),
@@ -140,12 +158,45 @@ impl IntrospectionService {
         })
     }
 
+    /// The grant of a refresh token that holds, or why it does not.
+    fn holding(
+        &self,
+        found: Option<Standing>,
+        token: &RefreshToken,
+        required: Option<&Scope>,
+        now: Timestamp,
+    ) -> Result<Grant, &'static str> {
+        let Standing { grant, is_revoked } = found.ok_or("its grant is not known, or has expired")?;
+        if is_revoked || self.revocations.covers_grant(&grant.facts()) {
+            return Err("its grant was revoked");
+        }
+        if grant.redeemed_at.is_none() {
+            return Err("the code of its grant was not redeemed");
+        }
+        if now >= token.expires_at || now >= grant.expires_at {
+            return Err("the refresh token has expired");
+        }
+        if !self.is_usable(token.generation, &grant, now) {
+            return Err("another refresh token has taken its place");
+        }
+        if required.is_some_and(|required| !self.config.scopes.allows_all(&grant.scope, required)) {
+            return Err(SCOPE);
+        }
+        Ok(grant)
+    }
+
     /// The current refresh token, or its predecessor while a retry would still be answered.
     fn is_usable(&self, generation: Generation, grant: &Grant, now: Timestamp) -> bool {
         let window = self.config.lifetimes.refresh_window;
         let in_window = grant.rotated_at.is_some_and(|rotated_at| now < rotated_at + window);
         generation == grant.generation || (in_window && generation.next() == grant.generation)
     }
+}
+
+/// The answer about a token that is not active, to whoever asks. Why is said in the log: never with the token.
+fn inactive(reason: &dyn fmt::Display) -> IntrospectionResponse {
+    debug!(%reason, "a token is not active");
+    IntrospectionResponse::default()
 }
 
 /// What a grant says in access tokens now, if it says anything.

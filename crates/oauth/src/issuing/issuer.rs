@@ -1,5 +1,6 @@
 //! The tokens of a grant, together, as a token response.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -9,7 +10,7 @@ use sluice_primitives::{Rng, Timestamp};
 use sluice_protocol::token_response::{TokenResponse, TokenType};
 use sluice_protocol::{ErrorCode, GrantType, Scope};
 use sluice_token::claims::{Extra, RareClaims};
-use sluice_token::jwt::JwtLayout;
+use sluice_token::jwt::{HeaderType, JwtLayout};
 use sluice_token::{AccessTokenClaims, Confirmation, TokenId};
 use thiserror::Error;
 
@@ -178,7 +179,7 @@ impl TokenIssuer {
         let strategy = self.strategy(client);
         let algorithm = algorithm::of_access_tokens(client, &self.config)?;
         let tools = (&*self.keys, &*self.sealer, &*self.rng);
-        access_token::write((strategy, algorithm), claims, extra, &self.layout, tools)
+        access_token::write((strategy, algorithm), claims, extra, &self.layout(client), tools)
     }
 
     pub(super) fn claims(&self, issue: &Issue<'_>, expires_at: Timestamp) -> AccessTokenClaims {
@@ -217,6 +218,15 @@ impl TokenIssuer {
 
     fn strategy(&self, client: &Client) -> AccessTokenStrategy {
         client.access_token_strategy.unwrap_or(self.config.access_tokens)
+    }
+
+    /// How a JWT access token of this client is spelled.
+    fn layout(&self, client: &Client) -> Cow<'_, JwtLayout> {
+        let own = client.formats.access_token_jwt_typ.as_deref().and_then(HeaderType::named);
+        match own.filter(|own| *own != self.layout.typ) {
+            Some(typ) => Cow::Owned(JwtLayout { typ, ..self.layout.clone() }),
+            None => Cow::Borrowed(&self.layout),
+        }
     }
 
     fn refresh_token(&self, issue: &Issue<'_>) -> String {

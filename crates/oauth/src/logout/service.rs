@@ -21,7 +21,7 @@ use crate::flow::sealed::MAX_IN_URL;
 use crate::flow::{BindingKey, BindingKeys, Further};
 use crate::keys::{KeyRing, NoHint};
 use crate::login_session::{EndSessions, LoginSessionRepository};
-use crate::query::with_parameter;
+use crate::query::{Query, with_parameter};
 use crate::replay::{ReplayKind, ReplayRepository};
 use crate::subject::{PAIRWISE, shown_subject};
 
@@ -487,7 +487,7 @@ fn trusted_redirect(
 
 fn with_state(uri: &RedirectUri, state: Option<&str>) -> String {
     let Some(state) = state else { return uri.to_string() };
-    let encoded = url::form_urlencoded::Serializer::new(String::new()).append_pair("state", state).finish();
+    let encoded = Query::from_iter([("state", state)]).into_string();
     let joint = if uri.as_str().contains('?') { '&' } else { '?' };
     format!("{uri}{joint}{encoded}")
 }

@@ -148,13 +148,13 @@ prop_compose! {
     fn login()(
         (subject, session, authenticated_at) in (name(), id(), time()),
         (skipped, kept, extend, until_closed, remember) in (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), span()),
-        forget in any::<bool>(),
+        (forget, at_least_until_closed) in (any::<bool>(), any::<bool>()),
         (acr, amr, context) in (text(60), vec("[a-z]{1,5}", 0..4), of(value())),
         (forced_subject, provider_session) in (text(255), text(255)),
     ) -> Login {
         let session = SessionId::from_bytes(session);
         let subject = subject.parse().unwrap();
-        Login { subject, session, authenticated_at, skipped, kept, remember, forget, until_closed, extend, acr, amr, context, forced_subject, provider_session }
+        Login { subject, session, authenticated_at, skipped, kept, remember, forget, at_least_until_closed, until_closed, extend, acr, amr, context, forced_subject, provider_session }
     }
 }
 

@@ -18,6 +18,7 @@ use tracing::{error, warn};
 
 use super::hearing::Hearing;
 use super::janitor::Janitor;
+use super::lookout::Lookout;
 use super::steady_clock::SteadyClock;
 
 /// How often expired rows are looked for.
@@ -131,6 +132,14 @@ impl Background {
                     warn!(error = %chain(&error), "the backlog of hardening cannot be counted");
                 }
             }
+        });
+    }
+
+    /// Asks the database what is shown to those who watch.
+    pub(crate) fn look_out(&self, lookout: Arc<Lookout>) {
+        self.every(("lookout", Lookout::EVERY), Late::IsCut, move || {
+            let lookout = Arc::clone(&lookout);
+            async move { lookout.round().await }
         });
     }
 

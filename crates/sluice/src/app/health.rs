@@ -25,7 +25,7 @@ pub(crate) struct NodeHealth {
 impl Health for NodeHealth {
     async fn ready(&self) -> Ready {
         let mut reasons = Vec::new();
-        if let Err(error) = self.ping().await {
+        if let Err(error) = ping(&self.stores).await {
             tracing::warn!(error = %chain(&error), "the store does not answer");
             let is_refusal = matches!(error, StoreError::Refused(_) | StoreError::Fault(_));
             let what = if is_refusal { "refuses" } else { "does not answer" };
@@ -43,9 +43,8 @@ impl Health for NodeHealth {
     }
 }
 
-impl NodeHealth {
-    async fn ping(&self) -> Result<(), StoreError> {
-        let answered = tokio::time::timeout(PATIENCE, self.stores.ping(PATIENCE)).await;
-        answered.unwrap_or_else(|late| Err(StoreError::unavailable(late)))
-    }
+/// Whether the store answers, soon.
+pub(super) async fn ping(stores: &Stores) -> Result<(), StoreError> {
+    let answered = tokio::time::timeout(PATIENCE, stores.ping(PATIENCE)).await;
+    answered.unwrap_or_else(|late| Err(StoreError::unavailable(late)))
 }

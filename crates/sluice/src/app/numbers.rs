@@ -1,14 +1,19 @@
 //! What the metrics show of the services.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use sluice_crypto::Purpose;
 use sluice_identity::hardening::HardeningMetrics;
 use sluice_identity::mail::MailMetrics;
 use sluice_oauth::OAuthMetrics;
 use sluice_oauth::logout::DeliveryMetrics;
-use sluice_primitives::Clock;
+use sluice_primitives::{Clock, Lifetime};
+use sluice_store_postgres::ConnectionCount;
 
+use super::last_time::LastTime;
 use super::people::People;
+use super::stores::Stores;
 use crate::observability::Metrics;
 
 /// Reads one of the numbers.
@@ -65,9 +70,38 @@ pub(super) fn count_flows(metrics: &Metrics, flows: &Arc<OAuthMetrics>) {
     }
 }
 
+/// Counts what clients are refused.
+pub(super) fn count_refusals(metrics: &Metrics, flows: &Arc<OAuthMetrics>) {
+    let flows = Arc::clone(flows);
+    metrics.register_counters("sluice_refusals_total", "Requests of clients that were refused", move || {
+        let counted = flows.refusals.counted().into_iter();
+        let labelled = counted.map(|(endpoint, error, count)| {
+            (vec![("endpoint", endpoint.as_str().to_owned()), ("error", error.to_owned())], count)
+        });
+        labelled.collect()
+    });
+}
+
+/// Counts values that name a key which is not configured here, of all purposes that `counted` has a number for: from 0 on, so that
+/// the first is seen to be one more.
+pub(super) fn count_unknown_keys(
+    metrics: &Metrics,
+    counted: impl Fn(Purpose) -> Option<u64> + Send + Sync + 'static,
+) {
+    metrics.register_counters(
+        "sluice_values_of_unknown_key_total",
+        "Sealed values that name a key which is not configured here",
+        move || {
+            let known = Purpose::all().filter_map(|purpose| Some((purpose, counted(purpose)?)));
+            known.map(|(purpose, count)| (vec![("purpose", purpose.as_str().to_owned())], count)).collect()
+        },
+    );
+}
+
 /// Shows how passwords and mails get on.
 pub(super) fn show_people(metrics: &Metrics, people: &People, clock: &Arc<dyn Clock>) {
     show_hardening(metrics, &people.hardening.metrics, clock);
+    show_count_age(metrics, &people.hardening_counted);
     if let Some(delivery) = &people.delivery {
         show_mails(metrics, &delivery.metrics);
     }
@@ -134,6 +168,60 @@ pub(crate) fn show_hardening(metrics: &Metrics, hardening: &Arc<HardeningMetrics
         move || rate.drain_rate(now.now()),
     );
 }
+
+/// Shows how old is what is shown of the backlog of hardening.
+pub(crate) fn show_count_age(metrics: &Metrics, counted: &Arc<LastTime>) {
+    let counted = Arc::clone(counted);
+    metrics.register_gauge_fn(
+        "sluice_hardening_count_age_seconds",
+        "How long ago it was counted what waits to be hardened",
+        move || counted.age_seconds(),
+    );
+}
+
+/// Shows what time it is by the clock of this machine: beside that of who asks, it shows a clock that is wrong.
+pub(crate) fn show_time(metrics: &Metrics, clock: &Arc<dyn Clock>) {
+    let clock = Arc::clone(clock);
+    metrics.register_gauge_fn("sluice_time_seconds", "The time of day, since the Unix epoch", move || {
+        Duration::from_millis(clock.now().as_millis().unsigned_abs()).as_secs_f64()
+    });
+}
+
+/// Shows the connections to PostgreSQL, where that is the database.
+pub(crate) fn show_connections(metrics: &Metrics, stores: &Stores) {
+    let Stores::Postgres(store) = stores else { return };
+    let states: [(&str, ReadConnections); 2] = [("busy", |count| count.busy), ("idle", |count| count.idle)];
+    for (state, read) in states {
+        let (labels, store) = (vec![("state", state.to_owned())], Arc::clone(store));
+        metrics.register_gauge(
+            "sluice_database_connections",
+            "Connections to PostgreSQL that are open",
+            labels,
+            move || gauge(u64::try_from(read(&store.connections())).unwrap_or(u64::MAX)),
+        );
+    }
+    let limit = gauge(u64::try_from(store.connections().limit).unwrap_or(u64::MAX));
+    metrics.register_gauge_fn(
+        "sluice_database_connections_limit",
+        "Connections to PostgreSQL that there may be",
+        move || limit,
+    );
+    let store = Arc::clone(store);
+    metrics.register_counter(
+        "sluice_database_connections_failed_total",
+        "Attempts to open a connection to PostgreSQL that came to nothing",
+        Vec::new(),
+        move || store.connections().failed_total,
+    );
+}
+
+/// How long ago the feed was heard, in seconds; without end if never.
+pub(super) fn feed_age(age: Lifetime) -> f64 {
+    if age.is_forever() { f64::INFINITY } else { age.as_duration().as_secs_f64() }
+}
+
+/// Reads one of the numbers.
+type ReadConnections = fn(&ConnectionCount) -> usize;
 
 /// Reads one of the numbers.
 type ReadMails = fn(&MailMetrics) -> u64;

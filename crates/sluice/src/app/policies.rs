@@ -5,8 +5,8 @@ use std::path::Path;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_oauth::config::{
     AssertionPolicy, DevicePolicy, DpopPolicy, DynamicRegistrationPolicy, LogoutTokenType, LongRequestPolicy,
-    MetadataDocumentPolicy, MtlsPolicy, Policies, PushedRequestPolicy, RequestObjectPolicy,
-    SoftwareStatements, StatementKeys, SubjectPolicy,
+    MetadataDocumentPolicy, MtlsPolicy, Policies, PreferredUsername, PushedRequestPolicy,
+    RequestObjectPolicy, SoftwareStatements, StatementKeys, SubjectPolicy,
 };
 use sluice_primitives::Secret;
 
@@ -75,7 +75,16 @@ pub(crate) fn policies(settings: &Settings) -> Result<Policies, StartError> {
             config::LogoutTokenType::Logout => LogoutTokenType::Logout,
             config::LogoutTokenType::Plain => LogoutTokenType::Plain,
         },
+        preferred_username: preferred_username(settings.identity.preferred_username),
     })
+}
+
+const fn preferred_username(configured: config::PreferredUsername) -> PreferredUsername {
+    match configured {
+        config::PreferredUsername::Username => PreferredUsername::Username,
+        config::PreferredUsername::Email => PreferredUsername::Email,
+        config::PreferredUsername::Nothing => PreferredUsername::Nothing,
+    }
 }
 
 const fn algorithm(configured: TokenAlgorithm) -> SigningAlgorithm {

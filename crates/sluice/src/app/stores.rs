@@ -21,7 +21,7 @@ use sluice_oauth::logout::OutboxRepository;
 use sluice_oauth::replay::ReplayRepository;
 use sluice_oauth::takeover::{HydraMarkRepository, HydraTokenRepository};
 use sluice_oauth::trust::TrustedIssuerRepository;
-use sluice_primitives::{Clock, NetworkId, NodeId, Rng};
+use sluice_primitives::{Clock, NetworkId, NodeId, Rng, Timestamp};
 use sluice_store_postgres::PostgresStore;
 use sluice_store_sqlite::SqliteStore;
 use sluice_token::Feed;
@@ -253,6 +253,22 @@ impl Stores {
         }
     }
 
+    /// When the oldest mail was queued of those that wait.
+    pub(crate) async fn oldest_mail(&self) -> Result<Option<Timestamp>, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.oldest_mail().await,
+            Self::Postgres(store) => store.oldest_mail().await,
+        }
+    }
+
+    /// When the oldest logout notice was made of those that wait.
+    pub(crate) async fn oldest_notice(&self) -> Result<Option<Timestamp>, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.oldest_notice().await,
+            Self::Postgres(store) => store.oldest_notice().await,
+        }
+    }
+
     pub(crate) async fn shutdown(&self) {
         match self {
             Self::Sqlite(store) => store.shutdown().await,
@@ -290,7 +306,7 @@ pub(crate) struct AppliedMigration {
     pub(crate) name: String,
     /// Whether a statement fails without it.
     pub(crate) is_required: bool,
-    pub(crate) applied_at: Option<sluice_primitives::Timestamp>,
+    pub(crate) applied_at: Option<Timestamp>,
 }
 
 fn make_directory(path: &std::path::Path) -> Result<(), StartError> {

@@ -49,4 +49,9 @@ impl Listeners {
     pub(crate) fn has_admin(self) -> bool {
         matches!(self, Self::All | Self::Admin)
     }
+
+    /// Whether metrics are served at all: at the admin port, with what else is there or with health alone.
+    pub(crate) fn has_metrics(self) -> bool {
+        matches!(self, Self::All | Self::Admin | Self::Gateway)
+    }
 }

@@ -24,6 +24,8 @@ const SMALLEST: (u32, u32) = (19, 2);
 const LANES: u32 = 4;
 /// More passes than this are of less use than memory.
 const MOST_PASSES: u32 = 8;
+/// Fewer than these are one.
+const FEWEST_PASSES: u32 = 2;
 /// How long one is measured, after a first hash.
 const SPAN: Duration = Duration::from_millis(1500);
 
@@ -35,7 +37,8 @@ pub(crate) async fn run(command: CalibrateCommand, console: &mut Console<'_>) ->
     if !output.is_quiet {
         console.say(&format!("measuring with {} threads, for some seconds …", limits.threads));
     }
-    let calibrated = match tokio::task::spawn_blocking(move || calibrate(limits)).await {
+    let work = move || calibrate(limits, |params| measure(params, limits.threads, SPAN));
+    let calibrated = match tokio::task::spawn_blocking(work).await {
         Ok(Ok(calibrated)) => calibrated,
         Ok(Err(error)) => return fail(console, &error),
         Err(error) => return fail(console, &error),
@@ -87,28 +90,36 @@ impl Limits {
     }
 }
 
-/// Memory first, which costs an attacker most: as much as fits with one pass. If time is left then, passes.
-fn calibrate(limits: Limits) -> Result<Calibrated, PasswordHashError> {
+/// Memory first, which costs an attacker most: as much as fits with one pass. If time is left then, passes, as many as are measured to
+/// fit.
+fn calibrate(
+    limits: Limits,
+    mut measure: impl FnMut(Argon2Params) -> Result<Measured, PasswordHashError>,
+) -> Result<Calibrated, PasswordHashError> {
     let mut measured = Vec::new();
     for mib in MEMORY_MIB {
         let params = Argon2Params::new(mib * 1024, 1, LANES)?;
         if !limits.has_memory_for(params) {
             break;
         }
-        measured.push(measure(params, limits.threads, SPAN)?);
+        measured.push(measure(params)?);
         if measured.last().is_some_and(|last| !limits.has_time_for(last)) {
             break;
         }
     }
     let mut proposed = measured.iter().rev().find(|one| limits.has_time_for(one)).copied();
-    let further = match &proposed {
+    let mut further = match &proposed {
         Some(best) => with_more_passes(best, limits),
         None => Argon2Params::new(SMALLEST.0 * 1024, SMALLEST.1, 1).ok(),
     };
-    if let Some(params) = further.filter(|params| limits.has_memory_for(*params)) {
-        let last = measure(params, limits.threads, SPAN)?;
-        proposed = if limits.has_time_for(&last) { Some(last) } else { proposed };
+    while let Some(params) = further.filter(|params| limits.has_memory_for(*params)) {
+        let last = measure(params)?;
         measured.push(last);
+        if limits.has_time_for(&last) {
+            proposed = Some(last);
+            break;
+        }
+        further = with_fewer_passes(&last, limits);
     }
     Ok(Calibrated { measured, proposed })
 }
@@ -119,6 +130,18 @@ fn with_more_passes(best: &Measured, limits: Limits) -> Option<Argon2Params> {
     let passes = u32::try_from(passes).unwrap_or(u32::MAX).min(MOST_PASSES);
     let params = Argon2Params::new(best.params.memory_kib(), passes, LANES).ok()?;
     (passes > 1).then_some(params)
+}
+
+/// The same with as many passes as there is time for by this measurement, which there was not for these; at least two.
+fn with_fewer_passes(last: &Measured, limits: Limits) -> Option<Argon2Params> {
+    let passes = last.params.passes();
+    if passes <= FEWEST_PASSES {
+        return None;
+    }
+    let in_time = u128::from(passes) * limits.target.as_micros();
+    let in_time = in_time.checked_div(last.one_hash.as_micros()).unwrap_or_default();
+    let fewer = u32::try_from(in_time).unwrap_or(u32::MAX).clamp(FEWEST_PASSES, passes - 1);
+    Argon2Params::new(last.params.memory_kib(), fewer, LANES).ok()
 }
 
 impl Calibrated {

@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod gateway;
 mod installation;
 pub(crate) mod janitor;
+mod memory_limit;
 pub(crate) mod migrate;
 mod open_files;
 pub(crate) mod secrets;

@@ -8,7 +8,7 @@ use sluice_commit::chain;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{error, info, warn};
 
-use super::{load, open_files, say_refused};
+use super::{load, memory_limit, open_files, say_refused};
 use crate::app::{Node, StartError, StartOptions, World, run_gateway_process};
 use crate::cli::{Exit, Listeners, ServeCommand};
 use crate::config::{self, Finding, GatewayProcessSettings, Loaded, Mode, Settings};
@@ -48,6 +48,7 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
         }
     };
     open_files::tell(files, open_files::connections(&loaded.settings, serve.listeners));
+    memory_limit::tell_of_node(&loaded.settings.identity);
     tell_of_derived(&loaded.settings);
     let options = StartOptions {
         listeners: serve.listeners,

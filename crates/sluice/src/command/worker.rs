@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use sluice_commit::chain;
 use tracing::error;
 
-use super::load;
 use super::serve::{observe, until_told_to_stop};
+use super::{load, memory_limit};
 use crate::app::{WorkerOptions, World, run_worker};
 use crate::cli::{Exit, WorkerCommand};
 
@@ -21,6 +21,7 @@ pub(crate) async fn run(worker: WorkerCommand, environment: Vec<(OsString, OsStr
             return Exit::Failure;
         }
     };
+    memory_limit::tell_of_worker(&loaded.settings.identity);
     let options = WorkerOptions { data_dir: sources.data_dir.clone(), metrics_port: worker.metrics_port };
     let done = run_worker(&loaded.settings, &options, World::real(), until_told_to_stop()).await;
     if let Err(error) = &done {

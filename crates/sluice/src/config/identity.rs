@@ -12,7 +12,7 @@ use super::identity_hashing::{self, HardeningSettings, HashPoolSettings, Passwor
 use super::identity_limits::{self, LimitsSettings};
 use super::identity_mail::{self, MailSettings};
 use super::identity_passkeys::{self, PasskeySettings};
-use super::key::{Key, Kind};
+use super::key::{Choice, Key, Kind, names};
 use super::reader::Reader;
 use super::urls::UrlsSettings;
 
@@ -36,6 +36,14 @@ const BITS: Kind = Kind::Integer { min: 0, max: 24 };
 pub(super) const KEYS: &[Key] = &[
     Key::own("service_name", Kind::Text, "What pages and mails call this service, and authenticator apps the account.")
         .with_default("Sluice"),
+    Key::own(
+        "preferred_username",
+        Kind::Choice(names::<PreferredUsername>),
+        "What the built-in consent page tells applications as `preferred_username`, with the scope `profile`: the username, which \
+         anybody chooses and others may have, or where there is none the verified address, if `email` is granted too; that \
+         address alone; or nothing (`docs/identity/api.md`).",
+    )
+    .with_default("username"),
     Key::own(
         "registration.enabled",
         Kind::Boolean,
@@ -135,6 +143,8 @@ pub(super) const KEYS: &[Key] = &[
 pub(crate) struct IdentitySettings {
     /// Default: `Sluice`.
     pub(crate) service_name: String,
+    /// Default: the username.
+    pub(crate) preferred_username: PreferredUsername,
     pub(crate) registration: SelfRegistrationSettings,
     pub(crate) password: PasswordSettings,
     pub(crate) password_hash: PasswordHashSettings,
@@ -149,6 +159,22 @@ pub(crate) struct IdentitySettings {
     /// `None`: no mail is sent.
     pub(crate) mail: Option<MailSettings>,
     pub(crate) pages: AccountPageSettings,
+}
+
+/// What people are called to applications.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum PreferredUsername {
+    /// As they call themselves.
+    #[default]
+    Username,
+    /// By their verified address.
+    Email,
+    Nothing,
+}
+
+impl Choice for PreferredUsername {
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("username", Self::Username), ("email", Self::Email), ("none", Self::Nothing)];
 }
 
 /// Who may register.
@@ -235,6 +261,7 @@ pub(super) fn read(reader: &mut Reader<'_>, base: &Url, urls: Option<&UrlsSettin
     let hash_pool = identity_hashing::read_pool(reader);
     let bits = |bits: Option<u8>| bits.unwrap_or_default();
     IdentitySettings {
+        preferred_username: reader.choice("identity.preferred_username"),
         registration: read_registration(reader, mail.is_some()),
         password: PasswordSettings {
             min_length: reader.integer("identity.password.min_length").unwrap_or_default(),

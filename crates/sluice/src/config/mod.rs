@@ -91,7 +91,7 @@ pub(crate) use webfinger::WebfingerSettings;
 
 pub(crate) use self::{
     hook::{HookKeyPlace, HookSettings, HooksSettings},
-    identity::{BreachedList, IdentitySettings},
+    identity::{BreachedList, IdentitySettings, PreferredUsername},
     identity_limits::LimitsSettings,
     identity_mail::MailSettings,
     registration::{KeySetSource, RegistrationSettings, SoftwareStatements},

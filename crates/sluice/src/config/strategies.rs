@@ -24,7 +24,8 @@ pub(super) const KEYS: &[Key] = &[
         "jwt.typ",
         Kind::Choice(names::<JwtType>),
         "What a JWT access token calls itself in its header: `at+jwt` (RFC 9068), or `JWT` as Hydra's do, for resource \
-         servers that take no other; not before all nodes and gateways take both, as those of this version do.",
+         servers that take no other; those that hold tokens to RFC 9068 refuse it, so a client may have its own \
+         (`access_token_jwt_typ`). Not before all nodes and gateways take both, as those of this version do.",
     )
     .with_default("at+jwt"),
     Key::own(

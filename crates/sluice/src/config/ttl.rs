@@ -18,8 +18,13 @@ const LEAST_LONGEST: Duration = Duration::from_hours(1);
 pub(super) const KEYS: &[Key] = &[
     Key::hydra("login_consent_request", Kind::Duration, "How long a login and consent flow may take.")
         .with_default("30m"),
-    Key::hydra("authentication_session", Kind::Duration, "How long a remembered login lasts.")
-        .with_default("720h"),
+    Key::hydra(
+        "authentication_session",
+        Kind::Duration,
+        "How long a remembered login lasts for which the login page names no other span. At the built-in page that is one at which the box \"Keep \
+         me signed in\" was left alone, unless the browser is closed before, or it is not used for 24h; where it was ticked it is 30 days.",
+    )
+    .with_default("720h"),
     Key::hydra(
         "access_token",
         Kind::Duration,

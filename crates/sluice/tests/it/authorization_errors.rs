@@ -235,8 +235,8 @@ const REFUSED: &[(&str, &[Change<'static>])] = &[
 async fn a_state_that_is_too_long_is_not_sent_back() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
     let client = sluice.client(&json!({})).await;
-    // As it stands in a URL: a quotation mark is three bytes there, also where a browser has sent one.
-    for too_long in ["s".repeat(8193), "\"".repeat(2731)] {
+    // As it stands in a URL: a quotation mark is three bytes there, also where a browser has sent one, and so is a space.
+    for too_long in ["s".repeat(8193), "\"".repeat(2731), " ".repeat(2731)] {
         let page = sluice.browser().visit(&asked(&client, &[With("state", &too_long)])).await;
         assert_eq!((page.expect("error"), page.parameter("state")), ("invalid_request".to_owned(), None));
     }

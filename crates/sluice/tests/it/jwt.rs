@@ -20,6 +20,7 @@ on_both_stores! {
     a_jwt_access_token_is_introspected_and_revoked_like_any_other,
     an_id_token_is_no_access_token,
     an_access_token_of_the_type_of_an_id_token_is_told_from_one,
+    a_client_may_have_access_tokens_of_another_type_than_the_configured_one,
 }
 
 fn part(token: &str, place: usize) -> Value {
@@ -191,6 +192,25 @@ async fn an_access_token_of_the_type_of_an_id_token_is_told_from_one(backend: Ba
     assert!(other.is_active(access_token).await);
     other.node.stop().await;
     sluice.node.stop().await;
+}
+
+async fn a_client_may_have_access_tokens_of_another_type_than_the_configured_one(backend: Backend) {
+    for (configured, other) in [("at+jwt", "JWT"), ("JWT", "at+jwt")] {
+        let settings = [("strategies.access_token", "jwt"), ("strategies.jwt.typ", configured)];
+        let sluice = TestSluice::with(backend, &settings).await;
+        let unnamed = sluice.client(&json!({})).await;
+        let own = sluice.client(&json!({"access_token_jwt_typ": other})).await;
+        for (client, typ) in [(&unnamed, configured), (&own, other), (&unnamed, configured)] {
+            let tokens = tokens_of(&sluice, client, "alice").await;
+            let access_token = token(&tokens, "access_token");
+            assert_eq!(header(access_token)["typ"], typ);
+            assert!(sluice.is_active(access_token).await);
+            assert_eq!(client.userinfo(access_token).await.0, 200);
+            let tokens = client.refresh(token(&tokens, "refresh_token")).await.ok();
+            assert_eq!(header(token(&tokens, "access_token"))["typ"], typ);
+        }
+        sluice.node.stop().await;
+    }
 }
 
 /// As who comes from a Hydra that signs with another algorithm has it: its keys go on to sign.

@@ -69,6 +69,7 @@ mod overload;
 mod process;
 mod program;
 mod refresh;
+mod refusals;
 mod remembered;
 mod requests;
 mod response;

@@ -2,6 +2,7 @@
 //! an e-mail address.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sluice_primitives::Clock;
@@ -22,14 +23,12 @@ const PROFILE: &[&str] = &["name", "preferred_username", "updated_at"];
 const ALICE: &str = "alice@example.org";
 const NAME: &str = "Alice Liddell";
 const PASSWORD: &str = "correct horse battery staple";
+/// The built-in pages.
+const PAGES: [(&str, &str); 3] =
+    [("urls.login", "/ui/login"), ("urls.consent", "/ui/consent"), ("urls.registration", "/ui/registration")];
 
 pub(crate) async fn with_built_in_pages(backend: Backend) -> TestSluice {
-    let pages = [
-        ("urls.login", "/ui/login"),
-        ("urls.consent", "/ui/consent"),
-        ("urls.registration", "/ui/registration"),
-    ];
-    TestSluice::with(backend, &pages).await
+    TestSluice::with(backend, &PAGES).await
 }
 
 /// What somebody who signs up and allows everything lets the client know, asked with these parameters.
@@ -156,6 +155,43 @@ async fn a_claim_that_was_allowed_is_told_at_later_logins_too_and_another_is_ask
     let asked = witness.submit(&login, &signing_in).await;
     assert!(asked.body.contains("See your name and profile"), "{}", asked.body);
     sluice.node.stop().await;
+}
+
+/// Whether people are called by anything is another question than what they allowed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_remembered_decision_holds_where_people_are_called_by_nothing_any_more() {
+    let before = with_built_in_pages(Backend::Sqlite).await;
+    let client = before.client(&json!({})).await;
+    let asking = |client: &TestClient, prompt: &'static str| {
+        let more = [("claims", r#"{"id_token":{"preferred_username":null}}"#), ("prompt", prompt)];
+        client.authorize_url(&Authorize { scope: "openid", more: &more, ..Authorize::default() })
+    };
+    let mut witness = Witness::of(before.browser());
+    let begun = witness.browser.visit(&asking(&client, "create")).await;
+    let registration = witness.land(begun).await;
+    let person = [("email", ALICE), ("username", NAME), ("password", PASSWORD)];
+    let consent = witness.submit(&registration, &person).await;
+    let ticked = [("decision", "accept"), ("grant_scope", "profile"), ("remember", "true")];
+    let back = witness.submit(&consent, &ticked).await;
+    let tokens = client.redeem(&back.expect("code")).await.ok();
+    assert_eq!(claims(token(&tokens, "id_token"))["preferred_username"], NAME);
+
+    let settings = [&PAGES[..], &[("identity.preferred_username", "none")]].concat();
+    let after = TestSluice::on(Arc::clone(&before.database), Arc::clone(&before.clock), &settings).await;
+    let client = client.at(&after);
+    let mut witness = Witness::of(after.browser());
+    let begun = witness.browser.visit(&asking(&client, "login")).await;
+    let login = witness.land(begun).await;
+    let back = witness.submit(&login, &[("email", ALICE), ("password", PASSWORD)]).await;
+    let tokens = client.redeem(&back.expect("code")).await.ok();
+    let said = claims(token(&tokens, "id_token"));
+    assert_eq!((&said["name"], said.get("preferred_username")), (&json!(NAME), None));
+    let page = after.browser().visit("/.well-known/openid-configuration").await;
+    let announced: Value = serde_json::from_str(&page.body).unwrap();
+    let announced = announced["claims_supported"].as_array().unwrap();
+    assert!(announced.contains(&json!("name")) && !announced.contains(&json!("preferred_username")));
+    before.node.stop().await;
+    after.node.stop().await;
 }
 
 /// The tokens of a flow whose consent page knows these claims.

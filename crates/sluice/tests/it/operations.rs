@@ -14,10 +14,29 @@ fn rows(heading: &str) -> Vec<Vec<&'static str>> {
     rows.map(|row| row.trim_matches('|').split(" | ").collect()).collect()
 }
 
-/// What a cell quotes: all that is set as code, has more than one word and is no command.
+/// How commands begin.
+const COMMANDS: [&str; 8] =
+    ["sluice ", "curl ", "systemctl ", "kubectl ", "ulimit ", "ls ", "df ", "SELECT "];
+
+/// What databases and operating systems say.
+const SAID_BY_OTHERS: [&str; 10] = [
+    "canceling statement due to statement timeout (57014)",
+    "disk I/O error: Error code 778",
+    "unable to open database file: Error code 14",
+    "attempt to write a readonly database",
+    "Out of memory",
+    "Read-only file system",
+    "Permission denied",
+    "No space left on device",
+    "Too many open files",
+    "Disk quota exceeded",
+];
+
+/// What a cell quotes of the program: all that is set as code, has more than one word and is no command.
 fn sentences(cell: &'static str) -> impl Iterator<Item = &'static str> {
-    let quoted = cell.split('`').skip(1).step_by(2);
-    quoted.filter(|text| text.contains(' ') && !text.starts_with("sluice "))
+    let quoted = cell.split('`').skip(1).step_by(2).filter(|text| text.contains(' '));
+    let is_command = |text: &str| COMMANDS.iter().any(|command| text.starts_with(command));
+    quoted.filter(move |text| !is_command(text) && !SAID_BY_OTHERS.contains(text))
 }
 
 /// The source of all crates, without comments and tests; literals that go on in the next line are in one.

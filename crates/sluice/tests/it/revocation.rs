@@ -39,7 +39,7 @@ async fn what_is_revoked_on_one_node_is_revoked_on_the_other(backend: Backend) {
     for name in ["access_token", "refresh_token"] {
         let tokens = tokens_of(&sluice, &client, "alice").await;
         assert_eq!(is_active(&other, &tokens).await, [true, true]);
-        assert_eq!(client.revoke(token(&tokens, name)).await.status, 200);
+        assert_eq!(client.revoke(token(&tokens, name)).await.ok(), json!({}));
         assert_eq!(is_active(&sluice, &tokens).await, [false, false], "here at once");
         let there = client.at(&other);
         there.refresh(token(&tokens, "refresh_token")).await.refused_with("invalid_grant");
@@ -62,7 +62,7 @@ async fn revoking_a_token_revokes_its_grant_and_no_other(backend: Backend) {
     assert_eq!(is_active(&sluice, &refreshed).await, [false, false]);
     assert_eq!(is_active(&sluice, &bystander).await, [true, true]);
     for again in [token(&tokens, "access_token"), token(&refreshed, "refresh_token"), "unknown", "a.b.c"] {
-        assert_eq!(client.revoke(again).await.status, 200, "RFC 7009 §2.2");
+        assert_eq!(client.revoke(again).await.ok(), json!({}), "RFC 7009 §2.2");
     }
     assert_eq!(client.post("/oauth2/revoke", &[]).await.status, 400);
     sluice.node.stop().await;

@@ -2,8 +2,10 @@
 
 mod given;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use reqwest::Method;
 use serde_json::json;
 use sluice_primitives::Lifetime;
 use sluice_testkit::{Authorize, Backend, TestSluice};
@@ -14,6 +16,19 @@ use given::{Given, KINDS, Kind, admin, shown};
 /// Secrets for what is at rest, so that `secrets.system` alone can differ between two nodes on one database.
 const AT_REST: [(&str, &str); 2] =
     [("secrets.storage", "a-storage-secret-of-tests"), ("secrets.pepper", "a-pepper-that-tests-share")];
+
+/// What an operator reads of those of `KINDS`, one after the other.
+const PURPOSES: [&str; KINDS.len()] = [
+    "login_challenge",
+    "login_verifier",
+    "consent_challenge",
+    "consent_verifier",
+    "logout_challenge",
+    "logout_verifier",
+    "authorization_code",
+    "access_token",
+    "refresh_token",
+];
 
 on_both_stores!(
     a_changed_value_is_refused_everywhere_and_writes_nothing,
@@ -92,6 +107,16 @@ async fn a_value_made_for_something_else_is_refused_everywhere_and_writes_nothin
     sluice.node.stop().await;
 }
 
+/// How many values of an unknown key a node has met, by their purpose, as its metrics spell it.
+async fn of_unknown_key(sluice: &TestSluice) -> BTreeMap<String, String> {
+    let answer = sluice.ask(Method::GET, "/admin/metrics/prometheus", None).await;
+    let metrics = answer.text().await.unwrap();
+    let counts =
+        metrics.lines().filter_map(|line| line.strip_prefix("sluice_values_of_unknown_key_total{purpose=\""));
+    let counts = counts.map(|count| count.split_once("\"} ").unwrap());
+    counts.map(|(purpose, count)| (purpose.to_owned(), count.to_owned())).collect()
+}
+
 async fn a_value_sealed_under_another_secret_is_refused_everywhere(backend: Backend) {
     let sluice = TestSluice::with(backend, &AT_REST).await;
     let given = Given::on(&sluice).await;
@@ -105,6 +130,12 @@ async fn a_value_sealed_under_another_secret_is_refused_everywhere(backend: Back
         given.at(&foreign).is_refused(&foreign, kind, given.value(kind)).await;
         given.at(&foreign).means_nothing(&foreign, given.value(kind)).await;
     }
+    let met = of_unknown_key(&foreign).await;
+    for purpose in PURPOSES {
+        assert_ne!(met[purpose], "0.0", "{purpose}: {met:?}");
+    }
+    let met = of_unknown_key(&sluice).await;
+    assert!(met.len() > PURPOSES.len() && met.values().all(|count| count == "0.0"), "{met:?}");
     foreign.node.stop().await;
     // Behind a new secret the old one still opens.
     let rotated = node("another-system-secret-of-tests,a-system-secret-for-tests-only").await;

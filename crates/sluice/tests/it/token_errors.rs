@@ -173,6 +173,7 @@ async fn a_malformed_revocation_is_refused_and_writes_nothing(backend: Backend) 
     for token in ["unknown", "ory_at_x", "a.b.c", "%00"] {
         let answer = sent(&sluice, ("/oauth2/revoke", &client), format!("token={token}")).await;
         assert_eq!((answer.status, answer.header("cache-control")), (200, "no-store"), "{token}");
+        assert_eq!((answer.header("content-type"), answer.body.as_str()), ("application/json", "{}"));
     }
     assert_eq!(sluice.written(), before);
     let hinted = format!("token={refresh}&token_type_hint=no_such_type");

@@ -68,6 +68,7 @@ impl Data {
         match session.generation - rotation.presented {
             0 => self.next_generation(session, rotation),
             1 if within || session.attempt == rotation.attempt => Rotation::Rotated(session),
+            2 if within => Rotation::Stale,
             1.. => {
                 self.end_identity_session(node, session.id, (rotation.now, rotation.marker_expires_at));
                 Rotation::Reused(session)

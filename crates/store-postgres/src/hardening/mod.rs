@@ -49,7 +49,7 @@ impl HardeningRepository for PostgresStore {
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
-        let rows = self.read(BACKLOG, &[&NEVER, &COUNTED]).await?;
+        let rows = self.look_at_work(BACKLOG, &[&NEVER, &COUNTED]).await?;
         let row = rows.first().ok_or_else(|| Unreadable::new("backlog", &"no row"))?;
         let count = |place| column::<i64>(row, place).map(i64::unsigned_abs);
         let oldest = column::<Option<i64>>(row, 1)?.map(Timestamp::from_millis);

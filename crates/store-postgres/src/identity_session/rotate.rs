@@ -136,6 +136,7 @@ fn examine(session: IdentitySession, rotation: &SessionRotation) -> Option<Swapp
         1 if in_window || session.attempt == rotation.attempt => {
             Some(Swapped::Done(Rotation::Rotated(session)))
         }
+        2 if in_window => Some(Swapped::Done(Rotation::Stale)),
         1.. => Some(Swapped::Reused(session)),
         _ => Some(Swapped::Done(Rotation::Gone)),
     }

@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::error::{Unreadable, column};
+use crate::error::{Unreadable, column, made_at};
 use crate::storable;
 
 const QUEUE: &str = include_str!("queue.sql");
@@ -19,6 +19,7 @@ const SENT: &str = include_str!("sent.sql");
 const FAILED: &str = include_str!("failed.sql");
 const BRING_FORWARD: &str = include_str!("bring_forward.sql");
 const DEPTH: &str = include_str!("depth.sql");
+const OLDEST: &str = include_str!("oldest.sql");
 const PURGE: &str = include_str!("purge.sql");
 const SEALED: &str = include_str!("sealed.sql");
 const RESEAL: &str = include_str!("reseal.sql");
@@ -34,6 +35,18 @@ pub(crate) fn columns(notice: Option<&QueuedMail>) -> Result<Columns<'_>, StoreE
     let sealed = notice.map(|mail| mail.sealed.as_str());
     storable::texts(&[("a mail", sealed)])?;
     Ok((notice.map(|mail| mail.id), sealed, notice.map(|mail| mail.due_at.as_millis())))
+}
+
+impl PostgresStore {
+    /// When the oldest mail was queued of those that wait, without those that are due at [`NEVER`], as its id tells; where many wait, of those
+    /// that are due first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the server does not answer now.
+    pub async fn oldest_mail(&self) -> Result<Option<Timestamp>, StoreError> {
+        let rows = self.look_at_work(OLDEST, &[&NEVER.as_millis()]).await?;
+        Ok(rows.first().map(made_at).transpose()?)
+    }
 }
 
 #[async_trait]
@@ -67,7 +80,7 @@ impl MailRepository for PostgresStore {
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {
-        let rows = self.read(DEPTH, &[&NEVER.as_millis(), &COUNTED]).await?;
+        let rows = self.look_at_work(DEPTH, &[&NEVER.as_millis(), &COUNTED]).await?;
         let row = rows.first().ok_or_else(|| Unreadable::new("outbox", &"no row"))?;
         let count = |place| column::<i64>(row, place).map(i64::unsigned_abs);
         Ok((count(0)?, count(1)?))

@@ -9,16 +9,28 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::error::{Unreadable, column};
+use crate::error::{Unreadable, column, made_at};
 
 const LEASE: &str = include_str!("lease.sql");
 const DELIVERED: &str = include_str!("delivered.sql");
 const FAILED: &str = include_str!("failed.sql");
 const POSTPONED: &str = include_str!("postponed.sql");
 const DEPTH: &str = include_str!("depth.sql");
+const OLDEST: &str = include_str!("oldest.sql");
 const PURGE: &str = include_str!("purge.sql");
 /// How far notices are counted.
 const COUNTED: i64 = 100_000;
+
+impl PostgresStore {
+    /// When the oldest notice was made of those that wait, as its id tells; where many wait, of those that are due first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the server does not answer now.
+    pub async fn oldest_notice(&self) -> Result<Option<Timestamp>, StoreError> {
+        let rows = self.look_at_work(OLDEST, &[]).await?;
+        Ok(rows.first().map(made_at).transpose()?)
+    }
+}
 
 #[async_trait]
 impl OutboxRepository for PostgresStore {
@@ -49,7 +61,7 @@ impl OutboxRepository for PostgresStore {
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {
-        let rows = self.read(DEPTH, &[&COUNTED]).await?;
+        let rows = self.look_at_work(DEPTH, &[&COUNTED]).await?;
         let row = rows.first().ok_or_else(|| Unreadable::new("outbox", &"no row"))?;
         let count = |place| column::<i64>(row, place).map(i64::unsigned_abs);
         Ok((count(0)?, count(1)?))

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may fail loudly")]
 
+mod connections;
 mod cut;
 mod fixture;
 mod hosts;
@@ -11,6 +12,7 @@ mod identity_plans;
 mod late_commit;
 mod login_sessions;
 mod migrations;
+mod oldest;
 mod parked_flows;
 mod patience;
 mod proxy;

@@ -96,7 +96,7 @@ async fn what_the_server_refuses_is_counted_by_reads_and_writes() {
 }
 
 /// A migrated database, and a node as a role of its name, which may have two connections.
-async fn with_two_connections() -> (TemporaryDatabase, Client, PostgresStore) {
+pub(crate) async fn with_two_connections() -> (TemporaryDatabase, Client, PostgresStore) {
     let database = database().await;
     node(database.dsn()).await.migrate_up().await.unwrap();
     let (name, all) = (database.name(), connection(database.dsn()).await);

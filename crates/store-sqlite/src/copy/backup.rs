@@ -24,7 +24,7 @@ pub fn backup(database: &Path, copy: &Path) -> Result<NetworkId, CopyError> {
     }
     refuse_without_log(database).map_err(refused(database))?;
     let source = connection::open(database, PATIENCE).map_err(refused(database))?;
-    network_of(&source, database)?;
+    network_of(&source, database, refused(database))?;
     let partial = Partial::beside(copy)?;
     // Names need not be UTF-8.
     let name = ToSqlOutput::Borrowed(ValueRef::Text(partial.path().as_os_str().as_encoded_bytes()));

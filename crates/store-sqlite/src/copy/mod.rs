@@ -9,6 +9,7 @@ mod restore;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, ffi};
@@ -17,6 +18,7 @@ use thiserror::Error;
 
 use crate::error::SqliteError;
 use crate::migrate;
+use crate::obstacle::Obstacle;
 
 pub use backup::backup;
 pub use restore::{Restored, restore};
@@ -92,9 +94,13 @@ const UNWRITTEN: [i32; 4] = [
     ffi::SQLITE_IOERR_TRUNCATE,
 ];
 
-/// The network of a database of Sluice.
-fn network_of(connection: &Connection, path: &Path) -> Result<NetworkId, CopyError> {
-    let network = migrate::network(connection).map_err(refused(path))?;
+/// The network of a database of Sluice; `refuse` says whose fault it is if the engine says no.
+fn network_of(
+    connection: &Connection,
+    path: &Path,
+    refuse: impl FnOnce(SqliteError) -> CopyError,
+) -> Result<NetworkId, CopyError> {
+    let network = migrate::network(connection).map_err(refuse)?;
     network.ok_or_else(|| CopyError::Foreign(path.to_owned()))
 }
 
@@ -121,12 +127,24 @@ fn unusable(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
 }
 
 fn refused(path: &Path) -> impl FnOnce(SqliteError) -> CopyError {
-    move |cause| CopyError::Engine { path: path.to_owned(), cause }
+    move |cause| {
+        let cause = cause.explained_by(|| Obstacle::of(path).map(Arc::new));
+        CopyError::Engine { path: path.to_owned(), cause }
+    }
 }
 
 /// Of what is copied to another file: that is what cannot be written, for the `source` is only read.
 fn refused_copying(source: &Path, copy: &Path) -> impl FnOnce(SqliteError) -> CopyError {
     move |cause| refused(if is_of_writing(&cause) { copy } else { source })(cause)
+}
+
+/// Of the copy that was made: that it cannot be opened or written is about the place where it lies; what is in it, about the `source`, which
+/// is not open.
+fn refused_checking(source: &Path, copy: &Path) -> impl FnOnce(SqliteError) -> CopyError {
+    move |cause| {
+        let is_of_the_copy = is_of_writing(&cause) || cause.is_of_the_files();
+        refused(if is_of_the_copy { copy } else { source })(cause)
+    }
 }
 
 fn is_of_writing(error: &SqliteError) -> bool {
@@ -140,19 +158,35 @@ fn is_of_writing(error: &SqliteError) -> bool {
 mod tests {
     use super::*;
 
+    fn said(code: i32) -> SqliteError {
+        rusqlite::Error::SqliteFailure(ffi::Error::new(code), None).into()
+    }
+
+    fn blamed(refused: CopyError) -> String {
+        match refused {
+            CopyError::Engine { path, .. } => path.display().to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn what_cannot_be_written_is_the_copy() {
-        let blamed = |code| {
-            let cause = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-            match refused_copying(Path::new("source"), Path::new("copy"))(cause.into()) {
-                CopyError::Engine { path, .. } => path.display().to_string(),
-                other => panic!("{other:?}"),
-            }
-        };
+        let blamed = |code| blamed(refused_copying(Path::new("source"), Path::new("copy"))(said(code)));
         for code in UNWRITTEN.into_iter().chain([ffi::SQLITE_FULL]) {
             assert_eq!(blamed(code), "copy", "{code}");
         }
         for code in [ffi::SQLITE_IOERR_READ, ffi::SQLITE_CORRUPT, ffi::SQLITE_BUSY] {
+            assert_eq!(blamed(code), "source", "{code}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_opened_to_be_checked_is_the_copy_and_what_is_wrong_in_it_is_of_the_source() {
+        let blamed = |code| blamed(refused_checking(Path::new("source"), Path::new("copy"))(said(code)));
+        for code in [ffi::SQLITE_CANTOPEN, ffi::SQLITE_READONLY, ffi::SQLITE_IOERR_READ, ffi::SQLITE_FULL] {
+            assert_eq!(blamed(code), "copy", "{code}");
+        }
+        for code in [ffi::SQLITE_CORRUPT, ffi::SQLITE_NOTADB] {
             assert_eq!(blamed(code), "source", "{code}");
         }
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use sluice_primitives::NetworkId;
 use tempfile::{Builder, PathPersistError, TempPath};
 
-use super::{CopyError, PATIENCE, directory_of, network_of, refused_copying, sync_directory, unusable};
+use super::{CopyError, PATIENCE, directory_of, network_of, refused_checking, sync_directory, unusable};
 use crate::connection;
 
 /// Looks at every page, and stops at the first that is not as it must be.
@@ -41,7 +41,7 @@ impl Partial {
     }
 
     /// Sees to it that what was written is whole, a database of Sluice and on the disk; whose it is. Errors name `source`, what it was
-    /// copied from, unless it is for want of room.
+    /// copied from, unless they are about where this file lies.
     pub(super) fn finish(&self, source: &Path) -> Result<NetworkId, CopyError> {
         let network = self.check(source)?;
         File::open(&self.file).and_then(|file| file.sync_all()).map_err(unusable(&self.file))?;
@@ -49,9 +49,9 @@ impl Partial {
     }
 
     fn check(&self, source: &Path) -> Result<NetworkId, CopyError> {
-        let refused = || refused_copying(source, &self.place);
+        let refused = || refused_checking(source, &self.place);
         let connection = connection::open(&self.file, PATIENCE).map_err(refused())?;
-        let network = network_of(&connection, source)?;
+        let network = network_of(&connection, source, refused())?;
         let found = connection::row(&connection, CHECK, [], |row| Ok(row.get::<_, String>(0)?));
         match found.map_err(refused())? {
             Some(found) if found == "ok" => Ok(network),

@@ -33,6 +33,7 @@ fn not_rotated(write: &mut Write<'_>, op: &SessionRotation) -> Result<Rotation, 
     match behind {
         ..=0 => Ok(Rotation::Gone), // a generation that this file never saw: it was restored from a copy
         1 if is_retry || within => Ok(Rotation::Rotated(session)),
+        2 if within => Ok(Rotation::Stale),
         _ => {
             stored::end_one(write, session.id, session.identity, (op.now, op.marker_expires_at))?;
             Ok(Rotation::Reused(session))

@@ -18,6 +18,7 @@ const SENT: &str = include_str!("sent.sql");
 const FAILED: &str = include_str!("failed.sql");
 const BRING_FORWARD: &str = include_str!("bring_forward.sql");
 const DEPTH: &str = include_str!("depth.sql");
+const OLDEST: &str = include_str!("oldest.sql");
 const PURGE: &str = include_str!("purge.sql");
 const SEALED: &str = include_str!("sealed.sql");
 const RESEAL: &str = include_str!("reseal.sql");
@@ -35,6 +36,18 @@ pub(crate) fn queue(write: &mut Write<'_>, mail: &QueuedMail) -> Result<(), Sqli
 
 fn leased(row: &Row<'_>) -> Result<LeasedMail, SqliteError> {
     Ok(LeasedMail { id: Uuid::from_bytes(row.get(0)?), sealed: row.get(1)?, attempts: row.get(2)? })
+}
+
+impl SqliteStore {
+    /// When the oldest mail was queued of those that wait, without those that are due at [`NEVER`], as its id tells; where many wait, of those
+    /// that are due first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read now.
+    pub async fn oldest_mail(&self) -> Result<Option<Timestamp>, StoreError> {
+        let oldest = self.read(move |read| read.row(OLDEST, [NEVER.as_millis()], row::made_at_if_any));
+        Ok(oldest.await?.flatten())
+    }
 }
 
 #[async_trait]

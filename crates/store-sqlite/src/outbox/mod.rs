@@ -20,6 +20,7 @@ const DELIVERED: &str = include_str!("delivered.sql");
 const FAILED: &str = include_str!("failed.sql");
 const POSTPONED: &str = include_str!("postponed.sql");
 const DEPTH: &str = include_str!("depth.sql");
+const OLDEST: &str = include_str!("oldest.sql");
 const PURGE: &str = include_str!("purge.sql");
 
 /// A notice on its way into the outbox.
@@ -57,6 +58,17 @@ fn leased(row: &Row<'_>) -> Result<LeasedNotice, SqliteError> {
         session: SessionId::from_bytes(row.get(4)?),
     };
     Ok(LeasedNotice { id: Uuid::from_bytes(row.get(0)?), notice, attempts: row.get(5)? })
+}
+
+impl SqliteStore {
+    /// When the oldest notice was made of those that wait, as its id tells; where many wait, of those that are due first.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the file cannot be read now.
+    pub async fn oldest_notice(&self) -> Result<Option<Timestamp>, StoreError> {
+        let oldest = self.read(move |read| read.row(OLDEST, [], row::made_at_if_any));
+        Ok(oldest.await?.flatten())
+    }
 }
 
 #[async_trait]

@@ -87,7 +87,7 @@ impl WriterThread {
         let in_place = self.opening.file.is_in_place();
         if let Err(error) = in_place.and_then(|()| execute(connection, "BEGIN IMMEDIATE")) {
             self.opening.save_log(connection);
-            fail(jobs, error);
+            self.fail(jobs, error);
             return connection.is_autocommit();
         }
         let mut done = Done::default();
@@ -99,10 +99,10 @@ impl WriterThread {
                     // The engine gave up the whole transaction (disk full, input or output error).
                     done.jobs.push(job);
                     done.jobs.extend(left);
-                    fail(done.jobs, error);
+                    self.fail(done.jobs, error);
                     return true;
                 }
-                Err(error) => job.finish(Err(Arc::new(error))),
+                Err(error) => job.finish(Err(Arc::new(self.opening.explained(error)))),
             }
         }
         match execute(connection, "COMMIT") {
@@ -112,7 +112,7 @@ impl WriterThread {
             }
             Err(error) => {
                 let (error, is_undone) = undo(connection, error);
-                fail(done.jobs, error);
+                self.fail(done.jobs, error);
                 is_undone
             }
         }
@@ -156,6 +156,13 @@ impl WriterThread {
             job.finish(Ok(()));
         }
     }
+
+    fn fail(&self, jobs: Vec<Box<dyn Job>>, error: SqliteError) {
+        let error = Arc::new(self.opening.explained(error));
+        for job in jobs {
+            job.finish(Err(error.clone()));
+        }
+    }
 }
 
 /// What the jobs of one transaction have done.
@@ -169,13 +176,6 @@ struct Done {
 fn execute(connection: &Connection, sql: &str) -> Result<(), SqliteError> {
     connection.prepare_cached(sql)?.execute([])?;
     Ok(())
-}
-
-fn fail(jobs: Vec<Box<dyn Job>>, error: SqliteError) {
-    let error = Arc::new(error);
-    for job in jobs {
-        job.finish(Err(error.clone()));
-    }
 }
 
 /// Sees to it that nothing is left of a commit that failed; false if nobody knows whether something is.
@@ -197,7 +197,7 @@ fn is_of_a_full_disk(error: &SqliteError) -> bool {
 /// A commit that failed and left no transaction to roll back: its outcome is unknown.
 fn lost(error: SqliteError) -> SqliteError {
     match error {
-        SqliteError::Engine(error) => SqliteError::CommitLost(error),
+        engine @ SqliteError::Engine(_) => SqliteError::CommitLost(Box::new(engine)),
         other => other,
     }
 }

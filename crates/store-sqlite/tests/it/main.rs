@@ -7,6 +7,8 @@ mod fixture;
 mod identities;
 mod login_writes;
 mod migrations;
+mod obstructed;
+mod oldest;
 mod plans;
 mod processes;
 mod refusals;

@@ -60,7 +60,7 @@ fn plan(connection: &Connection, sql: &str) -> Vec<String> {
 
 /// Whether a plan has a step that walks over a whole table or index.
 fn walks(connection: &Connection, sql: &str) -> bool {
-    let bounded = ["SCAN CONSTANT ROW", "SCAN known", "SCAN p", "SCAN share", "SCAN u"];
+    let bounded = ["SCAN CONSTANT ROW", "SCAN due", "SCAN known", "SCAN p", "SCAN share", "SCAN u"];
     let is_walk =
         |step: &String| step.starts_with("SCAN") && !bounded.iter().any(|known| step.starts_with(known));
     plan(connection, sql).iter().any(is_walk)

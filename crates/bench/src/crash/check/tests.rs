@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use http_body_util::{BodyExt, Full};
@@ -84,7 +85,7 @@ impl Scenario for Presents {
     }
 
     async fn again(&self, _agent: &mut Agent, what: Again<'_>) -> Result<Option<bool>, Failure> {
-        let (Again::Code(presented) | Again::RefreshToken(presented)) = what;
+        let (Again::Code(presented) | Again::RefreshToken(presented) | Again::Rotated(presented)) = what;
         Ok(Some(self.0.working.contains(presented)))
     }
 }
@@ -320,4 +321,47 @@ async fn a_token_is_not_told_whole_and_not_more_than_a_few_are() {
     assert_eq!(numbers(kept), ("people registered", 9, 9, 0));
     assert_eq!(kept.examples.len(), EXAMPLES);
     assert!(kept.examples.iter().all(|one| one.len() == "lost: ".len() + BEGINNING), "{:?}", kept.examples);
+}
+
+/// Each odd turn is answered wrongly, and everybody is told to come again as often as is left.
+struct Reads {
+    come_again: AtomicU64,
+}
+
+#[async_trait(?Send)]
+impl Scenario for Reads {
+    async fn prepare(&mut self, _target: &Target, _users: usize) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    async fn operate(&self, _agent: &mut Agent, turn: u64) -> Result<(), Failure> {
+        let left = self.come_again.load(Ordering::Relaxed);
+        if left > 0 {
+            self.come_again.store(left - 1, Ordering::Relaxed);
+            return Err(Failure::Status { step: "userinfo", status: 503 });
+        }
+        if turn.is_multiple_of(2) { Ok(()) } else { Err(Failure::Status { step: "userinfo", status: 401 }) }
+    }
+}
+
+/// What is found of so many users.
+async fn read_by(users: usize, come_again: u64) -> Kept {
+    // Nobody is asked anything there.
+    let target = Target::at("http://127.0.0.1:9/".parse().unwrap());
+    reads(&target, &Reads { come_again: AtomicU64::new(come_again) }, users).await.unwrap()
+}
+
+#[tokio::test]
+async fn what_is_read_wrongly_after_the_last_start_is_lost_and_said() {
+    let kept = read_by(4, 0).await;
+    assert_eq!(numbers(&kept), ("answers as before", 4, 2, 0));
+    assert_eq!(kept.examples, ["lost: userinfo: status 401", "lost: userinfo: status 401"]);
+}
+
+#[tokio::test]
+async fn who_is_told_to_come_again_comes_again_but_not_for_ever() {
+    assert!(read_by(1, 1).await.holds());
+    let kept = read_by(1, u64::MAX).await;
+    assert_eq!(numbers(&kept), ("answers as before", 1, 1, 0));
+    assert_eq!(kept.examples, ["lost: userinfo: status 503"]);
 }

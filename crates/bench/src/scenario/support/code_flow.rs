@@ -168,7 +168,7 @@ impl CodeFlow {
                 let verifier = &of(&self.proofs, agent.user)?.verifier;
                 format!("{}&code={code}&code_verifier={verifier}", self.redeem)
             }
-            Again::RefreshToken(token) => {
+            Again::RefreshToken(token) | Again::Rotated(token) => {
                 self.application.form(&[("grant_type", "refresh_token"), ("refresh_token", token)])
             }
         };

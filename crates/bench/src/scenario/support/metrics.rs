@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::driver::{Agent, Ask, Failure, Origin};
+use crate::driver::{Agent, Ask, Failure, Observer, Origin};
 
 const PATH: &str = "/admin/metrics/prometheus";
 const HARDENED: &str = r#"sluice_hardening_total{outcome="hardened"}"#;
 const OFTEN: Duration = Duration::from_millis(100);
+/// A server that has hardened nobody for so long does not harden, or not now.
+const STALLED: Duration = Duration::from_millis(if cfg!(test) { 1_000 } else { 15_000 });
 
 /// How many passwords this server has hardened; `None` if it does not say.
 pub(crate) async fn hardened(agent: &mut Agent) -> Result<Option<u64>, Failure> {
@@ -19,17 +21,24 @@ pub(crate) async fn hardened(agent: &mut Agent) -> Result<Option<u64>, Failure> 
     Ok(std::str::from_utf8(answer.body()).ok().and_then(|text| value(text, HARDENED)))
 }
 
-/// Waits until so many are hardened, but not longer than `patience`. How many are.
+/// Waits until so many are hardened: not longer than `patience`, nor while nobody is hardened, nor when `observer` has had enough. How
+/// many are.
 pub(crate) async fn wait_for_hardened(
     agent: &mut Agent,
     goal: u64,
     patience: Duration,
+    observer: &dyn Observer,
 ) -> Result<u64, Failure> {
-    let end = Instant::now() + patience;
+    let began = Instant::now();
+    let (mut most, mut moved) = (0, began);
     loop {
-        let now = hardened(agent).await?.unwrap_or_default();
-        if now >= goal || Instant::now() >= end {
-            return Ok(now);
+        let count = hardened(agent).await?.unwrap_or_default();
+        if count > most {
+            (most, moved) = (count, Instant::now());
+        }
+        let is_over = began.elapsed() >= patience || moved.elapsed() >= STALLED;
+        if count >= goal || is_over || observer.has_enough() {
+            return Ok(count);
         }
         sleep(OFTEN).await;
     }

@@ -5,6 +5,7 @@ pub(super) mod code_flow;
 pub(super) mod crowd;
 pub(super) mod field;
 pub(super) mod form;
+pub(super) mod hardening;
 pub(super) mod id_token;
 pub(super) mod legs;
 pub(super) mod metrics;

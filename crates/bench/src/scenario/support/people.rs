@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::pages::Credentials;
 use super::{crowd, metrics};
-use crate::driver::{Agent, Ask, Failure, Origin};
+use crate::driver::{Agent, Ask, Failure, Nobody, Origin};
 use crate::target::Target;
 
 const PATH: &str = "/auth/register";
@@ -41,7 +41,7 @@ pub(crate) async fn crowd_of(target: &Target, run: u64, count: usize) -> Result<
     })
     .await?;
     if let Some(before) = before {
-        metrics::wait_for_hardened(&mut agent, before + count as u64, PATIENCE).await?;
+        metrics::wait_for_hardened(&mut agent, before + count as u64, PATIENCE, &Nobody).await?;
     }
     Ok(people)
 }

@@ -46,7 +46,15 @@ fn the_scheme_may_be_spelled_in_any_case() {
 
 #[test]
 fn other_credentials_are_no_token() {
-    for value in ["Basic dXNlcjpwYXNz", "Digest username=\"x\"", "", "Bearerabc", "Bearer-Token x", "token"] {
+    for value in [
+        " Basic dXNlcjpwYXNz",
+        "Basic dXNlcjpwYXNz",
+        "Digest username=\"x\"",
+        "",
+        "Bearerabc",
+        "Bearer-Token x",
+        "token",
+    ] {
         let headers = headers(&[("authorization", value)]);
         assert_eq!(found(&headers, &TokenSources::default()), None, "{value}");
     }
@@ -69,6 +77,10 @@ fn what_might_be_a_token_and_is_none_is_unreadable() {
         "DPoP",
         "DPoP a;b",
         "Bearer ,abc",
+        " Bearer abc",
+        "\tDPoP abc",
+        "\u{a0}Bearer abc",
+        ",Bearer abc",
     ];
     for value in no_token {
         let headers = headers(&[("authorization", value)]);

@@ -13,6 +13,7 @@ use percent_encoding::percent_decode_str;
 use sluice_crypto::certificate::ClientCertificate;
 use sluice_net::listen::BoxError;
 use sluice_net::{ClientAddress, NoWholeBody, is_over_tls, whole_body};
+use tokio::time::timeout;
 
 use super::changes::Changes;
 use super::frame::{self, Fault};
@@ -26,6 +27,7 @@ use crate::decision::decide::Decisions;
 use crate::decision::judge::Judge;
 use crate::decision::malformed::Malformed;
 use crate::decision::original::Original;
+use crate::decision::service::LONGEST_BODY;
 use crate::gateway::{Admitted, Judging};
 use crate::route::host::is_host;
 
@@ -69,7 +71,8 @@ async fn read<B>(body: B) -> Result<Question, Fault>
 where
     B: Body<Data = Bytes>,
 {
-    let body = whole_body(body, MAX_QUESTION).await.map_err(|none| match none {
+    let body = timeout(LONGEST_BODY, whole_body(body, MAX_QUESTION)).await.map_err(|_| Fault::TooSlow)?;
+    let body = body.map_err(|none| match none {
         NoWholeBody::TooLong => Fault::TooLong,
         NoWholeBody::BrokeOff => Fault::Unreadable,
     })?;

@@ -19,6 +19,8 @@ const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 pub(super) enum Fault {
     /// No message, more than one, or one that breaks the format: `INVALID_ARGUMENT`.
     Unreadable,
+    /// It did not come in time: `DEADLINE_EXCEEDED`.
+    TooSlow,
     /// `PERMISSION_DENIED`.
     Stranger,
     /// Longer than [`super::check::MAX_QUESTION`]: `RESOURCE_EXHAUSTED`.
@@ -32,6 +34,7 @@ impl Fault {
     pub(super) const fn http_status(self) -> StatusCode {
         match self {
             Self::Unreadable => StatusCode::BAD_REQUEST,
+            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::Stranger => StatusCode::FORBIDDEN,
             Self::TooLong => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Compressed => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -46,6 +49,7 @@ impl Fault {
     const fn status(self) -> (&'static str, &'static str) {
         match self {
             Self::Unreadable => ("3", "no readable CheckRequest"),
+            Self::TooSlow => ("4", "the CheckRequest did not come in time"),
             Self::Stranger => {
                 ("7", "decisions are for trusted proxies: add the network of this one to trusted_proxies")
             }

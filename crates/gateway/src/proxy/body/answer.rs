@@ -17,6 +17,7 @@ use super::watched::WatchedBody;
 use super::{BodyError, Mark, Progress, Remainder, Witness};
 use crate::proxy::alarm::Alarm;
 use crate::proxy::fault::{AnswerFault, Fault};
+use crate::proxy::headers::trim_values;
 use crate::proxy::upstream::{End, Link, Ticket};
 
 /// A client that lets an answer wait for longer, in all, has a part in what its server does next, in milliseconds.
@@ -147,8 +148,11 @@ impl AnswerBody {
             Carrier::Http2 { .. } => Pin::new(&mut *incoming).poll_frame(context),
         };
         match frame {
-            Poll::Ready(Some(Ok(frame))) => {
+            Poll::Ready(Some(Ok(mut frame))) => {
                 self.waiting = None;
+                if let (Carrier::Http2 { .. }, Some(trailers)) = (&*carrier, frame.trailers_mut()) {
+                    trim_values(trailers);
+                }
                 if incoming.is_end_stream() {
                     self.finish(context);
                 } else if self.deadline.is_some_and(|deadline| deadline <= Instant::now()) {

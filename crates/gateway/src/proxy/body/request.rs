@@ -9,10 +9,11 @@ use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
+use sluice_net::IncomingBody;
 
 use super::{BodyError, Uploads};
 use crate::proxy::fault::Fault;
+use crate::proxy::headers::trim_values;
 
 /// What has become of a body: written where it flows, read where the answer is awaited.
 #[derive(Debug, Default)]
@@ -130,7 +131,7 @@ pub(in crate::proxy) enum RequestBody {
 
 /// A body that the client sends.
 pub(in crate::proxy) struct Streamed {
-    incoming: Incoming,
+    incoming: IncomingBody,
     progress: Arc<Progress>,
     terms: BodyTerms,
     /// Who is to hear that its first part is asked for.
@@ -152,7 +153,11 @@ pub(in crate::proxy) type TrailerFilter = Box<dyn Fn(&mut HeaderMap) + Send>;
 
 impl RequestBody {
     /// A body under `terms`.
-    pub(in crate::proxy) fn streamed(incoming: Incoming, progress: Arc<Progress>, terms: BodyTerms) -> Self {
+    pub(in crate::proxy) fn streamed(
+        incoming: IncomingBody,
+        progress: Arc<Progress>,
+        terms: BodyTerms,
+    ) -> Self {
         Self::Streamed(Streamed { incoming, progress, terms, uploads: None })
     }
 
@@ -174,6 +179,9 @@ impl Streamed {
                 return Err(BodyError::TooLarge);
             }
         } else if let (Some(trailers), Some(filter)) = (frame.trailers_mut(), &self.terms.trailers) {
+            if self.terms.http2 {
+                trim_values(trailers);
+            }
             filter(trailers);
         }
         self.progress.enter(if self.incoming.is_end_stream() { ENDED } else { FLOWING });

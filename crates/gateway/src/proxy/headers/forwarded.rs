@@ -43,14 +43,25 @@ pub(in crate::proxy) fn tell_origin(headers: &mut HeaderMap, visitor: &Visitor, 
             drop_hosts(headers);
         }
         continue_origin(headers, visitor, origin);
-        headers.entry(X_FORWARDED_HOST).or_insert_with(|| origin.host.clone());
+        if !origin.host.is_empty() {
+            headers.entry(X_FORWARDED_HOST).or_insert_with(|| origin.host.clone());
+        }
     } else {
         drop_claims(headers);
         headers.insert(X_FORWARDED_FOR, visitor.address.clone());
         headers.insert(FORWARDED, remembered_element(visitor, origin));
-        headers.insert(X_FORWARDED_HOST, origin.host.clone());
+        tell_host(headers, &origin.host);
     }
     headers.insert(X_FORWARDED_PROTO, proto);
+}
+
+/// The host that was asked for, if the request named one: over HTTP/1.0 it need not.
+fn tell_host(headers: &mut HeaderMap, host: &HeaderValue) {
+    if host.is_empty() {
+        headers.remove(X_FORWARDED_HOST);
+    } else {
+        headers.insert(X_FORWARDED_HOST, host.clone());
+    }
 }
 
 /// Drops what a client says about where it comes from and which certificate it has, in every spelling that an upstream may take for it;

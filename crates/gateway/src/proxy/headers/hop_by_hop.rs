@@ -154,9 +154,10 @@ fn strip_connection(headers: &mut HeaderMap) -> Connection {
         if is_plain(line) {
             continue;
         }
-        for token in tokens(line) {
-            upgrade |= token.eq_ignore_ascii_case("upgrade");
-            named.extend(HeaderName::from_bytes(token.as_bytes()).ok().filter(|name| !is_kept(name)));
+        // In bytes: what cannot be read beside a name takes nothing from it.
+        for token in line.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
+            upgrade |= token.eq_ignore_ascii_case(b"upgrade");
+            named.extend(HeaderName::from_bytes(token).ok().filter(|name| !is_kept(name)));
         }
     }
     headers.remove(CONNECTION);
@@ -218,6 +219,7 @@ mod tests {
             ("connection", "close, X-Secret"),
             ("connection", "host, content-length"),
             ("x-secret", "1"),
+            ("x-hop", "1"),
             ("keep-alive", "5"),
             ("proxy-connection", "keep-alive"),
             ("proxy-authorization", "Basic x"),
@@ -225,6 +227,8 @@ mod tests {
             ("te", "gzip"),
             ("accept", "*/*"),
         ]);
+        let unreadable = HeaderValue::from_bytes(b"X-Hop, \xe9,, ").unwrap();
+        request.append(CONNECTION, unreadable);
         assert_eq!(strip_request(&mut request, Version::HTTP_11), Handover::default());
         assert_eq!(request, headers(&[("host", "a"), ("content-length", "3"), ("accept", "*/*")]));
     }

@@ -18,7 +18,7 @@ pub(super) use hop_by_hop::{
     Handover, announce_upgrade, retain_harmless_trailers, strip_answer, strip_request,
 };
 pub use target::Malformed;
-pub(super) use target::read_target;
+pub(super) use target::{read_target, trim_values};
 pub(super) use visitor::Visitor;
 
 use http::HeaderValue;

@@ -80,6 +80,9 @@ pub(in crate::proxy) fn read_target(parts: &mut Parts) -> Result<HeaderValue, Ma
     if has_too_many_lines(&parts.headers) {
         return Err(Malformed::Lines);
     }
+    if parts.version >= Version::HTTP_2 {
+        trim_values(&mut parts.headers);
+    }
     match parts.method {
         Method::CONNECT => return Err(Malformed::Connect),
         Method::TRACE => return Err(Malformed::Trace),
@@ -96,6 +99,21 @@ pub(in crate::proxy) fn read_target(parts: &mut Parts) -> Result<HeaderValue, Ma
     let path = parts.uri.path();
     let is_asterisk = path == "*" && parts.method == Method::OPTIONS;
     if path.starts_with('/') || is_asterisk { Ok(host) } else { Err(Malformed::Target) }
+}
+
+/// Takes blanks from the edges of values, where HTTP/1.1 has them around a value. Over HTTP/2 they are part of it and must not go on (RFC 9113
+/// §8.2.1), but clients send them, and some servers end the connection over one: what is judged here is then what others read.
+pub(in crate::proxy) fn trim_values(headers: &mut HeaderMap) {
+    let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    for value in headers.values_mut() {
+        let bytes = value.as_bytes();
+        if (is_blank(bytes.first()) || is_blank(bytes.last()))
+            && let Ok(mut trimmed) = HeaderValue::from_bytes(bytes.trim_ascii())
+        {
+            trimmed.set_sensitive(value.is_sensitive());
+            *value = trimmed;
+        }
+    }
 }
 
 fn check_transfer_coding(headers: &HeaderMap) -> Result<(), Malformed> {

@@ -210,6 +210,9 @@ impl Upstream {
                 let host = request.headers_mut().remove(HOST);
                 let authority = host.and_then(|host| Authority::from_maybe_shared(host).ok());
                 make_absolute(request.uri_mut(), scheme, authority)?;
+                if list_size(request) > self.shared.config.max_head.get() {
+                    return Err(Fault::HeadTooLarge);
+                }
             }
         }
         Ok(())
@@ -268,6 +271,20 @@ fn is_in_time(course: &Course) -> bool {
         && course.deadline.is_none_or(|deadline| Instant::now() < deadline)
 }
 
+/// How large a head is over HTTP/2: each field counts 32 bytes more than its text, and what HTTP/1.1 has in the first line is four of them
+/// (RFC 9113 §6.5.2).
+fn list_size<B>(request: &Request<B>) -> usize {
+    const A_FIELD: usize = 32;
+    let fields = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + A_FIELD);
+    let uri = request.uri();
+    let target = uri.path_and_query().map_or(1, |path| path.as_str().len());
+    let authority = uri.authority().map_or(0, |authority| authority.as_str().len());
+    let names = ":method:scheme:path:authority".len() + 4 * A_FIELD;
+    let values =
+        request.method().as_str().len() + uri.scheme_str().unwrap_or_default().len() + target + authority;
+    names + values + fields.sum::<usize>()
+}
+
 /// Adds scheme and authority, as HTTP/2 has them in fields of their own. A host of a client always is one.
 fn make_absolute(uri: &mut Uri, scheme: Scheme, authority: Option<Authority>) -> Result<(), Fault> {
     let mut parts = std::mem::take(uri).into_parts();
@@ -290,5 +307,14 @@ mod tests {
         assert_eq!(uri, "https://a:1/x?y");
         let mut uri = Uri::from_static("/x?y");
         assert_eq!(make_absolute(&mut uri, Scheme::HTTP, None), Err(Fault::NoUpstream));
+    }
+
+    #[test]
+    fn a_head_is_as_large_as_http_2_counts_it() {
+        let request = Request::get("http://a.example/x?y").header("x-a", "1234").body(()).unwrap();
+        let fields =
+            [(":method", "GET"), (":scheme", "http"), (":path", "/x?y"), (":authority", "a.example")];
+        let size: usize = fields.iter().map(|(name, value)| name.len() + value.len() + 32).sum();
+        assert_eq!(list_size(&request), size + "x-a1234".len() + 32);
     }
 }

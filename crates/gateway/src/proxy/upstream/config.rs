@@ -26,6 +26,10 @@ pub struct UpstreamConfig {
     /// Idle connections kept by each core and server. Default: 1,024. Below what is under way at once, connections are made and
     /// closed all the time; those that are not needed grow old and go.
     pub idle_connections: NonZeroUsize,
+    /// The most of the head of a request over HTTP/2, in bytes as HTTP/2 counts them (RFC 9113 §6.5.2). Default: 65,535. Many servers end a
+    /// connection over more than they take, and with it what others have under way there; what they say of it
+    /// (`SETTINGS_MAX_HEADER_LIST_SIZE`) the HTTP library does not hand on.
+    pub max_head: NonZeroUsize,
     /// Bounds beyond which requests fail at once with 503.
     pub breaker: Breaker,
     /// Servers judged by the answers to requests. `None`: not.

@@ -246,6 +246,7 @@ mod tests {
             timeouts: Timeouts::default(),
             retries: 0,
             idle_connections: NonZeroUsize::MIN,
+            max_head: NonZeroUsize::new(65_535).unwrap(),
             breaker: Breaker::default(),
             passive_health: None,
             active_health: None,

@@ -366,6 +366,7 @@ mod tests {
             timeouts: Timeouts { keep_alive: AGE * 2, max_age, ..Timeouts::default() },
             retries: 0,
             idle_connections: NonZeroUsize::new(8).unwrap(),
+            max_head: NonZeroUsize::new(65_535).unwrap(),
             breaker: Breaker::default(),
             passive_health: None,
             active_health: None,

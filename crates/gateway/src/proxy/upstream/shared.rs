@@ -133,6 +133,7 @@ mod tests {
             timeouts: Timeouts::default(),
             retries: 0,
             idle_connections: NonZeroUsize::MIN,
+            max_head: NonZeroUsize::new(65_535).unwrap(),
             breaker: Breaker { requests: NonZeroUsize::new(3).unwrap(), ..Breaker::default() },
             passive_health: None,
             active_health: None,

@@ -20,6 +20,8 @@ use crate::proxy::upstream::{
 const MOST_RETRIES: u8 = 3;
 const DEFAULT_RETRIES: u8 = 1;
 const DEFAULT_IDLE_CONNECTIONS: NonZeroUsize = NonZeroUsize::new(1024).unwrap();
+/// What Node and Python's servers take.
+const DEFAULT_MAX_HEAD: NonZeroUsize = NonZeroUsize::new(65_535).unwrap();
 const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_hours(24);
 
@@ -37,6 +39,10 @@ pub(super) fn read(name: Arc<str>, mut section: Section<'_>, directory: &Path) -
         section.mistake("retries", format_args!("must be 0 to {MOST_RETRIES}"));
     }
     let idle_connections = section.read("idle_connections").unwrap_or(DEFAULT_IDLE_CONNECTIONS);
+    let max_head = section.read("max_head");
+    if max_head.is_some() && protocol != UpstreamProtocol::Http2 {
+        section.mistake("max_head", "is for `protocol: http2`");
+    }
     let breaker = section.section("breaker").map(breaker).unwrap_or_default();
     let passive_health = passive_health(&mut section);
     let active_health = section.section("health").map(active_health);
@@ -50,6 +56,7 @@ pub(super) fn read(name: Arc<str>, mut section: Section<'_>, directory: &Path) -
         timeouts,
         retries,
         idle_connections,
+        max_head: max_head.unwrap_or(DEFAULT_MAX_HEAD),
         breaker,
         passive_health,
         active_health,

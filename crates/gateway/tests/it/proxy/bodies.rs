@@ -175,6 +175,76 @@ async fn a_refusal_reaches_a_client_that_sends_all_of_its_body_first() {
 }
 
 #[tokio::test]
+async fn a_refusal_before_the_body_came_leaves_the_connection_to_the_next_request() {
+    let mut setup = Setup::to(&[nowhere()]);
+    setup.refusal = Some(sluice_gateway::Refusal::TokenMissing);
+    let world = setup.start().await;
+    let mut client = Peer::new(world.connect().await);
+    for _ in 0..3 {
+        client.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\n").await;
+        tokio::time::sleep(SOON).await;
+        client.say("four").await;
+        let answer = client.answer().await.unwrap();
+        assert_eq!((answer.status(), answer.header("connection")), (401, None));
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_answers_before_the_body_came_leaves_the_clients_connection_to_the_next_request() {
+    let address = Backend::bind().await.serve(|mut peer, _| async move {
+        peer.head().await.unwrap();
+        peer.say("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+    });
+    let world = Setup::to(&[address]).start().await;
+    let mut client = Peer::new(world.connect().await);
+    for _ in 0..3 {
+        client.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\n").await;
+        tokio::time::sleep(SOON).await;
+        client.say("four").await;
+        let answer = client.answer().await.unwrap();
+        assert_eq!((answer.status(), answer.text(), answer.header("connection")), (200, "ok", None));
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_answers_and_reads_on_leaves_the_clients_connection_to_the_next_request() {
+    for status in [200, 302, 401, 500] {
+        let address = Backend::bind().await.serve(move |mut peer, _| async move {
+            let head = peer.head().await.unwrap();
+            peer.say(format!("HTTP/1.1 {status} Early\r\ncontent-length: 2\r\n\r\nok")).await;
+            peer.body_of(head).await.unwrap();
+        });
+        let world = Setup::to(&[address]).start().await;
+        let mut client = Peer::new(world.connect().await);
+        for _ in 0..3 {
+            client.say("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\n").await;
+            let answer = client.answer().await.unwrap();
+            let expected = (status, "ok", None);
+            assert_eq!((answer.status(), answer.text(), answer.header("connection")), expected);
+            client.say("four").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_an_upstream_says_that_is_no_success_before_a_long_body_came_is_the_last_answer() {
+    for status in [302, 401, 503] {
+        for length in ["content-length: 100000", "transfer-encoding: chunked"] {
+            let backend = Backend::bind().await;
+            let world = Setup::to(&[backend.address]).start().await;
+            let mut client = Peer::new(world.connect().await);
+            client.say(format!("POST / HTTP/1.1\r\nhost: a\r\n{length}\r\n\r\n")).await;
+            let mut upstream = backend.accept().await;
+            upstream.head().await.unwrap();
+            upstream.say(format!("HTTP/1.1 {status} Early\r\ncontent-length: 2\r\n\r\nno")).await;
+            let answer = client.answer().await.unwrap();
+            let expected = (status, "no", Some("close"));
+            assert_eq!((answer.status(), answer.text(), answer.header("connection")), expected);
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_body_waits_for_the_upstreams_word_where_the_client_does() {
     let backend = Backend::bind().await;
     let world = Setup::to(&[backend.address]).start().await;

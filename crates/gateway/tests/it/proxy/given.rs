@@ -164,6 +164,7 @@ impl Setup {
             timeouts: Timeouts::default(),
             retries: 1,
             idle_connections: NonZeroUsize::new(64).unwrap(),
+            max_head: NonZeroUsize::new(65_535).unwrap(),
             breaker: Breaker::default(),
             passive_health: None,
             active_health: None,

@@ -67,9 +67,16 @@ pub(super) async fn http2_server() -> (SocketAddr, Arc<AtomicUsize>) {
 
 async fn say_what_came(request: Request<Incoming>) -> Result<Response<Chunks>, Infallible> {
     let (parts, body) = request.into_parts();
-    let body = body.collect().await.unwrap();
-    let mut response = Response::new(chunks(&["one ", "two"], &[("grpc-status", "0")]));
+    let Ok(body) = body.collect().await else { return Ok(Response::new(chunks(&[], &[]))) };
+    let trailers = [("grpc-status", "0"), ("grpc-message", "not found ")];
+    let mut response = Response::new(chunks(&["one ", "two"], &trailers));
     let headers = response.headers_mut();
+    headers.insert("x-blank", " answered ".parse().unwrap());
+    let came = parts.headers.iter().chain(body.trailers().into_iter().flatten());
+    let edges: Vec<_> = came.filter(|(name, _)| ["x-asked", "x-checksum"].contains(&name.as_str())).collect();
+    let edges: Vec<_> =
+        edges.iter().map(|(name, value)| format!("{name}={}", value.to_str().unwrap())).collect();
+    headers.insert("x-edges", edges.join(" ").parse().unwrap());
     let told =
         format!("{} {:?}", parts.uri, parts.headers.get("te").map(|te| te.to_str().unwrap().to_owned()));
     headers.insert("x-told", told.parse().unwrap());
@@ -214,6 +221,53 @@ async fn a_head_of_too_many_lines_is_refused_before_its_body_came() {
     assert_eq!(answer.headers()["content-type"], "application/problem+json");
     let told = world.told().await;
     assert_eq!((told.verdict, told.path.as_str()), ("too_many_header_lines", "/orders"));
+}
+
+/// Servers end a whole connection over such a field (RFC 9113 §8.2.1), and the requests of others with it; but clients send them.
+#[tokio::test]
+async fn blanks_at_the_edges_of_values_go_no_further() {
+    let (address, mut requests) = Backend::bind().await.recording();
+    let world = Setup::to(&[address]).start().await;
+    let mut client = http2_client(world.connect().await).await;
+    for (value, read) in [(" a b ", "a b"), ("a\t", "a"), ("\t a", "a"), (" ", ""), ("", ""), ("a", "a")] {
+        let get =
+            Request::get("http://api.example/").header("x-a", value).body(Empty::<Bytes>::new()).unwrap();
+        assert_eq!(in_time(client.send_request(get)).await.unwrap().status(), 200);
+        assert_eq!(in_time(requests.recv()).await.unwrap().all("x-a"), [read]);
+    }
+}
+
+/// Either way, in heads and in trailers: here a server, and there a client, says what it got to the byte.
+#[tokio::test]
+async fn no_blank_at_the_edge_of_a_value_goes_through_over_http_2_alone() {
+    let (address, connections) = http2_server().await;
+    let world = spoken_over_http2(Setup::to(&[address])).start().await;
+    let mut client = http2_client(world.connect().await).await;
+    let request = Request::post("http://api.example/service/Method")
+        .header("te", "trailers")
+        .header("content-type", "application/grpc")
+        .header("x-asked", " both ")
+        .body(chunks(&["a"], &[("x-checksum", " 1 ")]))
+        .unwrap();
+    let response = in_time(client.send_request(request)).await.unwrap();
+    assert_eq!(response.headers()["x-edges"], "x-asked=both x-checksum=1");
+    assert_eq!(response.headers()["x-blank"], "answered");
+    let trailers = in_time(response.into_body().collect()).await.unwrap().trailers().unwrap().clone();
+    assert_eq!(trailers["grpc-message"], "not found");
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
+}
+
+/// Many servers take 64 KiB as HTTP/2 counts it, and end the connection over more: with what others have on it.
+#[tokio::test]
+async fn a_head_that_only_http_1_counts_as_small_enough_is_not_sent_over_http_2() {
+    let (address, connections) = http2_server().await;
+    let mut world = spoken_over_http2(Setup::to(&[address])).start().await;
+    let long = "x".repeat(65_300);
+    let answer = world.ask(&format!("GET / HTTP/1.1\r\nHost: api.example\r\nX-A: {long}\r\n\r\n")).await;
+    assert_eq!(answer.status(), 431);
+    assert_eq!(world.told().await.fault, Some("head_too_large"));
+    let answer = world.ask("GET / HTTP/1.1\r\nHost: api.example\r\n\r\n").await;
+    assert_eq!((answer.status(), connections.load(Ordering::SeqCst)), (200, 1));
 }
 
 /// Clients would take it for a breach of the protocol.

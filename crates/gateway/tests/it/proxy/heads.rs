@@ -107,6 +107,14 @@ async fn the_host_is_kept_or_replaced_as_the_route_says() {
     assert_eq!((seen.line(), seen.all("host")), ("GET /a HTTP/1.1", vec!["real.example"]));
 }
 
+/// Programs that go by `X-Forwarded-Host` refuse an empty one.
+#[tokio::test]
+async fn of_a_request_without_a_host_none_is_told() {
+    let old = seen(|_| {}, "GET / HTTP/1.0\r\nx-forwarded-host: b.example\r\n\r\n").await;
+    assert_eq!(old.all("x-forwarded-host"), [""; 0]);
+    assert_eq!(seen(|_| {}, GET).await.all("x-forwarded-host"), ["api.example"]);
+}
+
 #[tokio::test]
 async fn an_answer_loses_hop_by_hop_headers_and_keeps_the_rest() {
     let address = Backend::bind().await.serve(|mut peer, _| async move {

@@ -1,7 +1,8 @@
 use http::header::{LINK, LOCATION};
 use serde_json::{Value, json};
 use sluice_identity::{Email, Identity};
-use sluice_primitives::Lifetime;
+use sluice_oauth::login_session::{LoginSession, LoginSessionRepository};
+use sluice_primitives::{Clock, Lifetime};
 use sluice_store_contract::given;
 use sluice_testkit::Captured;
 
@@ -245,6 +246,45 @@ async fn sessions_are_seen_and_ended() {
     for method in ["GET", "DELETE"] {
         assert_eq!(ask(&world, method, nobody, Value::Null).await.status, 404, "{method}");
     }
+}
+
+#[tokio::test]
+async fn browsers_are_seen_and_ended_too() {
+    let (log, _guard) = Captured::begin();
+    let (world, _) = World::with_alice().await;
+    assert_eq!(world.register("bob@example.com").await.status, 201);
+    let (path, bob) = (path_of(&world, ALICE).await, path_of(&world, "bob@example.com").await);
+    let (person, now) = (path.strip_prefix("/admin/identities/").unwrap(), world.clock.now());
+    let browser = LoginSession {
+        subject: person.parse().unwrap(),
+        authenticated_at: now,
+        last_seen_at: now,
+        expires_at: now + Lifetime::hours(1),
+        ..given::session()
+    };
+    assert!(LoginSessionRepository::insert(&*world.store, browser.clone()).await.unwrap());
+    let listed = ask(&world, "GET", &format!("{path}/sessions"), Value::Null).await.json;
+    assert_eq!((&listed[0]["kind"], listed.as_array().unwrap().len()), (&json!("api"), 2));
+    let expected = json!({
+        "kind": "browser",
+        "id": browser.id.to_string(),
+        "remembered": true,
+        "amr": ["pwd", "otp"],
+        "acr": "gold",
+        "authenticated_at": "2025-06-15T15:06:40Z",
+        "last_seen_at": "2025-06-15T15:06:40Z",
+        "expires_at": "2025-06-15T16:06:40Z",
+    });
+    assert_eq!(listed[1], expected);
+    let end = async |path: &str| {
+        ask(&world, "DELETE", &format!("{path}/sessions/{}", browser.id), Value::Null).await.status
+    };
+    assert_eq!(end(&bob).await, 404, "it is not his");
+    assert_eq!((end(&path).await, end(&path).await), (204, 404));
+    let listed = ask(&world, "GET", &format!("{path}/sessions"), Value::Null).await.json;
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+    let expected = format!("signed out by an administrator identity.id={person} session.id={}", browser.id);
+    assert_eq!(told(&log, "by an administrator"), [expected]);
 }
 
 /// What the audit trail says with these words.

@@ -57,6 +57,9 @@ pub(super) struct ExtensionsBody {
     request_object_encryption_enc: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     access_token_signed_response_alg: Option<String>,
+    /// A member of Sluice's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    access_token_jwt_typ: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     default_max_age: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,6 +180,7 @@ impl ExtensionsBody {
                 &self.request_object_encryption_enc,
             )?,
             access_token_signing_alg: filled(self.access_token_signed_response_alg.clone()),
+            access_token_jwt_typ: filled(self.access_token_jwt_typ.clone()),
         })
     }
 }
@@ -226,6 +230,7 @@ impl From<&Client> for ExtensionsBody {
             request_object_encryption_alg: alg(&formats.request_object_encryption),
             request_object_encryption_enc: enc(&formats.request_object_encryption),
             access_token_signed_response_alg: formats.access_token_signing_alg.clone(),
+            access_token_jwt_typ: formats.access_token_jwt_typ.clone(),
             default_max_age: client.defaults.max_age,
             require_auth_time: set(client.defaults.require_auth_time),
             default_acr_values: list(&client.defaults.acr_values),

@@ -158,6 +158,7 @@ impl From<AcceptLoginBody> for AcceptLogin {
             subject: body.subject.unwrap_or_default(),
             remember: body.remember,
             remember_for: body.remember_for.unwrap_or_default(),
+            at_least_until_closed: false,
             extend_session_lifespan: body.extend_session_lifespan.unwrap_or_default(),
             acr: body.acr,
             amr: named(body.amr),

@@ -4,11 +4,13 @@
 
 use serde::{Deserialize, Serialize};
 use sluice_identity::administration::{IdentityEdit, NewIdentity, NewPassword};
+use sluice_identity::session::IdentitySession;
 use sluice_identity::{Identity, IdentityStatus};
+use sluice_oauth::login_session::LoginSession;
 use sluice_primitives::Secret;
 use uuid::Uuid;
 
-use crate::identity::wire::{Rfc3339, rfc3339};
+use crate::identity::wire::{Rfc3339, SessionBody, rfc3339};
 
 /// A record.
 #[derive(Serialize)]
@@ -37,6 +39,48 @@ impl<'a> From<&'a Identity> for IdentityBody<'a> {
             created_at: rfc3339(identity.created_at),
             updated_at: rfc3339(identity.updated_at),
         }
+    }
+}
+
+/// Where a person is signed in.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub(crate) enum SignedInBody<'a> {
+    /// At the API, or the account pages.
+    Api(SessionBody<'a>),
+    /// At applications.
+    Browser(BrowserBody<'a>),
+}
+
+/// A browser in which a person logged in to applications.
+#[derive(Serialize)]
+pub(crate) struct BrowserBody<'a> {
+    id: Uuid,
+    remembered: bool,
+    amr: &'a [String],
+    acr: Option<&'a str>,
+    authenticated_at: Rfc3339,
+    last_seen_at: Rfc3339,
+    expires_at: Rfc3339,
+}
+
+impl<'a> From<&'a IdentitySession> for SignedInBody<'a> {
+    fn from(session: &'a IdentitySession) -> Self {
+        Self::Api(session.into())
+    }
+}
+
+impl<'a> From<&'a LoginSession> for SignedInBody<'a> {
+    fn from(session: &'a LoginSession) -> Self {
+        Self::Browser(BrowserBody {
+            id: session.id.as_uuid(),
+            remembered: session.remembered,
+            amr: &session.amr,
+            acr: session.acr.as_deref(),
+            authenticated_at: rfc3339(session.authenticated_at),
+            last_seen_at: rfc3339(session.last_seen_at),
+            expires_at: rfc3339(session.expires_at),
+        })
     }
 }
 

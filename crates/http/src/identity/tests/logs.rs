@@ -34,12 +34,16 @@ async fn the_log_of_a_whole_life_tells_no_secret_and_no_address() {
     world.post("/auth/register", json!({"email": 7, "password": "mistyped horse"})).await;
     world.ask("DELETE", "/auth/me", &stronger.access, json!({"password": PASSWORD})).await;
     world.ask("GET", "/auth/me", &tokens.access, Value::Null).await;
+    world.ask("GET", "/auth/me", "v4.public.forged", Value::Null).await;
+    secrets.push("forged".to_owned());
     // Then
     let said = log.text();
     for sentence in ["person registered", "login refused", "signed in", "factor enrolled", "account deleted"]
     {
         assert!(said.contains(sentence), "{sentence}: {said}");
     }
+    let reason = "reason=not an access token of this API, or signed with a secret that is not known here";
+    assert_eq!(log.lines(reason).len(), 1, "{said}");
     let registered = said.lines().find(|line| line.contains("person registered")).unwrap();
     assert!(
         registered.contains("client.network=192.0.2.1") && registered.contains("identity.id="),

@@ -1,6 +1,7 @@
 //! The identity API, asked over HTTP.
 
 mod account;
+mod browsers;
 mod factors;
 mod login;
 mod logs;

@@ -27,6 +27,7 @@ pub(crate) use sluice_store_contract::people::{mailed_code as code, mailed_token
 use sluice_store_contract::{Limits as StoreLimits, MemoryStore};
 use tower::ServiceExt;
 
+use super::browsers::browsers;
 use crate::admin::identities;
 use crate::identity::{IdentityState, routes};
 
@@ -244,5 +245,6 @@ fn router(base: &People, services: PeopleServices) -> Router {
         proof_of_work: Arc::new(puzzles),
         proxies: Arc::default(),
     };
-    routes(Arc::new(people)).merge(identities::routes(Arc::new(administration)))
+    let browsers = Arc::new(browsers(&base.store, &base.clock));
+    routes(Arc::new(people)).merge(identities::routes(Arc::new(administration), browsers))
 }

@@ -14,10 +14,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use sluice_commit::chain;
 use sluice_primitives::Lifetime;
+use tracing::field::display;
 use tracing::{error, info, warn};
 
 pub(crate) use kind::ProblemKind;
-pub(crate) use refusals::USED_CODE;
+pub(crate) use refusals::{OVER, USED_CODE};
 
 /// What the `type` of a problem begins with.
 const TYPE: &str = "urn:sluice:problem:";
@@ -39,6 +40,7 @@ struct Details {
     /// Whether the caller presented a token, where one is asked for.
     presented: bool,
     members: Map<String, Value>,
+    /// What only the log says.
     cause: Option<String>,
 }
 
@@ -96,10 +98,11 @@ impl Problem {
         problem
     }
 
-    /// 401 for a token that was presented and does not hold.
-    pub(crate) fn of_token(kind: ProblemKind) -> Self {
+    /// 401 for a token that was presented and does not hold: why, for the log.
+    pub(crate) fn of_token(kind: ProblemKind, why: impl Into<String>) -> Self {
         let mut problem = Self::of(kind);
         problem.0.presented = true;
+        problem.0.cause = Some(why.into());
         problem
     }
 
@@ -143,14 +146,17 @@ impl Problem {
 
     fn log(&self, status: StatusCode) {
         let (status, code) = (status.as_u16(), self.code());
-        match &self.0.cause {
-            Some(cause) if self.0.kind == ProblemKind::ServerError => {
+        match (self.0.kind, &self.0.cause) {
+            (ProblemKind::ServerError, Some(cause)) => {
                 error!(http.status = status, error.code = code, error = %cause, "identity request failed");
             }
-            Some(cause) => {
+            (ProblemKind::TemporarilyUnavailable, Some(cause)) => {
                 warn!(http.status = status, error.code = code, reason = %cause, "identity request turned away");
             }
-            None => info!(http.status = status, error.code = code, "identity request refused"),
+            (_, cause) => {
+                let reason = cause.as_ref().map(display);
+                info!(http.status = status, error.code = code, reason, "identity request refused");
+            }
         }
     }
 }

@@ -9,6 +9,9 @@ use super::{Problem, ProblemKind};
 /// What is said of the code of an authenticator app that was shown before.
 pub(crate) const USED_CODE: &str = "The code was used already. Wait until the app shows the next one.";
 
+/// What the log says of an access token that outlived what it is of.
+pub(crate) const OVER: &str = "the session of the access token is over, or its person is gone";
+
 impl From<IdentityError> for Problem {
     fn from(error: IdentityError) -> Self {
         Self::fault(&error, error.is_temporary())
@@ -33,7 +36,7 @@ impl From<Denied> for Problem {
             Denied::Taken => Self::of(ProblemKind::EmailTaken),
             Denied::Unchanged => Self::of(ProblemKind::Unchanged),
             Denied::TooMany(wait) => Self::too_many(wait),
-            Denied::Gone => Self::of_token(ProblemKind::InvalidToken),
+            Denied::Gone => Self::of_token(ProblemKind::InvalidToken, OVER),
             Denied::NoMail => Self::of(ProblemKind::NotOffered).saying("This server sends no mail."),
         }
     }
@@ -42,8 +45,10 @@ impl From<Denied> for Problem {
 impl From<Unauthenticated> for Problem {
     fn from(why: Unauthenticated) -> Self {
         match why {
-            Unauthenticated::NotOurs | Unauthenticated::Revoked => Self::of_token(ProblemKind::InvalidToken),
-            Unauthenticated::Expired => Self::of_token(ProblemKind::TokenExpired),
+            Unauthenticated::NotOurs | Unauthenticated::OtherIssuer | Unauthenticated::Revoked => {
+                Self::of_token(ProblemKind::InvalidToken, why.to_string())
+            }
+            Unauthenticated::Expired => Self::of_token(ProblemKind::TokenExpired, why.to_string()),
             Unauthenticated::Unknown => Self::fault(&why, true),
         }
     }

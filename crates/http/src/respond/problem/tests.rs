@@ -5,8 +5,17 @@ use sluice_commit::StoreError;
 use sluice_identity::account::Denied;
 use sluice_identity::session::Unauthenticated;
 use sluice_identity::{IdentityError, InvalidEmail, InvalidField};
+use sluice_testkit::Captured;
 
 use super::*;
+
+/// Why an access token is refused.
+const REFUSED: [Unauthenticated; 4] = [
+    Unauthenticated::NotOurs,
+    Unauthenticated::OtherIssuer,
+    Unauthenticated::Expired,
+    Unauthenticated::Revoked,
+];
 
 async fn answer(problem: impl Into<Problem>) -> (u16, Value, http::HeaderMap) {
     let (head, body) = problem.into().into_response().into_parts();
@@ -69,7 +78,7 @@ async fn the_cause_of_a_fault_is_not_told() {
 async fn a_token_is_asked_for_in_the_words_of_rfc_6750() {
     let (status, _, headers) = answer(Problem::of(ProblemKind::TokenMissing)).await;
     assert_eq!((status, header(&headers, WWW_AUTHENTICATE)), (401, "Bearer realm=\"sluice\""));
-    for why in [Unauthenticated::NotOurs, Unauthenticated::Expired, Unauthenticated::Revoked] {
+    for why in REFUSED {
         let (status, _, headers) = answer(why).await;
         let challenge = "Bearer realm=\"sluice\", error=\"invalid_token\"";
         assert_eq!((status, header(&headers, WWW_AUTHENTICATE)), (401, challenge));
@@ -78,6 +87,23 @@ async fn a_token_is_asked_for_in_the_words_of_rfc_6750() {
     assert_eq!((status, headers.contains_key(WWW_AUTHENTICATE)), (503, false));
     let (status, _, headers) = answer(Problem::of(ProblemKind::InvalidCredentials)).await;
     assert_eq!((status, headers.contains_key(WWW_AUTHENTICATE)), (401, false));
+}
+
+#[tokio::test]
+async fn why_a_token_does_not_hold_is_told_to_the_log_and_not_to_who_presents_it() {
+    let (log, _guard) = Captured::begin();
+    let mut refused: Vec<_> =
+        REFUSED.iter().map(|why| (Problem::from(why.clone()), why.to_string())).collect();
+    refused.push((Denied::Gone.into(), OVER.to_owned()));
+    for (problem, reason) in refused {
+        let (status, body, _) = answer(problem).await;
+        assert!(status == 401 && !body.to_string().contains(&reason), "{body}");
+        let said =
+            format!("identity request refused http.status=401 error.code={} reason={reason}", body["code"]);
+        assert_eq!(log.lines(&said).len(), 1, "{said}: {}", log.text());
+    }
+    answer(Problem::of(ProblemKind::TokenMissing)).await;
+    assert!(log.lines("token_missing").iter().all(|line| !line.contains("reason")), "{}", log.text());
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use super::frame::{frame, password_field, typed_password};
 use super::login_factor::recovery_code;
 use super::member::{Member, Refused, answer, begun, with_cookie};
 use super::mistake::{Mistake, went};
+use super::notice::{CARRIERS, Notice};
 use super::place::{CONFIRM, Place};
 use super::views::{Field, FormPage, Link, Passkey};
 use crate::respond::redirect::redirect;
@@ -50,7 +51,12 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
         Err(mistake) => return form(ui, member, then, Some(&mistake)).await,
     };
     match confirmed {
-        Ok(cookie) => Ok(with_cookie(ui, redirect(StatusCode::SEE_OTHER, &then.url(ui)), &cookie)),
+        Ok(cookie) => {
+            // What is said here is said there, too.
+            let said = Notice::of(&fields, &member.cookie);
+            let next = said.map_or_else(|| then.url(ui), |notice| notice.at(ui, then, &cookie));
+            Ok(with_cookie(ui, redirect(StatusCode::SEE_OTHER, &next), &cookie))
+        }
         Err(error) => form(ui, member, then, Some(&Mistake::busy(error)?)).await,
     }
 }
@@ -135,7 +141,8 @@ async fn form(
     let options = challenge.as_ref().map(|challenge| challenge.options.to_string()).unwrap_or_default();
     let passkey =
         challenge.as_ref().map(|challenge| Passkey::get(&options, &challenge.state, "Use a passkey"));
-    let csrf = member.csrf()?;
+    let (csrf, given) = (member.csrf()?, member.visit.parameters()?);
+    let said = CARRIERS.into_iter().filter_map(|name| Some((name, given.get(name)?)));
     let view = FormPage {
         brand: &brand(&ui.config),
         script: &script::script(&ui.config),
@@ -145,7 +152,7 @@ async fn form(
         account: member.has_password().then_some(&*member.identity.email),
         action: &ui.path(CONFIRM),
         csrf: &csrf,
-        hidden: vec![("then", then.slug())],
+        hidden: std::iter::once(("then", then.slug())).chain(said).collect(),
         fields: password_field(member, mistake)
             .into_iter()
             .chain((kinds.totp && lacks_factor).then(|| code(mistake)))

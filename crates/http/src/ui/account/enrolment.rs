@@ -22,7 +22,7 @@ use crate::ui::UiState;
 const WRONG_CODE: &str = "This is not the code that your app should show. It may have changed meanwhile, or the clock of its \
                           device is wrong.";
 const WRONG_PASSKEY: &str = "This passkey could not be added. Perhaps it is yours already.";
-const EXPIRED: &str = "That took too long. Please begin anew.";
+const EXPIRED: &str = Notice::TookTooLong.sentence();
 const TOO_MANY: &str = "You have as many factors as there can be. Remove one first.";
 const NOT_OFFERED: &str = "Passkeys cannot be used here.";
 
@@ -81,7 +81,7 @@ async fn take_totp(ui: &UiState, member: &Member) -> Result<Response, Refused> {
             again_form(ui, member, (ticket, name), &Mistake::at("code", WRONG_CODE))
         }
         Ok(EnrolmentOutcome::Expired) => {
-            member.must_be_fresh(ui, Place::Totp).await?;
+            may_begin_anew(ui, member, Place::Totp, Notice::TookTooLong).await?;
             let enrolment = ui.factors.begin_totp(&member.identity);
             begin_form(ui, member, &enrolment, Some(&Mistake::at("", EXPIRED)))
         }
@@ -103,14 +103,31 @@ async fn take_passkey(ui: &UiState, member: &Member) -> Result<Response, Refused
         name,
         context: member.session.id.as_bytes(),
     };
-    let outcome = ui.accounts.add_passkey((&member.identity, member.session.id), new).await;
-    match settled(ui, member, &["mfa"], outcome).await? {
-        Ok(response) => Ok(response),
-        Err(mistake) => {
-            member.must_be_fresh(ui, Place::Passkey).await?;
-            passkey_form(ui, member, name, Some(&mistake)).await
+    match ui.accounts.add_passkey((&member.identity, member.session.id), new).await {
+        Ok(EnrolmentOutcome::Expired) => {
+            may_begin_anew(ui, member, Place::Passkey, Notice::TookTooLong).await?;
+            passkey_form(ui, member, name, Some(&Mistake::at("", EXPIRED))).await
         }
+        outcome => match settled(ui, member, &["mfa"], outcome).await? {
+            Ok(response) => Ok(response),
+            Err(mistake) => {
+                may_begin_anew(ui, member, Place::Passkey, Notice::NotAdded).await?;
+                passkey_form(ui, member, name, Some(&mistake)).await
+            }
+        },
     }
+}
+
+/// Who begins anew has to have shown a moment ago who it is, and is told at once what came of it: the device may keep what it made, or
+/// the app what it read.
+async fn may_begin_anew(
+    ui: &UiState,
+    member: &Member,
+    place: Place,
+    came_of_it: Notice,
+) -> Result<(), Refused> {
+    let is_fresh = member.must_be_fresh(ui, place).await;
+    is_fresh.map_err(|refused| refused.saying(ui, came_of_it, member))
 }
 
 /// What came of an enrolment by which `shown` was proved: with the first factor, codes are shown.
@@ -215,7 +232,7 @@ async fn passkey_form(
     let page = FormPage {
         title: "Add a passkey",
         lead: Some(
-            "Your device, or a security key, proves who you are by fingerprint, face or PIN. With it you sign in without a password.",
+            "Your device, or a security key, proves who you are by fingerprint, face or PIN. With it you can sign in without a password, if it can keep passkeys.",
         ),
         fields: challenge.iter().map(|_| name_field(name)).collect(),
         passkey: challenge.as_ref().map(|challenge| create(&options, challenge)),

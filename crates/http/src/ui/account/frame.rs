@@ -34,7 +34,7 @@ pub(super) fn frame<'a>(ui: &UiState, member: &'a Member, here: Place, csrf: &'a
         csrf,
         sign_out: ui.path(LOGOUT),
         entries: MENU.into_iter().map(entry).collect(),
-        notice: notice.map(Notice::sentence),
+        notice,
     }
 }
 

@@ -32,7 +32,8 @@ const NO_EMAIL: &str = "Enter your email address.";
 const NO_PASSWORD: &str = "Enter your password.";
 const WRONG: &str = "The email address or the password is wrong.";
 const WRONG_PASSKEY: &str = "This passkey did not work. Please try again.";
-const EXPIRED: &str = "That took too long. Please sign in again.";
+const EXPIRED: &str =
+    "That took too long, or something about this account was changed. Please sign in again.";
 
 /// What was typed, and where it leads.
 #[derive(Clone, Copy)]

@@ -13,6 +13,7 @@ use sluice_oauth::flow::{BindingKey, BindingKeys};
 use sluice_protocol::Subject;
 
 use super::cookie::{AccountCookie, removal};
+use super::notice::Notice;
 use super::place::{CONFIRM, LOGIN, Place, Then, leading_to};
 use crate::respond::redirect::redirect;
 use crate::ui::UiState;
@@ -47,6 +48,8 @@ pub(super) enum Refused {
     SignedOut(Place, Option<String>),
     /// It was too long ago that the person showed who it is: to this page after having done so again.
     Stale(Place),
+    /// The same, to this address, whose page says first what came of a form.
+    StaleAfter(String),
 }
 
 impl Refused {
@@ -56,8 +59,19 @@ impl Refused {
             Self::Problem(problem) => return problem.answer(ui),
             Self::SignedOut(then, token) => leading_to(ui, LOGIN, Then::new(*then, token.as_deref())),
             Self::Stale(then) => leading_to(ui, CONFIRM, *then),
+            Self::StaleAfter(url) => url.clone(),
         };
         redirect(StatusCode::SEE_OTHER, &url)
+    }
+
+    /// The same, and whoever is asked first who it is reads this there.
+    pub(super) fn saying(self, ui: &UiState, notice: Notice, member: &Member) -> Self {
+        match self {
+            Self::Stale(then) => {
+                Self::StaleAfter(notice.added_to(&leading_to(ui, CONFIRM, then), &member.cookie))
+            }
+            other @ (Self::Problem(_) | Self::SignedOut(..) | Self::StaleAfter(_)) => other,
+        }
     }
 }
 

@@ -25,10 +25,19 @@ pub(super) enum Notice {
     FactorAdded,
     FactorRenamed,
     FactorRemoved,
+    /// Nothing was done.
+    TookTooLong,
+    /// Nor here.
+    NotAdded,
 }
 
+/// The parameters of an address, or the fields of a form, that carry one.
+pub(super) const CARRIERS: [&str; 2] = [NOTICE, MARK];
+const NOTICE: &str = "notice";
+const MARK: &str = "mark";
+
 impl Notice {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 13] = [
         Self::UsernameChanged,
         Self::EmailChanged,
         Self::EmailVerified,
@@ -40,6 +49,8 @@ impl Notice {
         Self::FactorAdded,
         Self::FactorRenamed,
         Self::FactorRemoved,
+        Self::TookTooLong,
+        Self::NotAdded,
     ];
 
     const fn slug(self) -> &'static str {
@@ -55,6 +66,8 @@ impl Notice {
             Self::FactorAdded => "factor-added",
             Self::FactorRenamed => "factor-renamed",
             Self::FactorRemoved => "factor-removed",
+            Self::TookTooLong => "took-too-long",
+            Self::NotAdded => "not-added",
         }
     }
 
@@ -72,21 +85,36 @@ impl Notice {
             Self::FactorAdded => "It is added. You will be asked for it from the next sign-in on.",
             Self::FactorRenamed => "It has another name now.",
             Self::FactorRemoved => "It is removed.",
+            Self::TookTooLong => {
+                "That took too long, or something about this account was changed. Nothing was added. Please begin anew."
+            }
+            Self::NotAdded => "It could not be added. Please begin anew.",
         }
+    }
+
+    /// Whether it went as it should.
+    pub(super) const fn is_good(self) -> bool {
+        !matches!(self, Self::TookTooLong | Self::NotAdded)
     }
 
     /// The address of a page that says so to the session of this cookie.
     pub(super) fn at(self, ui: &UiState, place: Place, cookie: &AccountCookie) -> String {
+        self.added_to(&place.url(ui), cookie)
+    }
+
+    /// The same of the page at this address, which may have parameters already.
+    pub(super) fn added_to(self, url: &str, cookie: &AccountCookie) -> String {
         let mark = BindingKey::of_cookie(&cookie.value).form_token(&self.marked());
         let mut query = Serializer::new(String::new());
-        query.append_pair("notice", self.slug()).append_pair("mark", &URL_SAFE_NO_PAD.encode(mark));
-        format!("{}?{}", place.url(ui), query.finish())
+        query.append_pair(NOTICE, self.slug()).append_pair(MARK, &URL_SAFE_NO_PAD.encode(mark));
+        let joint = if url.contains('?') { '&' } else { '?' };
+        format!("{url}{joint}{}", query.finish())
     }
 
     /// What the address says to the session of this cookie.
     pub(super) fn of(fields: &Parameters<'_>, cookie: &AccountCookie) -> Option<Self> {
-        let notice = Self::ALL.into_iter().find(|notice| fields.get("notice") == Some(notice.slug()))?;
-        let mark = URL_SAFE_NO_PAD.decode(fields.get("mark")?).ok()?;
+        let notice = Self::ALL.into_iter().find(|notice| fields.get(NOTICE) == Some(notice.slug()))?;
+        let mark = URL_SAFE_NO_PAD.decode(fields.get(MARK)?).ok()?;
         let keys = BindingKeys(vec![BindingKey::of_cookie(&cookie.value)]);
         keys.hold_form(&notice.marked(), &mark).then_some(notice)
     }

@@ -7,6 +7,7 @@
 use askama::Template;
 use sluice_identity::proof_of_work::Puzzle;
 
+use super::notice::Notice;
 use crate::ui::Brand;
 
 pub(super) use crate::ui::views::Moment;
@@ -19,8 +20,8 @@ pub(super) struct Frame<'a> {
     /// Where the form to sign out posts to.
     pub(super) sign_out: String,
     pub(super) entries: Vec<Entry>,
-    /// What the form before this page did.
-    pub(super) notice: Option<&'static str>,
+    /// What came of the form before this page.
+    pub(super) notice: Option<Notice>,
 }
 
 /// One page of the menu.

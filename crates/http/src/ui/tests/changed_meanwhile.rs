@@ -112,7 +112,9 @@ async fn a_password_that_is_changed_before_the_second_factor_is_shown_is_no_firs
     let asked = world.after_password(&world.at("/ui/login").await, &[]).await;
     world.make(app.alice, Change::Password).await;
     let code = app_code(&app.secret, &world.clock);
-    assert_asked_again(&world.show(&asked, &[("code", &code)]).await);
+    let answer = world.show(&asked, &[("code", &code)]).await;
+    assert_asked_again(&answer);
+    assert!(answer.body.contains("or something about this account was changed."), "{}", answer.body);
 }
 
 #[tokio::test]

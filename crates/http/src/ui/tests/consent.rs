@@ -1,8 +1,11 @@
 //! Consent.
 
+use std::sync::Arc;
+
 use axum::http::StatusCode;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use sluice_oauth::client::{AccessTokenStrategy, Client, ClientRepository};
+use sluice_oauth::config::PreferredUsername;
 use sluice_oauth::flow::{Consent, Decision, Request};
 use sluice_protocol::Subject;
 use sluice_store_contract::given;
@@ -25,6 +28,23 @@ impl World {
 
     async fn alice(&self) -> Subject {
         self.register_alice().await.to_string().parse().unwrap()
+    }
+
+    /// Alice, who calls herself so and has read her mail.
+    async fn verified_as(&self, username: &str) -> Subject {
+        let alice = self.register(ALICE, username).await;
+        let code = mailed_code(self.mail.read().await.first().unwrap());
+        let csrf = self.get("/ui/verification").await.field("csrf");
+        self.post("/ui/verification", &[("csrf", &csrf), ("email", ALICE), ("code", &code)]).await;
+        alice.to_string().parse().unwrap()
+    }
+
+    /// What the client is told about this person who allows these scopes.
+    async fn told(&self, subject: &Subject, scopes: &[&str]) -> Map<String, Value> {
+        let page = self.at_consent(subject.clone(), None, false).await;
+        let ticked: Vec<_> = scopes.iter().map(|scope| ("grant_scope", *scope)).collect();
+        let answer = self.fill_in(&page, &[&ticked[..], &[("decision", "accept")]].concat()).await;
+        self.consented(&answer).await.id_token
     }
 }
 
@@ -114,11 +134,7 @@ async fn a_hundred_scopes_are_allowed_and_denied_as_a_few_are() {
 #[tokio::test]
 async fn what_a_person_has_said_and_proved_is_told_by_scope() {
     let world = World::new().await;
-    let alice = world.register("alice@example.com", "Alice").await;
-    let code = mailed_code(world.mail.read().await.first().unwrap());
-    let csrf = world.get("/ui/verification").await.field("csrf");
-    world.post("/ui/verification", &[("csrf", &csrf), ("email", ALICE), ("code", &code)]).await;
-    let subject: Subject = alice.to_string().parse().unwrap();
+    let subject = world.verified_as("Alice").await;
     let page = world.at_consent(subject, None, false).await;
     let shown = world.get(&page).await.body;
     assert!(shown.contains("<bdi>Alice</bdi>") && shown.contains(ALICE), "{shown}");
@@ -164,7 +180,70 @@ async fn a_decision_that_is_known_grants_everything_without_a_page() {
     let consent = world.consented(&world.get(&page).await).await;
     assert_eq!(consent.scope.as_str(), "openid email profile offline_access");
     assert_eq!(consent.remember, None);
-    assert_eq!(consent.id_token.get("preferred_username"), Some(&json!("of@login.example")));
+    let told = json!({ "email": "of@login.example", "email_verified": false });
+    assert_eq!(json!(consent.id_token), told, "nobody goes by an address of which nobody knows whose it is");
+}
+
+/// Some applications keep accounts by it.
+#[tokio::test]
+async fn nobody_is_called_by_an_address_that_is_not_shown_to_be_theirs() {
+    let (profile, both) = (&["profile"][..], &["profile", "email"][..]);
+    for (username, is_verified, scopes, called) in [
+        ("Alice L.", false, profile, Some("Alice L.")),
+        ("", false, both, None),
+        ("", true, both, Some(ALICE)),
+        ("", true, profile, None),
+        (ALICE, false, both, None),
+        ("Alice@Example.COM", true, profile, Some(ALICE)),
+        ("bob@example.com", true, profile, None),
+        ("bob@example.com", true, both, Some(ALICE)),
+        ("bob@example.com", false, both, None),
+        ("bob\u{FF20}example.com", true, profile, None),
+        ("bob\u{FE6B}example.com", true, profile, None),
+        ("alice\u{FF20}example.com", true, profile, None),
+        // Where nothing else is told, some call people by their `sub`.
+        ("0194d1c6-5f2e-7c31-9a55-0123456789ab", true, profile, None),
+        ("\u{FF10}194D1C65F2E7C319A550123456789AB", true, profile, None),
+        ("0194d1c6", true, profile, Some("0194d1c6")),
+    ] {
+        let world = World::new().await;
+        let alice = if is_verified {
+            world.verified_as(username).await
+        } else {
+            world.register(ALICE, username).await.to_string().parse().unwrap()
+        };
+        let told = world.told(&alice, scopes).await;
+        let said = told.get("preferred_username").and_then(Value::as_str);
+        assert_eq!(said, called, "{username} {is_verified} {scopes:?}");
+        let name = told.get("name").and_then(Value::as_str).unwrap_or_default();
+        assert_eq!(name, username, "what people call themselves is shown");
+    }
+}
+
+#[tokio::test]
+async fn people_are_called_by_their_verified_address_or_by_nothing_where_it_is_configured() {
+    let (profile, both) = (&["profile"][..], &["profile", "email"][..]);
+    for (called_by, username, is_verified, scopes, called) in [
+        (PreferredUsername::Email, "Alice", true, both, Some(ALICE)),
+        (PreferredUsername::Email, "Alice", true, profile, None),
+        (PreferredUsername::Email, ALICE, true, profile, None),
+        (PreferredUsername::Email, "Alice", false, both, None),
+        (PreferredUsername::Nothing, "Alice", true, both, None),
+    ] {
+        let mut world = World::new().await;
+        let mut config = (*world.ui.config).clone();
+        config.policies.preferred_username = called_by;
+        world.ui.config = Arc::new(config);
+        let alice = if is_verified {
+            world.verified_as(username).await
+        } else {
+            world.register(ALICE, username).await.to_string().parse().unwrap()
+        };
+        let told = world.told(&alice, scopes).await;
+        assert_eq!(told["name"], username);
+        let said = told.get("preferred_username").and_then(Value::as_str);
+        assert_eq!(said, called, "{called_by:?} {username} {is_verified} {scopes:?}");
+    }
 }
 
 impl World {

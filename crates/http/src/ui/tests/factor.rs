@@ -2,8 +2,9 @@
 
 use axum::http::StatusCode;
 use sluice_identity::factor::EnrolmentOutcome;
+use sluice_oauth::authorization::SessionCookie;
 use sluice_oauth::flow::Request;
-use sluice_primitives::{IdentityId, Lifetime};
+use sluice_primitives::{IdentityId, Lifetime, OsRng, SessionId};
 use sluice_protocol::Prompt;
 use sluice_store_contract::given;
 
@@ -99,7 +100,8 @@ async fn a_wrong_code_is_told_at_its_field_and_the_next_may_be_right() {
     }
     let code = app_code(&app.secret, &world.clock);
     let right = world.show(&asked, &[("code", &code)]).await;
-    assert_eq!(world.accepted(&right).await.remember, None);
+    let login = world.accepted(&right).await;
+    assert_eq!((login.remember, login.at_least_until_closed), (None, true));
 }
 
 #[tokio::test]
@@ -176,7 +178,11 @@ async fn a_ticket_is_of_no_use_later_or_in_another_flow() {
     let code = app_code(&app.secret, &world.clock);
     let refused = world.show(&mixed, &[("code", &code)]).await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(refused.body.contains("That took too long. Please sign in again."), "{}", refused.body);
+    assert!(
+        refused.body.contains("That took too long, or something about this account was changed."),
+        "{}",
+        refused.body
+    );
     world.clock.advance(Lifetime::minutes(10));
     let code = app_code(&app.secret, &world.clock);
     let late = world.show(&elsewhere, &[("code", &code)]).await;
@@ -210,6 +216,8 @@ async fn a_session_of_one_factor_is_asked_for_the_second_and_one_of_two_is_not()
     let page = world.at_known(world.request_for("aal2"), app.alice, &["pwd"]).await;
     let shown = world.get(&page).await;
     assert!(shown.body.contains("<h1>Confirm that it is you</h1>"), "{}", shown.body);
+    assert!(!shown.body.contains("Create an account"), "there is one: {}", shown.body);
+    assert!(world.get(&world.at("/ui/login").await).await.body.contains("Create an account"));
     assert!(shown.body.contains(&format!("value=\"{ALICE}\"")) && shown.body.contains(" checked"));
     let asked = world.after_password(&page, &[]).await;
     let code = app_code(&app.secret, &world.clock);
@@ -218,6 +226,26 @@ async fn a_session_of_one_factor_is_asked_for_the_second_and_one_of_two_is_not()
     assert_eq!(login.authenticated_at, world.now());
     let flow = world.flows.open_login_challenge(page.split_once('=').unwrap().1).await.unwrap();
     assert_eq!(login.session, flow.session, "the session goes on");
+}
+
+#[tokio::test]
+async fn who_proves_more_finds_the_box_as_the_browser_keeps_the_session() {
+    let world = World::new().await;
+    let alice = world.register_alice().await;
+    let page = world.at_known(world.request_for("aal2"), alice, &["pwd"]).await;
+    for (until_closed, is_ticked) in [(Some(true), false), (Some(false), true), (None, true)] {
+        let cookie = SessionCookie {
+            session: SessionId::generate(world.now(), &OsRng),
+            subject: alice.to_string().parse().unwrap(),
+            authenticated_at: world.now(),
+            remembered: true,
+            until_closed,
+            former: Vec::new(),
+        };
+        let cookie = format!("__Host-session={}", cookie.seal(&world.sealer, &OsRng));
+        let shown = world.get_with(&page, &cookie).await;
+        assert_eq!(shown.body.contains(" checked>"), is_ticked, "{until_closed:?}: {}", shown.body);
+    }
 }
 
 #[tokio::test]

@@ -15,12 +15,13 @@ async fn a_person_logs_in_and_is_remembered_if_asked() {
     let answer = world.fill_in(&page, &[("email", " Alice@example.com"), ("password", PASSWORD)]).await;
     let login = world.accepted(&answer).await;
     assert_eq!(login.subject.as_str(), alice.to_string());
-    assert_eq!((login.remember, login.amr), (None, vec!["pwd".to_owned()]));
+    assert_eq!((login.remember, login.at_least_until_closed), (None, true));
+    assert_eq!(login.amr, ["pwd"]);
     assert_eq!(login.acr.as_deref(), Some("aal1"));
     assert_eq!(login.context, Some(serde_json::json!({ "email": ALICE })));
     let fields = [("email", ALICE), ("password", PASSWORD), ("remember", "true")];
     let login = world.accepted(&world.fill_in(&page, &fields).await).await;
-    assert_eq!(login.remember, Some(Lifetime::hours(30 * 24)));
+    assert_eq!((login.remember, login.until_closed), (Some(Lifetime::hours(30 * 24)), false));
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ type Fields<'a> = &'a [(&'a str, &'a str)];
 
 impl World {
     /// A request of a browser whose cookie holds these keys.
-    async fn send_with_keys(&self, mut request: Request<Body>, keys: &[&BindingKey]) -> Answer {
+    pub(super) async fn send_with_keys(&self, mut request: Request<Body>, keys: &[&BindingKey]) -> Answer {
         let keys: Vec<_> = keys.iter().map(|key| URL_SAFE_NO_PAD.encode(key.expose())).collect();
         let cookie = format!("__Host-sluice_binding={}", keys.join("."));
         request.headers_mut().insert(COOKIE, cookie.parse().unwrap());
@@ -28,7 +28,7 @@ impl World {
 
 /// The name and the value of the challenge in the address of a page.
 fn challenge(page: &str) -> (&str, &str) {
-    page.split_once('?').unwrap().1.split_once('=').unwrap()
+    page.split_once('?').unwrap().1.split('&').next().unwrap().split_once('=').unwrap()
 }
 
 /// Who knows a challenge and chooses the key of the cookie can make the token that goes with both.
@@ -163,5 +163,35 @@ async fn a_form_is_taken_in_a_tab_from_before_a_login_and_after_the_back_button(
             let taken = world.send_with_keys(form("/ui/consent", &fields), &keys).await;
             assert!(!taken.sent_with("consent_verifier").is_empty());
         }
+    }
+}
+
+/// Each login puts another key in front, and leaves that of the flow.
+#[tokio::test]
+async fn a_form_is_good_for_as_long_as_the_key_of_its_flow_is_there() {
+    let world = World::new().await;
+    let alice = world.register_alice().await.to_string();
+    let [before, later] = [(); 2].map(|()| BindingKey::generate(&OsRng));
+    let consent = world.at_consent(alice.parse().unwrap(), None, false).await;
+    let login = world.at("/ui/login").await;
+    let logout = world.at_logout(alice.parse().unwrap()).await;
+    world.device().await;
+    let device = world.at_device();
+    let scanned = format!("{device}&user_code={CODE}");
+    let known: Fields<'_> = &[("user_code", CODE), ("decision", "accept")];
+    let forms: [(&str, Fields<'_>, &str); 5] = [
+        (&consent, &[("decision", "accept")], "consent_verifier"),
+        (&login, &[("email", ALICE), ("password", PASSWORD)], "login_verifier"),
+        (&logout, &[("decision", "accept")], "logout_verifier"),
+        (&device, known, "device_verifier"),
+        (&scanned, known, "device_verifier"),
+    ];
+    for (page, typed, verifier) in forms {
+        let path = page.split_once('?').unwrap().0;
+        let open = Request::get(page).body(Body::empty()).unwrap();
+        let token = world.send_with_keys(open, &[&before, &world.key]).await.field("csrf");
+        let fields = [&[challenge(page), ("csrf", token.as_str())], typed].concat();
+        let taken = world.send_with_keys(form(path, &fields), &[&later, &world.key]).await;
+        assert!(!taken.sent_with(verifier).is_empty(), "{page}");
     }
 }

@@ -2,7 +2,8 @@
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
-use sluice_primitives::Lifetime;
+use sluice_oauth::flow::BindingKey;
+use sluice_primitives::{Lifetime, OsRng};
 
 use super::people::{mailed_code, mailed_link};
 use super::world::{ALICE, Answer, PASSWORD, World, form};
@@ -12,10 +13,15 @@ const NEW: &str = "another horse";
 const STRANGER: &str = "stranger@example.com";
 
 impl World {
-    /// Asks for a mail to this address.
-    async fn recover(&self, email: &str) -> Answer {
+    /// Asks for a mail to this address, without going where that leads.
+    async fn ask_for_mail(&self, email: &str) -> Answer {
         let csrf = self.get("/ui/recovery").await.field("csrf");
         self.post("/ui/recovery", &[("csrf", csrf.as_str()), ("email", email)]).await
+    }
+
+    /// Asks for a mail to this address.
+    async fn recover(&self, email: &str) -> Answer {
+        self.follow(self.ask_for_mail(email).await).await
     }
 
     /// Alice, who has read her mail and asked for another.
@@ -159,6 +165,10 @@ async fn nobody_learns_whether_there_is_an_account() {
         pages.push(wrong.body.replace(email, ""));
     }
     assert_eq!(pages.first(), pages.last());
+    let led = [world.ask_for_mail(ALICE).await, world.ask_for_mail(STRANGER).await];
+    let [to_known, to_unknown] =
+        led.each_ref().map(|answer| (answer.status, answer.header("location").len()));
+    assert_eq!(to_known, to_unknown);
 }
 
 #[tokio::test]
@@ -196,7 +206,9 @@ async fn a_flow_that_waits_goes_on_afterwards() {
     let (csrf, challenge) = (begun.field("csrf"), begun.field("login_challenge"));
     let kept = [("csrf", csrf.as_str()), ("login_challenge", challenge.as_str())];
     let asked = world.post("/ui/recovery", &[&kept[..], &[("email", ALICE)]].concat()).await;
+    let asked = world.follow(asked).await;
     assert_eq!(asked.field("login_challenge"), challenge);
+    assert!(asked.body.contains(&format!("{ALICE}</bdi> belongs to an account")), "{}", asked.body);
     let code = mailed_code(world.mail.read().await.first().unwrap());
     let fields = [&kept[..], &[("email", ALICE), ("code", &code)]].concat();
     let ticket = world.post("/ui/recovery/code", &fields).await.field("ticket");
@@ -309,4 +321,53 @@ async fn the_pages_are_kept_by_nobody_and_tell_no_other_site_where_they_are() {
         assert!(policy.starts_with("default-src 'none'; style-src 'self';"), "{policy}");
         assert!(policy.ends_with("form-action 'self'") && !policy.contains("unsafe"), "{policy}");
     }
+}
+
+#[tokio::test]
+async fn the_page_for_the_code_is_loaded_again_and_sends_no_other_mail() {
+    let world = World::new().await;
+    world.register_alice().await;
+    world.mail.read().await;
+    let asked = world.ask_for_mail(ALICE).await;
+    assert_eq!(asked.status, StatusCode::SEE_OTHER, "{}", asked.body);
+    for _ in 0..3 {
+        let shown = world.get(asked.header("location")).await;
+        assert!(shown.status == StatusCode::OK && shown.field("email") == ALICE, "{}", shown.body);
+        assert!(shown.body.contains(&format!("{ALICE}</bdi> belongs to an account")), "{}", shown.body);
+    }
+    let (csrf, mails) = (world.get("/ui/recovery").await.field("csrf"), world.mail.read().await);
+    assert_eq!(mails.len(), 1);
+    let code = mailed_code(mails.first().unwrap());
+    let fields = [("csrf", csrf.as_str()), ("email", ALICE), ("code", &code)];
+    assert!(!world.post("/ui/recovery/code", &fields).await.field("ticket").is_empty());
+}
+
+#[tokio::test]
+async fn where_a_mail_went_is_told_to_the_browser_that_asked_while_its_code_is_good_and_to_nobody_else() {
+    let (world, _) = World::forgetful().await;
+    let asked = world.ask_for_mail(ALICE).await;
+    let here = asked.header("location");
+    assert!(!here.contains("alice") && !here.contains("%40") && !here.contains('@'), "{here}");
+    let is_told = |shown: &Answer| shown.body.contains(ALICE);
+    let asks = |shown: &Answer| {
+        shown.status == StatusCode::OK && shown.body.contains("name=\"email\" type=\"text\"")
+    };
+    assert!(is_told(&world.get(here).await));
+    let open = || Request::get(here).body(Body::empty()).unwrap();
+    let stranger = BindingKey::generate(&OsRng);
+    for elsewhere in
+        [world.send_without_cookie(open()).await, world.send_with_keys(open(), &[&stranger]).await]
+    {
+        assert!(asks(&elsewhere) && !is_told(&elsewhere), "{}", elsewhere.body);
+    }
+    // A login meanwhile puts another key in front.
+    assert!(is_told(&world.send_with_keys(open(), &[&stranger, &world.key]).await));
+    let query = here.split_once('?').unwrap().1;
+    assert!(!is_told(&world.get(&format!("/ui/verification?{query}")).await), "of one page");
+    assert!(!is_told(&world.get(&format!("{here}A")).await), "and as it was made");
+    world.clock.advance(Lifetime::secs(15 * 60 - 1));
+    assert!(is_told(&world.get(here).await));
+    world.clock.advance(Lifetime::secs(1));
+    let late = world.get(here).await;
+    assert!(asks(&late) && !is_told(&late), "{}", late.body);
 }

@@ -96,7 +96,11 @@ async fn where_taken_addresses_are_concealed_new_ones_look_the_same() {
     let first = world.fill_in(&page, &fields).await;
     let code = mailed_code(world.mail.read().await.first().unwrap());
     let second = world.fill_in(&page, &fields).await;
-    assert_eq!((first.status, second.status), (StatusCode::ACCEPTED, StatusCode::ACCEPTED));
+    assert_eq!((first.status, second.status), (StatusCode::SEE_OTHER, StatusCode::SEE_OTHER));
+    let leads = [&first, &second].map(|answer| answer.header("location").len());
+    assert_eq!(leads[0], leads[1]);
+    let (first, second) = (world.follow(first).await, world.follow(second).await);
+    assert_eq!((first.status, second.status), (StatusCode::OK, StatusCode::OK));
     assert_eq!(first.body, second.body);
     assert!(first.body.contains("Check your mail") && first.header("refresh").is_empty());
     assert!(first.body.contains("<script src=\"/ui/sluice.js?v="), "its code is sent once: {}", first.body);
@@ -112,6 +116,32 @@ async fn where_taken_addresses_are_concealed_new_ones_look_the_same() {
     let login = world.fill_in(&next, &[("email", ALICE), ("password", PASSWORD)]).await;
     let alice = world.accepted(&login).await.subject.as_str().parse().unwrap();
     assert!(world.identity(alice).await.email_verified_at.is_some());
+}
+
+/// It would tell somebody who has just registered that somebody, perhaps they, tried to.
+#[tokio::test]
+async fn the_page_after_a_concealed_registration_is_loaded_again_and_registers_nobody_anew() {
+    let world = World::of(|config| config.registration.conceal_taken = true).await;
+    let page = world.at("/ui/registration").await;
+    let taken = world.fill_in(&page, &[("email", " Alice@Example.com "), ("password", PASSWORD)]).await;
+    let here = taken.header("location");
+    assert!(here.starts_with(&format!("{page}&mailed=")) && !here.to_lowercase().contains("alice"), "{here}");
+    for _ in 0..3 {
+        let shown = world.get(here).await;
+        assert!(shown.status == StatusCode::OK && shown.body.contains("Check your mail"), "{}", shown.body);
+        assert_eq!(shown.field("email"), "Alice@Example.com");
+    }
+    assert_eq!(world.mail.read().await.len(), 1);
+    // What another flow of the browser, or another page, was told is not told here.
+    let recovery = world.get("/ui/recovery").await.field("csrf");
+    let asked = world.post("/ui/recovery", &[("csrf", &recovery), ("email", "bob@example.com")]).await;
+    let foreign = asked.header("location").split_once('?').unwrap().1;
+    let (other, told) = (world.at("/ui/registration").await, here.strip_prefix(&page).unwrap());
+    for foreign in [format!("{page}&{foreign}"), format!("{other}{told}")] {
+        let shown = world.get(&foreign).await;
+        let is_told = ["Alice@", "bob@"].iter().any(|email| shown.body.contains(email));
+        assert!(shown.body.contains("Create your account") && !is_told, "{}", shown.body);
+    }
 }
 
 #[tokio::test]

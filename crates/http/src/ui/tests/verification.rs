@@ -11,7 +11,7 @@ impl World {
     async fn ask_again(&self, email: &str) -> Answer {
         let csrf = self.get("/ui/verification").await.field("csrf");
         let fields = [("csrf", csrf.as_str()), ("email", email), ("code", ""), ("send", "true")];
-        self.post("/ui/verification", &fields).await
+        self.follow(self.post("/ui/verification", &fields).await).await
     }
 
     async fn is_verified(&self, alice: sluice_primitives::IdentityId) -> bool {
@@ -123,6 +123,29 @@ async fn another_code_is_sent_to_whom_it_helps_and_nobody_learns_to_whom() {
     assert!(world.is_verified(alice).await);
     world.ask_again(ALICE).await;
     assert!(world.mail.read().await.is_empty(), "there is nothing left to verify");
+}
+
+#[tokio::test]
+async fn the_page_that_says_so_is_loaded_again_and_sends_no_other_code() {
+    let world = World::new().await;
+    let alice = world.register_alice().await;
+    world.mail.read().await;
+    let csrf = world.get("/ui/verification").await.field("csrf");
+    let fields = [("csrf", csrf.as_str()), ("login_challenge", "abc"), ("email", ALICE), ("send", "true")];
+    let asked = world.post("/ui/verification", &fields).await;
+    assert_eq!(asked.status, StatusCode::SEE_OTHER, "{}", asked.body);
+    for _ in 0..3 {
+        let shown = world.get(asked.header("location")).await;
+        assert!(shown.body.contains("another mail is under way"), "{}", shown.body);
+        assert!(shown.body.contains(&format!("name=\"email\" type=\"text\" value=\"{ALICE}\"")));
+        assert_eq!(shown.field("login_challenge"), "abc");
+    }
+    let mails = world.mail.read().await;
+    assert_eq!(mails.len(), 1);
+    let code = mailed_code(mails.first().unwrap());
+    let fields = [("csrf", csrf.as_str()), ("email", ALICE), ("code", &code)];
+    assert_eq!(world.post("/ui/verification", &fields).await.status, StatusCode::OK);
+    assert!(world.is_verified(alice).await);
 }
 
 #[tokio::test]

@@ -239,6 +239,14 @@ impl World {
         self.send(form(target, fields)).await
     }
 
+    /// Where an answer leads within these pages, which is opened; the answer itself if it leads nowhere.
+    pub(super) async fn follow(&self, answer: Answer) -> Answer {
+        match answer.status {
+            StatusCode::SEE_OTHER => self.get(answer.header(LOCATION.as_str())).await,
+            _ => answer,
+        }
+    }
+
     /// Opens a page and posts its form with these fields.
     pub(super) async fn fill_in(&self, page: &str, fields: &[(&str, &str)]) -> Answer {
         let shown = self.get(page).await;
@@ -407,6 +415,7 @@ impl World {
             kept: false,
             remember: None,
             forget: false,
+            at_least_until_closed: false,
             until_closed: false,
             extend: false,
             acr: None,

@@ -38,7 +38,7 @@ pub(crate) struct LoginPage<'a> {
     pub(crate) client_name: Option<&'a str>,
     /// Whether the user is signed in, but not as well as the application asks for.
     pub(crate) again: bool,
-    /// The registration page with the same challenge; `None` where registration is closed.
+    /// The registration page with the same challenge; `None` where registration is closed, or the user is signed in.
     pub(crate) registration_url: Option<&'a str>,
     /// Where to go without the password; `None` where no mail is sent.
     pub(crate) recovery_url: Option<&'a str>,

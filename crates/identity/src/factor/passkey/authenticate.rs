@@ -7,10 +7,12 @@ use webauthn_rs::prelude::{PublicKeyCredential, WebauthnError};
 use super::ceremony::Authentication;
 use super::stored::StoredPasskey;
 use super::{PasskeyChallenge, PasskeyProof, RelyingParty};
+use crate::audit::Deed;
 use crate::error::IdentityError;
 use crate::factor::model::Factor;
 use crate::factor::repository::FactorUse;
 use crate::factor::service::FactorService;
+use crate::login::Network;
 
 /// A passkey that was verified, and what there is to remember of it.
 struct Verified {
@@ -55,7 +57,7 @@ impl FactorService {
         }))
     }
 
-    /// Whose passkey it was, and what it proved; none if it proved nothing. An answer is right once.
+    /// Whose passkey it was, and what it proved; none if it proved nothing. An answer is right once. It came from `network`.
     ///
     /// # Errors
     /// [`IdentityError::Store`] if the store cannot do it now.
@@ -64,6 +66,7 @@ impl FactorService {
         state: &str,
         response: &str,
         context: &[u8],
+        network: Network,
     ) -> Result<Option<(IdentityId, PasskeyProof)>, IdentityError> {
         let Some(party) = &self.parts.passkeys else { return Ok(None) };
         let Some(answered) = self.read_answer(party, state, response, context) else {
@@ -77,7 +80,8 @@ impl FactorService {
             return Ok(None);
         };
         let Some(verified) = self.verify(party, &factor, passkey, &answered) else { return Ok(None) };
-        if !self.parts.factors.use_once(&verified.used).await? {
+        let used = self.parts.factors.use_once(&verified.used).await;
+        if !Deed::new("passkey taken", answered.owner).of_factor(factor.id).at(network).noted(used)? {
             info!(identity.id = %answered.owner, factor.id = %factor.id, "passkey refused: used meanwhile");
             return Ok(None);
         }

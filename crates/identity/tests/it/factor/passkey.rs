@@ -41,7 +41,7 @@ impl World {
     }
 
     async fn show(&self, asked: &PasskeyChallenge, response: &str) -> Option<(IdentityId, PasskeyProof)> {
-        self.service.finish_passkey(&asked.state, response, CONTEXT).await.unwrap()
+        self.service.finish_passkey(&asked.state, response, CONTEXT, network()).await.unwrap()
     }
 
     /// Shows the passkey so often, each time when it is asked for.
@@ -309,7 +309,8 @@ async fn an_answer_for_another_context_or_another_question_or_too_late_is_refuse
     world.passkey(&mut key).await;
     let asked = world.ask(None).await;
     let response = key.get(&asked.options);
-    let elsewhere = world.service.finish_passkey(&asked.state, &response, b"another").await.unwrap();
+    let elsewhere =
+        world.service.finish_passkey(&asked.state, &response, b"another", network()).await.unwrap();
     let other_question = world.show(&world.ask(None).await, &response).await;
     let begun = world.begin_enrolment().await;
     let other_ceremony = world.show(&begun, &response).await;

@@ -54,6 +54,11 @@ impl World {
         FactorService::new(FactorParts { identities, ..parts(&self.store, &self.clock) })
     }
 
+    /// A node whose factors are here.
+    pub(crate) fn node_with(&self, factors: Arc<dyn FactorRepository>) -> FactorService {
+        FactorService::new(FactorParts { factors, ..parts(&self.store, &self.clock) })
+    }
+
     /// A node that counts like this.
     pub(crate) fn node_that_counts(&self, config: &LimitsConfig) -> FactorService {
         let clock: Arc<dyn Clock> = self.clock.clone();

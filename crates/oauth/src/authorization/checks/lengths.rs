@@ -2,9 +2,9 @@
 
 use sluice_protocol::ErrorCode;
 use sluice_protocol::authorization_request::MAX_STATE;
-use url::form_urlencoded::byte_serialize;
 
 use super::{Checked, Refusal};
+use crate::query::escaped_len;
 
 /// The longest of the other values, in bytes.
 const OTHER: usize = 1024;
@@ -32,6 +32,5 @@ pub(super) fn check(checked: &Checked<'_>) -> Result<(), Refusal> {
 /// Whether a `state` is no longer than may be where it stands in a URL: in the answer, and in the request from which the browser begins
 /// anew, which has other parameters beside it.
 pub(super) fn is_state(state: &str) -> bool {
-    let encoded = || byte_serialize(state.as_bytes()).map(str::len).sum::<usize>();
-    state.len() <= MAX_STATE && encoded() <= MAX_STATE
+    state.len() <= MAX_STATE && escaped_len(state) <= MAX_STATE
 }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use quick_cache::sync::Cache;
+use sluice_commit::chain;
 use sluice_crypto::digest::sha256;
 use sluice_crypto::jwe::MAX_TOKEN;
 use sluice_net::bounded::oldest_first;
@@ -70,7 +71,7 @@ impl RequestObjectSource for Fetcher {
             ..usual
         };
         let answer = self.get_with(uri, &MEDIA_TYPES.join(", "), limits).await;
-        let answer = answer.map_err(|why| RequestObjectUnreachable(why.to_string()))?;
+        let answer = answer.map_err(|why| RequestObjectUnreachable(chain(&why)))?;
         if !answer.status.is_success() {
             let status = answer.status.as_u16();
             return Err(RequestObjectUnreachable(format!("the answer has the status {status}")));

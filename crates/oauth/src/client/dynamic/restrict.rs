@@ -10,7 +10,7 @@ use sluice_protocol::{Audience, GrantType, Scope};
 use super::strangers;
 use crate::client::given_url::GivenUrl;
 use crate::client::model::{AccessTokenStrategy, Client, Lifespans};
-use crate::client::profile::{ClientSecurity, TokenExchangePolicy};
+use crate::client::profile::{ClientSecurity, ResponseFormats, TokenExchangePolicy};
 use crate::client::registration::{
     ClientMetadata, RegistrationError, check_own_frontchannel_logout, check_own_links,
 };
@@ -104,6 +104,7 @@ impl Bounds<'_> {
                 !asked.access_token_strategy.is_empty()
                     && strategy != Some(asked.access_token_strategy.as_str()),
             ),
+            ("access_token_jwt_typ", self.sets_jwt_typ(asked.formats.access_token_jwt_typ.as_ref())),
             ("skip_consent", asked.skip_consent && !own.is_some_and(|own| own.skip_consent)),
             (
                 "skip_logout_consent",
@@ -174,6 +175,11 @@ impl Bounds<'_> {
         !is_empty && self.stored.is_none_or(|stored| stored.metadata != *asked)
     }
 
+    fn sets_jwt_typ(&self, asked: Option<&String>) -> bool {
+        let own = self.stored.and_then(|stored| stored.formats.access_token_jwt_typ.as_ref());
+        asked.is_some() && own != asked
+    }
+
     fn sets_lifespans(&self, asked: &Lifespans) -> bool {
         *asked != Lifespans::default() && self.stored.is_none_or(|stored| stored.lifespans != *asked)
     }
@@ -232,6 +238,10 @@ impl Bounds<'_> {
             skip_consent: stored.skip_consent,
             skip_logout_consent: stored.skip_logout_consent,
             access_token_strategy: strategy.unwrap_or_default(),
+            formats: ResponseFormats {
+                access_token_jwt_typ: stored.formats.access_token_jwt_typ.clone(),
+                ..metadata.formats
+            },
             lifespans: stored.lifespans,
             token_exchange: stored.token_exchange.clone(),
             ..metadata

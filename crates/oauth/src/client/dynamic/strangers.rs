@@ -84,12 +84,12 @@ fn check_redirects(asked: &ClientMetadata, stored: Option<&Client>) -> Result<()
     let has = |uri: &str| stored.is_some_and(|own| own.redirect_uris.iter().any(|own| own.as_str() == uri));
     let is_web = asked.software.application_type == "web";
     // What is no address at all is refused with the others.
-    let leads_astray = |uri: &str| Url::parse(uri).is_ok_and(|url| !leads_to_application(&url, is_web));
+    let leads_astray = |uri: &str| Url::parse(uri).is_ok_and(|url| !leads_to_application(&url, asked));
     match asked.redirect_uris.iter().find(|uri| leads_astray(uri) && !has(uri)) {
         Some(uri) => {
             let hint = if is_web {
-                "with the application_type web it must use https://; with native it may also use http:// at a loopback address, or a \
-                 scheme of its own"
+                "with the application_type web it must use https:// or, without the implicit grant, http:// at a loopback address; \
+                 with native it may also use a scheme of its own"
             } else {
                 "it must use https:// or, of a native application, http:// at a loopback address, or a scheme of its own such as \
                  com.example.app"
@@ -100,11 +100,14 @@ fn check_redirects(asked: &ClientMetadata, stored: Option<&Client>) -> Result<()
     }
 }
 
-/// Who does not say to be an application of the web may be a native one.
-fn leads_to_application(uri: &Url, is_web: bool) -> bool {
+/// Who does not say to be an application of the web may be a native one. An application of the web may be on the user's machine, as
+/// while it is developed, unless it gets tokens in the address (OpenID Connect Registration §2).
+fn leads_to_application(uri: &Url, asked: &ClientMetadata) -> bool {
+    let is_web = asked.software.application_type == "web";
+    let is_implicit = asked.grant_types.iter().any(|own| own == GrantType::Implicit.as_str());
     match uri.scheme() {
         "https" => true,
-        "http" => !is_web && is_loopback(uri),
+        "http" => is_loopback(uri) && !(is_web && is_implicit),
         own => !is_web && !own.starts_with("ms-") && !NOT_OF_APPLICATIONS.contains(&own),
     }
 }

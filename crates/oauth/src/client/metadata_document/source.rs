@@ -1,6 +1,7 @@
 //! Where documents are fetched.
 
 use async_trait::async_trait;
+use sluice_commit::chain;
 use sluice_net::{FetchError, FetchLimits, Fetcher};
 use sluice_primitives::Lifetime;
 use url::Url;
@@ -57,7 +58,7 @@ fn not_fetched(why: &FetchError) -> DocumentError {
         | FetchError::Transport(_)
         | FetchError::ExtraCa { .. }
         | FetchError::Setup(_)
-        | FetchError::SetupTls(_) => DocumentError::Unreachable(why.to_string()),
+        | FetchError::SetupTls(_) => DocumentError::Unreachable(chain(why)),
         FetchError::UnsupportedScheme
         | FetchError::NotHttps
         | FetchError::Credentials
@@ -75,4 +76,23 @@ fn is_json(content_type: &str) -> bool {
     let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     media_type == "application/json"
         || (media_type.starts_with("application/") && media_type.ends_with("+json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use sluice_net::FetchPolicy;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn why_a_document_is_not_fetched_is_said_to_the_end() {
+        let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let policy = FetchPolicy { allow_private: true, ..FetchPolicy::default() };
+        let url = format!("https://{gone}/client").parse().unwrap();
+        let fetched = Fetcher::new(policy).unwrap().document(&url).await;
+        let Err(DocumentError::Unreachable(why)) = fetched else { panic!("{fetched:?}") };
+        assert!(why.contains("Connection refused"), "{why}");
+    }
 }

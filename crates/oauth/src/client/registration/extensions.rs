@@ -2,6 +2,7 @@
 
 use sluice_crypto::jwe::{ContentEncryption, KeyManagement};
 use sluice_crypto::jwk::SigningAlgorithm;
+use sluice_token::jwt::HeaderType;
 
 use super::uris::web_url;
 use super::{ClientMetadata, RegistrationError};
@@ -37,8 +38,17 @@ pub(super) fn formats(metadata: &ClientMetadata) -> Result<ResponseFormats, Regi
         authorization_signing_alg: as_written(asked.authorization_signing_alg.as_deref()),
         introspection_signing_alg: as_written(asked.introspection_signing_alg.as_deref()),
         access_token_signing_alg: as_written(asked.access_token_signing_alg.as_deref()),
+        access_token_jwt_typ: jwt_typ(asked.access_token_jwt_typ.as_deref())?,
         ..asked.clone()
     })
+}
+
+/// What a JWT access token calls itself, as it stands there.
+fn jwt_typ(asked: Option<&str>) -> Result<Option<String>, RegistrationError> {
+    let Some(asked) = asked else { return Ok(None) };
+    let typ = HeaderType::named(asked).map(|typ| typ.as_str().to_owned());
+    let hint = "Field access_token_jwt_typ can either be 'at+jwt' or 'JWT'.";
+    typ.map(Some).ok_or_else(|| RegistrationError::metadata(hint))
 }
 
 /// An algorithm by the name that stands in what is signed with it.

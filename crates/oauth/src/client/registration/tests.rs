@@ -409,6 +409,14 @@ fn what_is_not_offered_cannot_be_chosen() {
         refusal(ClientMetadata { subject_type: "pairwise".to_owned(), ..asking() }).contains("only [public]")
     );
     assert!(registered(ClientMetadata { access_token_strategy: "paseto".to_owned(), ..asking() }).is_err());
+    let of_typ = |typ: &str| {
+        let typ = Some(typ.to_owned());
+        let formats = ResponseFormats { access_token_jwt_typ: typ, ..ResponseFormats::default() };
+        ClientMetadata { formats, ..asking() }
+    };
+    assert!(refusal(of_typ("logout+jwt")).contains("access_token_jwt_typ"));
+    let typ = registered(of_typ("jwt")).unwrap().formats.access_token_jwt_typ;
+    assert_eq!(typ.as_deref(), Some("JWT"), "as it stands in the header");
     assert!(
         registered(ClientMetadata { userinfo_signed_response_alg: "HS256".to_owned(), ..asking() }).is_err()
     );

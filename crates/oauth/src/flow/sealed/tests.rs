@@ -108,6 +108,7 @@ fn logged_in(session: SessionId, context: String) -> Login {
         kept: false,
         remember: None,
         forget: false,
+        at_least_until_closed: false,
         until_closed: false,
         extend: false,
         acr: None,

@@ -6,6 +6,7 @@ use sluice_gateway::route::RoutesFile;
 use sluice_gateway::validation::{HolderCheck, IntrospectionStats, Validation, VerdictCache};
 use sluice_token::{FeedFollower, RevocationSet};
 
+use crate::app::numbers::feed_age;
 use crate::observability::Metrics;
 use crate::observability::metrics::{CacheReaders, ProofReaders};
 
@@ -82,6 +83,6 @@ pub(super) fn show_knowledge(metrics: &Metrics, set: &Arc<RevocationSet>, follow
     });
     let follower = Arc::clone(follower);
     metrics.register_gauge_fn("sluice_feed_age_seconds", "How long ago the feed was heard", move || {
-        follower.age().as_duration().as_secs_f64()
+        feed_age(follower.age())
     });
 }

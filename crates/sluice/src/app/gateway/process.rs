@@ -24,7 +24,9 @@ use super::link::{self, LinkAuthority, LinkedKeys};
 use super::{GatewayStart, RunningGateway, numbers};
 use crate::app::certificates::Serving;
 use crate::app::listeners::Port;
+use crate::app::lookout::show_ready;
 use crate::app::node::{BUILD, DRAIN, World};
+use crate::app::numbers::{count_unknown_keys, show_time};
 use crate::app::stores::StartError;
 use crate::config::GatewayProcessSettings;
 use crate::observability::{Metrics, metrics};
@@ -109,6 +111,8 @@ impl<'a> Process<'a> {
         });
         let metrics = Arc::new(Metrics::new(BUILD));
         numbers::show_knowledge(&metrics, &revocations, &follower);
+        health.show(&metrics);
+        show_time(&metrics, &world.clock);
         let (tasks, shutdown) = (TaskTracker::new(), CancellationToken::new());
         let port = Port::bind("health", &settings.admin, false, &*world.clock).await?;
         let router = observe(Arc::clone(&metrics), Arc::clone(&health) as _);
@@ -166,6 +170,8 @@ impl<'a> Process<'a> {
             tasks: &self.tasks,
             shutdown: &self.shutdown,
         };
+        let sealer = Arc::clone(&keys.sealer);
+        count_unknown_keys(&self.metrics, move |purpose| sealer.load().of_unknown_key(purpose));
         let running = RunningGateway::start(&self.routes, start).await?;
         let _ = self.health.routes.set(Arc::clone(&running.file));
         Ok(Some(running))
@@ -208,9 +214,69 @@ impl Health for GatewayHealth {
     }
 }
 
+impl GatewayHealth {
+    /// Whether revocations were heard lately.
+    fn hears(&self) -> bool {
+        let age = self.follower.age();
+        !age.is_forever() && age <= self.max_age
+    }
+
+    /// Shows to those who watch what it takes to be ready.
+    fn show(self: &Arc<Self>, metrics: &Metrics) {
+        let health = Arc::clone(self);
+        show_ready(metrics, "feed", move || health.hears());
+        let health = Arc::clone(self);
+        show_ready(metrics, "routes", move || health.routes.get().is_some());
+    }
+}
+
 /// Health and metrics, and nothing else.
 pub(crate) fn observe(metrics: Arc<Metrics>, health: Arc<dyn Health>) -> Router {
     metrics::own_routes(metrics)
         .merge(health_routes(health))
         .route("/version", get(|| async { ([(CACHE_CONTROL, "no-store")], crate::VERSION) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_commit::StoreError;
+    use sluice_primitives::{Lifetime, ManualClock, Timestamp};
+    use sluice_token::{Feed, FeedBatch, FeedPosition};
+
+    use super::*;
+
+    /// A link that tells nothing.
+    struct Silent;
+
+    #[async_trait::async_trait]
+    impl Feed for Silent {
+        async fn read(&self, _: &FeedPosition) -> Result<FeedBatch, StoreError> {
+            Err(StoreError::Unavailable(None))
+        }
+
+        async fn wait(&self) {}
+    }
+
+    #[test]
+    fn who_has_heard_nothing_shows_that_it_is_not_ready_and_knows_of_no_age() {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_secs(1_750_000_000)));
+        let revocations = Arc::new(RevocationSet::default());
+        let follower = Arc::new(FeedFollower::new(Arc::new(Silent), Arc::clone(&revocations), clock));
+        let health = Arc::new(GatewayHealth {
+            follower: Arc::clone(&follower),
+            max_age: Lifetime::minutes(5),
+            routes: OnceCell::new(),
+        });
+        let metrics = Metrics::new(BUILD);
+        numbers::show_knowledge(&metrics, &revocations, &follower);
+        health.show(&metrics);
+        let encoded = metrics.encode();
+        for expected in [
+            "sluice_feed_age_seconds inf",
+            "sluice_ready{check=\"feed\"} 0.0",
+            "sluice_ready{check=\"routes\"} 0.0",
+        ] {
+            assert!(encoded.lines().any(|line| line == expected), "{expected}\nis not in\n{encoded}");
+        }
+    }
 }

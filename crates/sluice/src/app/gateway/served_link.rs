@@ -80,7 +80,9 @@ impl LinkSource for Link {
             Ok(claims) => {
                 TokenAnswer { active: true, known: true, claims: Some(sealed::encode(&claims)), person: None }
             }
-            Err(why) => TokenAnswer { known: why != NotActive::NotOurs, ..TokenAnswer::default() },
+            Err(why) => {
+                TokenAnswer { known: !matches!(why, NotActive::NotOurs(_)), ..TokenAnswer::default() }
+            }
         })
     }
 }

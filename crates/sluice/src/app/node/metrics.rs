@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sluice_oauth::client::ClientDirectory;
 
 use super::{BUILD, Node};
+use crate::app::lookout::show_ready;
 use crate::app::numbers;
 use crate::observability::{Metrics, metrics};
 
@@ -18,6 +19,12 @@ impl Node {
         metrics.register_refusals(self.stores.refusals());
         metrics.register_hash_pool(&self.services.pool);
         numbers::count_flows(&metrics, &self.services.metrics);
+        numbers::count_refusals(&metrics, &self.services.metrics);
+        let sealers = [Arc::clone(&self.services.sealer), Arc::clone(&self.services.at_rest)];
+        numbers::count_unknown_keys(&metrics, move |purpose| {
+            let counts = sealers.iter().filter_map(|sealer| sealer.of_unknown_key(purpose));
+            counts.reduce(|one, other| one + other)
+        });
         let directory = |read: fn(&ClientDirectory) -> u64| {
             let directory = Arc::clone(&self.services.directory);
             Box::new(move || read(&directory)) as Box<dyn Fn() -> u64 + Send + Sync>
@@ -43,10 +50,23 @@ impl Node {
         );
         numbers::show_deliveries(&metrics, &self.services.delivery.metrics);
         numbers::show_people(&metrics, &self.services.people, &self.clock);
+        self.show_health(&metrics);
+        metrics
+    }
+
+    /// Shows what it takes to be ready, and what is asked of the database for that.
+    fn show_health(&self, metrics: &Metrics) {
+        if let Some(lookout) = &self.lookout {
+            lookout.show(metrics);
+            lookout.show_waiting(metrics, self.services.people.delivery.is_some());
+        }
+        numbers::show_connections(metrics, &self.stores);
+        numbers::show_time(metrics, &self.clock);
+        let follower = Arc::clone(&self.services.follower);
+        show_ready(metrics, "feed", move || !follower.is_stale());
         let follower = Arc::clone(&self.services.follower);
         metrics.register_gauge_fn("sluice_feed_age_seconds", "How long ago the feed was heard", move || {
-            follower.age().as_duration().as_secs_f64()
+            numbers::feed_age(follower.age())
         });
-        metrics
     }
 }

@@ -23,6 +23,7 @@ use super::background::Background;
 use super::certificates::Serving;
 use super::gateway::{self, RunningGateway};
 use super::janitor::Janitor;
+use super::lookout::Lookout;
 use super::opening::{key_material, open};
 use super::required_secrets::RequiredSecrets;
 use super::services::{Foundation, Services};
@@ -99,6 +100,8 @@ pub(crate) struct Node {
     services: Services,
     /// None where there are no routes.
     gateway: Option<RunningGateway>,
+    /// What those are told of the database who watch. None where nobody can.
+    lookout: Option<Arc<Lookout>>,
     clock: Arc<dyn Clock>,
     tasks: TaskTracker,
     shutdown: CancellationToken,
@@ -134,8 +137,10 @@ impl Node {
         required.of_factors(&at_rest).await?;
         required.of_clients(&at_rest).await?;
         required.of_mails(&at_rest).await?;
+        let lookout = || Arc::new(Lookout::new(stores.clone(), Arc::clone(&clock)).counting());
         let mut node = Self {
             started: Started::default(),
+            lookout: options.listeners.has_metrics().then(lookout),
             stores,
             services,
             gateway: None,
@@ -254,7 +259,43 @@ impl Node {
         } else {
             background.count_unhardened(hardening);
         }
+        if let Some(lookout) = &self.lookout {
+            background.look_out(Arc::clone(lookout));
+        }
         let rotation = Arc::new(KeyRotation::new(Arc::clone(&services.ring)));
         background.rotate_keys(rotation, steady);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Mode, Sources, load};
+
+    async fn node(listeners: Listeners) -> Node {
+        let local = ("serve.public.host", "127.0.0.1");
+        let overrides = [("dsn", "memory"), local, ("serve.public.port", "0"), ("serve.admin.port", "0")];
+        let sources = Sources {
+            files: Vec::new(),
+            environment: Vec::new(),
+            overrides: overrides.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec(),
+            mode: Mode::Development,
+            data_dir: PathBuf::from("."),
+        };
+        let settings = load(&sources).unwrap_or_else(|error| panic!("{error}")).settings;
+        let data_dir = sources.data_dir;
+        let options = StartOptions { listeners, tls_self_signed: false, auto_migrate: true, data_dir };
+        let node = Box::pin(Node::start(&settings, &options, World::real())).await;
+        node.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[tokio::test]
+    async fn a_node_looks_out_for_those_who_watch_and_has_a_port_for_them() {
+        for (listeners, is_watched) in [(Listeners::Public, false), (Listeners::Admin, true)] {
+            let node = node(listeners).await;
+            assert_eq!(node.lookout.is_some(), is_watched, "{listeners:?}");
+            assert_eq!(node.started.admin.is_some(), is_watched, "{listeners:?}");
+            node.stop().await;
+        }
     }
 }

@@ -83,6 +83,8 @@ pub(crate) struct Services {
     pub(crate) reader: Arc<AccessTokenReader>,
     /// Seals what is in flight.
     pub(crate) sealer: Arc<Sealer>,
+    /// Seals what is at rest.
+    pub(crate) at_rest: Arc<Sealer>,
     pub(crate) identity_tokens: Arc<IdentityTokenKeys>,
     pub(crate) network: NetworkId,
     pub(crate) revocations: Arc<RevocationSet>,
@@ -139,6 +141,7 @@ impl Services {
             )),
             reader: shared.reader,
             sealer: shared.sealer,
+            at_rest: shared.at_rest,
             identity_tokens: Arc::new(shared.base.secrets.identity_tokens(shared.base.network)?),
             network: shared.base.network,
             follower: shared.follower,

@@ -30,6 +30,9 @@ pub(crate) enum RemoteError {
     /// The port of the callback is taken, or may not be used.
     #[error("cannot listen at {address}: {source}")]
     Listen { address: String, source: std::io::Error },
+    /// A list broke off behind pages that were passed over.
+    #[error("{source}; --page-token {token} goes on from there")]
+    BrokenOff { token: String, source: Box<RemoteError> },
     /// The authorization server sent the browser back with an error (RFC 6749 §4.1.2.1).
     #[error("{0}")]
     Denied(String),

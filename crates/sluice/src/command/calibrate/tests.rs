@@ -23,6 +23,30 @@ fn time_that_is_left_is_spent_on_passes() {
     assert_eq!(passes(1), Some(MOST_PASSES));
 }
 
+/// What is proposed, and with how many passes it was tried, if a hash takes so many milliseconds with each number of passes.
+fn calibrated(limits: Limits, millis: impl Fn(u32) -> u64) -> (Option<u32>, Vec<u32>) {
+    let measure = |params: Argon2Params| {
+        let one_hash = Duration::from_millis(millis(params.passes()));
+        Ok(Measured { params, hashes_per_second: 8.0, one_hash })
+    };
+    let calibrated = calibrate(limits, measure).unwrap();
+    let tried = calibrated.measured.iter().map(|one| one.params.passes()).collect();
+    (calibrated.proposed.map(|best| best.params.passes()), tried)
+}
+
+#[test]
+fn passes_that_do_not_fit_are_followed_by_fewer() {
+    let slower_than_one = |passes: u32| if passes == 1 { 54 } else { u64::from(passes) * 72 };
+    assert_eq!(calibrated(limits(500, 64, 1), slower_than_one), (Some(6), vec![1, 1, 8, 6]));
+    let ever_slower = |passes: u32| u64::from(passes * passes) * 30;
+    assert_eq!(calibrated(limits(140, 64, 1), ever_slower), (Some(2), vec![1, 1, 4, 2]));
+    let hardly_more = |passes: u32| 480 + u64::from(passes);
+    assert_eq!(calibrated(limits(481, 64, 1), hardly_more), (Some(1), vec![1, 1]));
+    let too_slow = |passes: u32| if passes == 1 { 53 } else { 283 };
+    assert_eq!(calibrated(limits(180, 64, 1), too_slow), (Some(1), vec![1, 1, 3, 2]));
+    assert_eq!(calibrated(limits(10, 64, 1), too_slow), (None, vec![1, 2]), "the least of all is tried once");
+}
+
 #[test]
 fn the_memory_is_that_of_all_threads() {
     let fits = |threads| limits(250, 512, threads).has_memory_for(measured(128, 1).params);

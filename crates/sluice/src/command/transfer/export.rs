@@ -2,14 +2,14 @@
 
 use std::error::Error;
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sluice_identity::transfer::{Exported, Exporter};
 use thiserror::Error;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::progress;
 use crate::cli::{Answer, Console, Exit, Export, ExportCommand, ExportIdentitiesArgs};
@@ -88,15 +88,22 @@ async fn exported(
     info!(target: "sluice_audit", "people are being exported");
     let done = written(&exporter, &args.file, (console, &mut progress)).await;
     bar.finish_and_clear();
-    // Also if not all of them are.
-    if count > 0 {
-        info!(target: "sluice_audit", { count }, "people exported");
-    }
+    tell(&done, count);
     installation.stores.shutdown().await;
     done.map(Some)
 }
 
-/// Writes all of them to the file, or the standard output.
+/// Writes down what became of it, when so many were read.
+fn tell<E>(done: &Result<Exported, E>, count: u64) {
+    match done {
+        Ok(_) if count == 0 => {}
+        Ok(_) => info!(target: "sluice_audit", { count }, "people exported"),
+        // Of those that were read, some may not have been written, and nobody was handed all. Of none that was counted, a part may be.
+        Err(_) => warn!(target: "sluice_audit", { count }, "people may have been exported"),
+    }
+}
+
+/// Writes all of them to the file, or the standard output. A file that could not be written and has nothing in it does not stay.
 async fn written(
     exporter: &Exporter,
     path: &Path,
@@ -108,7 +115,11 @@ async fn written(
     let unwritable = |cause| Unwritable { path: path.to_owned(), cause };
     let mut file = BufWriter::new(create(path).map_err(unwritable)?);
     let done = exporter.run(&mut file, progress).await;
-    file.flush().and_then(|()| file.get_ref().sync_all()).map_err(unwritable)?;
+    let kept = file.flush().and_then(|()| file.get_ref().sync_all());
+    if done.is_err() || kept.is_err() {
+        remove_if_empty(path, file.get_ref());
+    }
+    kept.map_err(unwritable)?;
     Ok(done?)
 }
 
@@ -125,6 +136,13 @@ fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Takes away the file of this run if nothing is in it: the next run makes its own. That it stays is no error.
+fn remove_if_empty(path: &Path, file: &File) {
+    if file.metadata().is_ok_and(|file| file.len() == 0) {
+        let _ = fs::remove_file(path);
+    }
+}
+
 fn answer(path: &Path, exported: Exported) -> Answer {
     let file = path.display().to_string();
     let Exported { identities, provisional, unreadable } = exported;
@@ -137,4 +155,42 @@ fn answer(path: &Path, exported: Exported) -> Answer {
         "unreadable": unreadable,
     });
     Answer::one(HEADER, cells, json)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tracing::Dispatch;
+    use tracing::subscriber::{NoSubscriber, set_default};
+
+    use super::*;
+
+    #[test]
+    fn of_an_export_that_failed_it_is_told_however_few_were_counted() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        let log = Arc::new(File::create(&path).unwrap());
+        let subscriber = tracing_subscriber::fmt().with_writer(log).with_ansi(false).finish();
+        // Where there is one dispatcher, the thread that comes first to a place says for all whether anybody listens there.
+        let (_second, _guard) = (Dispatch::new(NoSubscriber::default()), set_default(subscriber));
+        tell::<()>(&Ok(Exported::default()), 0);
+        tell::<()>(&Ok(Exported::default()), 3);
+        tell(&Err(()), 0);
+        let said = fs::read_to_string(path).unwrap();
+        let told: Vec<_> =
+            said.lines().filter_map(|line| Some(line.split_once(" sluice_audit: ")?.1)).collect();
+        assert_eq!(told, ["people exported count=3", "people may have been exported count=0"]);
+    }
+
+    #[test]
+    fn of_a_file_that_could_not_be_written_what_is_in_it_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let (empty, part) = (directory.path().join("empty"), directory.path().join("part"));
+        remove_if_empty(&empty, &create(&empty).unwrap());
+        let mut file = create(&part).unwrap();
+        file.write_all(b"{").unwrap();
+        remove_if_empty(&part, &file);
+        assert_eq!((empty.exists(), part.exists()), (false, true));
+    }
 }

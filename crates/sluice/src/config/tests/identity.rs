@@ -1,6 +1,6 @@
 //! The settings of people's accounts.
 
-use super::super::identity::{CodeSettings, SelfRegistrationSettings, SessionSettings};
+use super::super::identity::{CodeSettings, PreferredUsername, SelfRegistrationSettings, SessionSettings};
 use super::super::identity_passkeys::PasskeySettings;
 use super::*;
 use sluice_crypto::password_hash::Argon2Params;
@@ -28,6 +28,21 @@ fn people_may_register_and_are_written_to_only_where_there_is_a_mail_server() {
     assert_eq!(rotation_window, Duration::from_secs(30));
     let CodeSettings { verify, recover, change_email } = settings.codes;
     assert_eq!((verify, recover, change_email), (days(1), Duration::from_mins(15), Duration::from_hours(1)));
+}
+
+#[test]
+fn applications_are_told_the_username_an_address_or_nothing() {
+    let told = |yaml: &str| identity(yaml).preferred_username;
+    assert_eq!(told("{}"), PreferredUsername::Username);
+    for (name, what) in [
+        ("username", PreferredUsername::Username),
+        ("email", PreferredUsername::Email),
+        ("none", PreferredUsername::Nothing),
+    ] {
+        assert_eq!(told(&format!("identity: {{preferred_username: {name}}}")), what, "{name}");
+    }
+    let unknown = with("identity: {preferred_username: sub}").problems();
+    assert_eq!(unknown, "identity.preferred_username: must be one of username, email, none, not \"sub\"");
 }
 
 #[test]

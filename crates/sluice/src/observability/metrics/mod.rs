@@ -263,7 +263,7 @@ impl Metrics {
             self.register_gauge("sluice_hash_pool_queue_depth", "Hashes that wait", label(), move || {
                 approximate(count(waiting.metrics().queue_depth(priority)))
             });
-            let refusals = "Hashes refused because their queue was full";
+            let refusals = "Hashes refused because their queue was full or there was no memory for them";
             self.register_counter("sluice_hash_pool_rejections_total", refusals, label(), move || {
                 refused.metrics().rejected_total(priority)
             });

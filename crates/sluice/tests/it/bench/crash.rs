@@ -1,5 +1,7 @@
 //! `sluice bench crash`.
 
+use std::thread;
+
 use serde_json::Value;
 use sluice_testkit::PrivateCluster;
 use sluice_testkit::postgres::TemporaryDatabase;
@@ -71,6 +73,33 @@ fn no_refresh_token_works_twice_and_the_newest_of_each_chain_works() {
 fn no_client_that_was_made_is_lost() {
     let report = report(&[&["crash", "create-client"], SHORT].concat());
     is_kept(&report, "clients made");
+}
+
+#[test]
+fn no_token_that_a_client_was_given_is_lost() {
+    let report = report(&[&["crash", "client-credentials"], SHORT].concat());
+    is_kept(&report, "tokens left alone");
+}
+
+#[test]
+fn a_mix_keeps_what_each_of_its_parts_has_promised() {
+    let report = report(&[&["crash", "mix", "--dsn", "sqlite:"], SHORT].concat());
+    for what in ["people registered", "codes redeemed", "chains of rotated refresh tokens"] {
+        is_kept(&report, what);
+    }
+}
+
+/// Each waits for a server most of the time.
+#[test]
+fn what_was_there_before_is_read_as_before_when_the_server_was_killed() {
+    thread::scope(|scope| {
+        for name in ["userinfo", "list-clients", "gateway"] {
+            scope.spawn(move || {
+                let report = report(&[&["crash", name, "--dsn", "sqlite:"], SHORT].concat());
+                is_kept(&report, "answers as before");
+            });
+        }
+    });
 }
 
 #[test]

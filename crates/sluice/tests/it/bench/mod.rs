@@ -12,7 +12,8 @@ mod profile;
 mod scenarios;
 
 use std::fs;
-use std::time::Duration;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use sluice_testkit::postgres::TemporaryDatabase;
@@ -132,6 +133,12 @@ async fn nothing_is_installed_in_a_database_of_somebody_else() {
     assert_eq!((report["operations"].as_u64(), report["errors"].as_u64()), (Some(500), Some(0)));
     assert_eq!(report["statements"], Value::Null, "nobody counts them there");
     assert!(report["commits"].is_number() && report["wal_bytes"].is_number(), "{report}");
+    // The statistics would tell rows of the preparation, and none of the last.
+    assert_eq!(report["rows_written"], Value::Null, "nobody reads the log there");
+    let machine = report["machine"].as_array().expect("a machine");
+    let unknown =
+        |what: &str| machine.iter().any(|pair| pair[0] == "PostgreSQL does not say" && pair[1] == what);
+    assert!(unknown("statements") && unknown("rows written (needs pg_walinspect)"), "{machine:?}");
     let (client, connection) = tokio_postgres::connect(database.dsn(), NoTls).await.unwrap();
     tokio::spawn(connection);
     let rows = client.query("SELECT extname FROM pg_extension", &[]).await.unwrap();
@@ -173,7 +180,7 @@ async fn a_run_is_told_in_full_although_the_connection_that_counts_has_ended() {
     }
     let report = running.await.unwrap();
     assert!(has_ended, "there was a connection to end");
-    for known in ["commits", "rows_written", "wal_bytes"] {
+    for known in ["commits", "wal_bytes"] {
         assert!(report[known].is_number(), "{known}: {report}");
     }
     let machine = report["machine"].as_array().expect("a machine");
@@ -274,6 +281,21 @@ fn a_server_that_does_not_start_is_told_in_its_own_words_and_nothing_is_left() {
 }
 
 #[test]
+fn a_database_where_nobody_listens_is_told_before_a_server_waits_for_it() {
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (dsn, began) = (format!("postgres://nobody@{gone}/x"), Instant::now());
+    let ended = bench(&[INTROSPECT, &["--dsn", &dsn]].concat());
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(
+        ended.stderr.starts_with("the database that --dsn names cannot be reached: "),
+        "{}",
+        ended.stderr
+    );
+    // The server waits for a minute.
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+}
+
+#[test]
 fn a_dsn_of_another_kind_is_refused_in_a_sentence() {
     let ended = bench(&["introspect", "--dsn", "mysql://localhost/x"]);
     assert_eq!(ended.code, Some(2));
@@ -282,7 +304,18 @@ fn a_dsn_of_another_kind_is_refused_in_a_sentence() {
 
 #[test]
 fn options_that_do_not_go_together_are_no_understood_command() {
-    let ended = bench(&["mix"]);
-    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
-    assert!(ended.stderr.contains("--rate"), "{}", ended.stderr);
+    let mistakes: [(&[&str], &str); 4] = [
+        (&["mix"], "--rate"),
+        (&["refresh", "--scope", "openid"], "the scope offline_access"),
+        (&["login", "--duration", "0s"], "not more than nothing"),
+        (
+            &["crash", "login", "--kill", "both", "--dsn", "sqlite:"],
+            "only a private PostgreSQL can be killed",
+        ),
+    ];
+    for (said, why) in mistakes {
+        let ended = bench(said);
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert!(ended.stderr.contains(why), "{}", ended.stderr);
+    }
 }

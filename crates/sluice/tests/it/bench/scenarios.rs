@@ -74,6 +74,17 @@ fn does_what_is_asked(name: &str) {
 const BRIEF: &[&str] = &["--duration", "500ms", "--warm-up", "500ms", "--p99-below", "400ms", "-c", "8"];
 const ALONE: &[&str] = &["--dsn", "sqlite:", "--no-floor"];
 
+/// Otherwise whoever registers in the warm-up is hardened in the run, and is what it costs.
+#[test]
+fn a_mix_begins_with_nobody_to_be_hardened_and_leaves_nobody() {
+    let brief = ["--rate", "40", "-n", "40", "-c", "8", "--warm-up", "1s"];
+    let report = report(&[&["mix"], &brief[..], ALONE].concat());
+    assert_eq!(setting(&report, "not hardened when the run began"), "0");
+    assert_eq!(setting(&report, "still to be hardened"), "0");
+    let pace = setting(&report, "pace");
+    assert!(pace.starts_with("open loop: 40 operations a second at the highest, 19 on average, "), "{pace}");
+}
+
 #[test]
 fn the_knee_is_found_and_looked_at_from_below() {
     let report = report(&[&["introspect", "--find-knee"], BRIEF, ALONE].concat());

@@ -84,6 +84,23 @@ async fn who_comes_and_goes_in_files_and_what_is_done_to_what_secrets_protect_is
     assert_eq!(trail(&sluice(&database, ANOTHER, &["secrets", "abandon", "--yes"], &[])), [""; 0], "no more");
 }
 
+/// Where they go there is no room.
+#[tokio::test(flavor = "multi_thread")]
+async fn people_whose_export_failed_are_not_told_as_exported() {
+    let (database, directory) = (left().await, tempfile::tempdir().unwrap());
+    sluice(&database, OLD, &["import", "identities", &people(directory.path())], &[]);
+    let [dsn, secret] = [format!("dsn={}", database.dsn), format!("secrets.system={OLD}")];
+    let mut shell = Command::new("/bin/sh");
+    let export = "exec \"$0\" export identities --dev --set \"$1\" --set \"$2\" > /dev/full";
+    shell.env_clear().args(["-c", export, env!("CARGO_BIN_EXE_sluice"), &dsn, &secret]);
+    let ended = shell.output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(!ended.status.success() && said.contains("No space left on device"), "{said}");
+    let told = said.lines().filter_map(|line| Some(line.split_once(" sluice_audit: ")?.1));
+    let told: Vec<_> = told.collect();
+    assert_eq!(told, ["people are being exported", "people may have been exported count=2"]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_is_copied_and_one_that_is_put_back_are_told() {
     let (database, directory) = (left().await, tempfile::tempdir().unwrap());

@@ -44,7 +44,7 @@ async fn discovery_says_where_sessions_end_and_how_clients_hear_of_it() {
 async fn a_logout_comes_back_with_the_state_that_was_sent_and_without_one_if_none_was() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
     let client = client(&sluice).await;
-    for (state, back) in [(Some("x y&z"), "https://app.test/goodbye?state=x+y%26z"), (None, BACK)] {
+    for (state, back) in [(Some("x y&z"), "https://app.test/goodbye?state=x%20y%26z"), (None, BACK)] {
         let (mut browser, tokens) = known(&sluice, &client).await;
         let mut asked =
             vec![("id_token_hint", token(&tokens, "id_token")), ("post_logout_redirect_uri", BACK)];

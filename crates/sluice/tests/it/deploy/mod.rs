@@ -1,6 +1,7 @@
-//! What `deploy/` has for systemd and Kubernetes, held against the program that it starts.
+//! What `deploy/` has for systemd, Kubernetes and Prometheus, held against the program.
 
 mod kubernetes;
+mod prometheus;
 mod systemd;
 
 use std::fs;

@@ -137,7 +137,9 @@ async fn the_hint_of_another_user_is_not_skipped_and_its_login_is_refused(backen
     assert_eq!(asked["oidc_context"]["id_token_hint_claims"]["sub"], "bob");
     let challenge = asked["challenge"].as_str().unwrap();
     let verifier = accept_login(&sluice, challenge, &json!({"subject": "alice"})).await;
-    assert_eq!(browser.visit(&verifier).await.expect("error"), "login_required");
+    let page = browser.visit(&verifier).await;
+    assert_eq!(page.expect("error"), "login_required");
+    assert_eq!(page.expect("error_description"), "Another user logged in than the request names.");
     let verifier = accept_login(&sluice, challenge, &json!({"subject": "bob"})).await;
     browser.visit(&verifier).await.expect("consent_challenge");
     for foreign in ["not-a-token", token(&of_bob, "access_token"), &format!("{bob}x")] {

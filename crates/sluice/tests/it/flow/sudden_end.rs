@@ -26,6 +26,8 @@ async fn a_flow_whose_session_was_ended_is_refused_to_the_client(backend: Backen
     let before = sluice.written();
     let page = browser.visit(&verifier).await;
     assert_eq!(page.expect("error"), "login_required");
+    let told = "The user has signed out meanwhile, and has to log in again.";
+    assert_eq!(page.expect("error_description"), told, "nothing forbade to ask");
     assert_eq!(page.expect("state"), Authorize::default().state);
     assert_eq!(sluice.written(), before);
     sluice.node.stop().await;

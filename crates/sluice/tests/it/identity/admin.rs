@@ -7,11 +7,16 @@ use sluice_primitives::Lifetime;
 use sluice_testkit::{Backend, TestSluice};
 
 use super::people::{ALICE, ANOTHER, Api, BOB, PASSWORD, node};
+use super::subject::{PAGES, log_in};
 use crate::both_stores::on_both_stores;
+use crate::disclosure::Witness;
+use crate::jwt::claims;
+use crate::legs::token;
 
 on_both_stores! {
     a_record_lives_from_creation_to_deletion,
     a_listing_goes_from_page_to_page_and_is_searched,
+    a_browser_is_listed_and_signed_out_by_its_id,
     what_cannot_be_is_refused_in_the_manner_of_the_admin_api,
 }
 
@@ -117,6 +122,29 @@ async fn a_listing_goes_from_page_to_page_and_is_searched(backend: Backend) {
     assert_eq!(emails("status=disabled").await, ["cyd@example.com"]);
     assert_eq!(emails("status=active&page_size=2").await.len(), 6);
     assert_eq!(emails("status=active&text=cyd").await, [""; 0]);
+    sluice.node.stop().await;
+}
+
+async fn a_browser_is_listed_and_signed_out_by_its_id(backend: Backend) {
+    let sluice = node(backend, &PAGES).await;
+    let api = Api::of(&sluice);
+    let person = format!("/admin/identities/{}", api.register(ALICE).await);
+    let client = sluice.client(&json!({})).await;
+    let tokens = log_in(&mut Witness::of(sluice.browser()), &client, "openid", PASSWORD).await;
+    let sid = claims(token(&tokens, "id_token"))["sid"].clone();
+    api.tokens(ALICE).await;
+
+    let sessions = format!("{person}/sessions");
+    let (status, listed) = ask(&sluice, "GET", &sessions, Value::Null).await;
+    assert_eq!((status, &listed[0]["kind"], listed.as_array().unwrap().len()), (200, &json!("api"), 2));
+    let browser = (&listed[1]["kind"], &listed[1]["id"], &listed[1]["remembered"]);
+    assert_eq!(browser, (&json!("browser"), &sid, &json!(true)));
+    let one = format!("{sessions}/{}", sid.as_str().unwrap());
+    assert_eq!(ask(&sluice, "DELETE", &one, Value::Null).await.0, 204);
+    assert_eq!(ask(&sluice, "DELETE", &one, Value::Null).await.0, 404);
+    assert!(!sluice.is_active(token(&tokens, "access_token")).await, "what it was granted is over");
+    let (_, listed) = ask(&sluice, "GET", &sessions, Value::Null).await;
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["kind"]), (1, &json!("api")));
     sluice.node.stop().await;
 }
 

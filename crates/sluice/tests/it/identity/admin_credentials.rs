@@ -29,7 +29,7 @@ async fn sessions_are_seen_and_ended(backend: Backend) {
     assert_eq!((status, listed.as_array().unwrap().len()), (200, 3));
     for session in listed.as_array().unwrap() {
         assert_eq!((&session["amr"], &session["acr"]), (&json!(["pwd"]), &json!("aal1")));
-        assert_eq!(session.as_object().unwrap().len(), 8, "nobody's present one, nothing secret: {session}");
+        assert_eq!(session.as_object().unwrap().len(), 9, "nobody's present one, nothing secret: {session}");
     }
     let oldest = listed[2]["id"].as_str().unwrap();
     assert_eq!(ask(&sluice, "DELETE", &format!("{of_bob}/{oldest}"), Value::Null).await.0, 404, "not of Bob");

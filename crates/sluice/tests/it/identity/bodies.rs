@@ -1,8 +1,13 @@
 //! Bodies that cannot be: each is refused as a problem with a code, and nothing is written.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 use sluice_testkit::{Backend, TestSluice};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::sleep;
 
 use super::people::{ALICE, Api, BOB, PASSWORD, Tokens, node};
 use crate::answer::Answer;
@@ -10,6 +15,7 @@ use crate::both_stores::on_both_stores;
 
 on_both_stores! {
     a_field_that_is_not_as_it_must_be_is_named,
+    a_refusal_before_the_body_came_leaves_the_connection_to_the_next_request,
     passwords_may_be_in_any_language_and_are_typed_in_either_form,
     what_is_missing_is_named_by_every_endpoint,
     what_is_no_json_object_is_refused_by_every_endpoint,
@@ -189,6 +195,53 @@ async fn what_is_no_json_object_is_refused_by_every_endpoint(backend: Backend) {
     let made = api.post_raw("/auth/register", "Application/JSON; charset=utf-8", &with_charset).await;
     assert_eq!(made.status, 201, "{}", made.body);
     assert_eq!(api.me(&tokens).await, 200);
+    sluice.node.stop().await;
+}
+
+/// Sends head and body apart, as many clients do, and reads the answer; the connection stays open.
+async fn asked_apart(stream: &mut TcpStream, line: &str, fields: &str, body: &str) -> String {
+    let length = body.len();
+    let head = format!(
+        "{line} HTTP/1.1\r\nhost: sluice\r\n{fields}content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    sleep(Duration::from_millis(50)).await;
+    stream.write_all(body.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&answer).to_lowercase();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.split("content-length: ").nth(1).unwrap().lines().next().unwrap();
+            if body.len() >= length.parse::<usize>().unwrap() {
+                return text;
+            }
+        }
+        assert!(
+            stream.read_buf(&mut answer).await.unwrap() > 0,
+            "{line}: the connection ended after {text:?}"
+        );
+    }
+}
+
+/// Of a client that keeps its connection: its access token is over, and it asks for another.
+async fn a_refusal_before_the_body_came_leaves_the_connection_to_the_next_request(backend: Backend) {
+    let (sluice, _, tokens) = with_alice(backend).await;
+    let public = sluice.public.socket_addrs(|| None).unwrap()[0];
+    let mut stream = TcpStream::connect(public).await.unwrap();
+    for (line, fields, status) in [
+        ("PATCH /auth/me", "authorization: Bearer over\r\n", 401),
+        ("POST /auth/password", "", 401),
+        ("POST /auth/nothing", "", 404),
+        ("PUT /auth/register", "", 405),
+        ("POST /userinfo", "authorization: Bearer over\r\n", 401),
+    ] {
+        let refused = asked_apart(&mut stream, line, fields, "{\"username\": \"Alice\"}").await;
+        assert!(refused.starts_with(&format!("http/1.1 {status} ")), "{line}: {refused}");
+        assert!(!refused.contains("connection: close"), "{line}: {refused}");
+    }
+    let body = json!({"refresh_token": tokens.refresh}).to_string();
+    let refreshed = asked_apart(&mut stream, "POST /auth/refresh", "", &body).await;
+    assert!(refreshed.starts_with("http/1.1 200 ") && refreshed.contains("access_token"), "{refreshed}");
     sluice.node.stop().await;
 }
 

@@ -30,4 +30,5 @@ mod registration;
 mod sessions;
 mod step_up;
 mod subject;
+mod until_closed;
 mod verification;

@@ -34,6 +34,8 @@ async fn two_tabs_that_refresh_one_after_the_other_get_the_same_pair(backend: Ba
     let third = Tokens::of(&api.refresh(&same).await);
     assert_ne!(third.access, second.access);
     assert_eq!(Tokens::of(&api.refresh(&second).await).access, third.access, "of the same generation");
+    api.refresh(&first).await.is_problem(401, "invalid_refresh_token");
+    assert_eq!(api.refresh(&third).await.status, 200, "a slow tab ends nothing");
     assert_eq!(api.me(&third).await, 200);
     sluice.node.stop().await;
 }

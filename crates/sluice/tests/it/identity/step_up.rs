@@ -15,7 +15,8 @@ use crate::legs::token;
 
 on_both_stores! {
     a_step_up_goes_on_in_the_session_that_is_there,
-    whoever_unticks_the_box_at_a_step_up_is_remembered_no_longer,
+    whoever_unticks_the_box_at_a_step_up_is_remembered_until_the_browser_is_closed,
+    a_step_up_keeps_nobody_who_did_not_tick_the_box,
 }
 
 const SECOND_FACTOR: Authorize<'_> =
@@ -74,7 +75,7 @@ async fn a_step_up_goes_on_in_the_session_that_is_there(backend: Backend) {
     sluice.node.stop().await;
 }
 
-async fn whoever_unticks_the_box_at_a_step_up_is_remembered_no_longer(backend: Backend) {
+async fn whoever_unticks_the_box_at_a_step_up_is_remembered_until_the_browser_is_closed(backend: Backend) {
     let sluice = node(backend, &PAGES).await;
     let api = Api::of(&sluice);
     api.register(ALICE).await;
@@ -95,8 +96,33 @@ async fn whoever_unticks_the_box_at_a_step_up_is_remembered_no_longer(backend: B
         let unticked = if stays { "" } else { "remember" };
         let asked = witness.submit_without(unticked, &login, &person).await;
         witness.submit(&asked, &[("code", &shown(&sluice, &secret))]).await.expect("code");
+        silently(&mut witness.browser, &client).await.expect("code");
+        witness.browser.close();
         let page = silently(&mut witness.browser, &client).await;
         assert_eq!(page.parameter("code").is_some(), stays, "{:?}", page.location);
     }
+    sluice.node.stop().await;
+}
+
+async fn a_step_up_keeps_nobody_who_did_not_tick_the_box(backend: Backend) {
+    let sluice = node(backend, &PAGES).await;
+    let api = Api::of(&sluice);
+    api.register(ALICE).await;
+    let client = sluice.client(&json!({"skip_consent": true})).await;
+    let mut witness = Witness::of(sluice.browser());
+    let person = [("email", ALICE), ("password", PASSWORD)];
+    let begun = witness.browser.visit(&client.authorize_url(&Authorize { more: &[], ..SECOND_FACTOR })).await;
+    let login = witness.land(begun).await;
+    witness.submit(&login, &person).await.expect("code");
+    let secret = enrol(&sluice, &api.tokens(ALICE).await).await;
+    sluice.advance(Lifetime::secs(30));
+    let begun = witness.browser.visit(&client.authorize_url(&SECOND_FACTOR)).await;
+    let login = witness.land(begun).await;
+    assert!(login.body.contains("Confirm that it is you"), "there is a session: {}", login.body);
+    let asked = witness.submit(&login, &person).await;
+    witness.submit(&asked, &[("code", &shown(&sluice, &secret))]).await.expect("code");
+    silently(&mut witness.browser, &client).await.expect("code");
+    witness.browser.close();
+    assert_eq!(silently(&mut witness.browser, &client).await.expect("error"), "login_required");
     sluice.node.stop().await;
 }

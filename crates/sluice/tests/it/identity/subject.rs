@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sluice_primitives::Clock;
 use sluice_testkit::{Authorize, Backend, Page, SmtpServer, TestClient, TestSluice};
 
-use super::people::{ALICE, ANOTHER, Api, PASSWORD, node};
+use super::people::{ALICE, ANOTHER, Api, BOB, PASSWORD, node};
 use super::postbox::{self, code};
 use crate::both_stores::on_both_stores;
 use crate::disclosure::Witness;
@@ -15,6 +15,7 @@ use crate::userinfo::about_user;
 on_both_stores! {
     the_subject_is_the_identity_and_its_claims_go_by_scope,
     what_changes_in_the_record_changes_in_the_claims,
+    people_are_called_as_configured_and_by_no_address_of_somebody_else,
     whoever_may_not_log_in_does_not_by_the_pages_either,
 }
 
@@ -95,6 +96,38 @@ async fn what_changes_in_the_record_changes_in_the_claims(backend: Backend) {
         assert_eq!(said["preferred_username"], "Alice L.");
     }
     sluice.node.stop().await;
+}
+
+async fn people_are_called_as_configured_and_by_no_address_of_somebody_else(backend: Backend) {
+    for (configured, verified, username, called) in [
+        ("username", true, "Somebody", Some("Somebody")),
+        ("username", false, BOB, None),
+        ("username", true, BOB, Some(ALICE)),
+        ("email", true, "Somebody", Some(ALICE)),
+        ("email", false, "Somebody", None),
+        ("none", true, "Somebody", None),
+    ] {
+        let settings = [&PAGES[..], &[("identity.preferred_username", configured)]].concat();
+        let sluice = node(backend, &settings).await;
+        let api = Api::of(&sluice);
+        let id = api.register(ALICE).await;
+        let mine = api.tokens(ALICE).await;
+        api.ask(reqwest::Method::PATCH, "/auth/me", Some(&mine), json!({"username": username})).await.ok();
+        if verified {
+            let path = format!("/admin/identities/{id}");
+            sluice.ask_json(reqwest::Method::PATCH, &path, Some(&json!({"email_verified": true})), 200).await;
+        }
+        let client = sluice.client(&json!({})).await;
+        let mut witness = Witness::of(sluice.browser());
+        let tokens = log_in(&mut witness, &client, "openid email profile", PASSWORD).await;
+        let told = client.userinfo(token(&tokens, "access_token")).await.1;
+        for said in [claims(token(&tokens, "id_token")), told] {
+            assert_eq!((&said["name"], &said["email_verified"]), (&json!(username), &json!(verified)));
+            let told = said.get("preferred_username").and_then(Value::as_str);
+            assert_eq!(told, called, "{configured} {verified} {username}");
+        }
+        sluice.node.stop().await;
+    }
 }
 
 /// The page says that it is wrong, and leads nowhere.

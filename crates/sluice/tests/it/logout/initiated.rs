@@ -64,7 +64,7 @@ async fn a_logout_ends_the_session_and_its_tokens(backend: Backend) {
         assert!(sluice.is_active(token(&tokens, "access_token")).await, "asking ends nothing");
         let verifier = confirm(&sluice, &challenge).await;
         let page = browser.visit(&verifier).await;
-        assert_eq!(page.location().as_str(), "https://app.test/goodbye?state=a+state+%26+more");
+        assert_eq!(page.location().as_str(), "https://app.test/goodbye?state=a%20state%20%26%20more");
         assert!(browser.cookies.keys().all(|name| name.contains("binding")), "{:?}", browser.cookies.keys());
         assert!(!sluice.is_active(token(&tokens, "access_token")).await, "remembered: {remember}");
         client.refresh(token(&tokens, "refresh_token")).await.refused_with("invalid_grant");

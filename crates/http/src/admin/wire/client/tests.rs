@@ -50,15 +50,20 @@ fn a_client_that_asked_for_everything() {
 #[test]
 fn what_is_written_reads_as_the_same_client() {
     let odd = json!({"client_id": "odd", "jwks_uri": "https://A.example", "metadata": ["a", 1],
-        "backchannel_logout_uri": "https://A.example", "frontchannel_logout_session_required": true});
+        "backchannel_logout_uri": "https://A.example", "frontchannel_logout_session_required": true,
+        "access_token_jwt_typ": "JWT"});
     for asked in [json!({"client_id": "least"}), full(), odd] {
         let made = client(&asked);
         let written: Value = serde_json::from_str(&written(&made)).unwrap();
         assert_eq!(client(&written), made);
         // As it was sent, which is more than that it reads so.
-        for member in
-            ["jwks_uri", "backchannel_logout_uri", "frontchannel_logout_session_required", "metadata"]
-        {
+        for member in [
+            "jwks_uri",
+            "backchannel_logout_uri",
+            "frontchannel_logout_session_required",
+            "metadata",
+            "access_token_jwt_typ",
+        ] {
             assert!(asked.get(member).is_none_or(|asked| written[member] == *asked), "{member}");
         }
     }

@@ -15,7 +15,10 @@ pub(super) const FACTORS: &str = "/ui/account/factors";
 /// What the link of a mail looks like.
 const LINK: &str = "/ui/account/email/confirm?token=abc";
 
+const PASSKEY: &str = "/ui/account/factors/passkey";
 const CODES: &str = "/ui/account/factors/recovery-codes";
+const TOOK_TOO_LONG: &str =
+    "That took too long, or something about this account was changed. Nothing was added. Please begin anew.";
 
 impl Visitor<'_> {
     /// Sends the form for new codes of the page that lists factors.
@@ -47,7 +50,7 @@ pub(super) async fn with_app(alice: &Visitor<'_>) -> (String, Vec<String>) {
 /// The authenticator with the passkey that Alice adds.
 pub(super) async fn with_passkey(alice: &Visitor<'_>) -> Authenticator {
     let mut authenticator = Authenticator::in_hardware(1, ORIGIN);
-    let shown = alice.get("/ui/account/factors/passkey").await;
+    let shown = alice.get(PASSKEY).await;
     let made = alice.press(&shown, &mut authenticator, &[("name", "Key")]).await;
     assert_eq!(made.body.matches("<li><code>").count(), 10, "{}", made.body);
     alice.world.clock.advance(Lifetime::secs(60));
@@ -100,11 +103,84 @@ async fn an_enrolment_that_took_too_long_begins_anew() {
     let alice = Visitor::signed_in(&world).await;
     let shown = alice.get(TOTP).await;
     let forged = alice.answer(&shown, TOTP, &[("ticket", "forged"), ("code", "123456")]).await;
-    assert!(forged.body.contains("Please begin anew.") && forged.body.contains("exhibit-secret"));
-    world.clock.advance(Lifetime::minutes(15));
-    let code = app_code(&secret(&shown), &world.clock);
-    let late = alice.answer(&shown, TOTP, &[("code", &code)]).await;
-    assert_eq!(late.header("location"), "/ui/account/confirm?then=factors%2Ftotp");
+    assert!(forged.body.contains(TOOK_TOO_LONG) && forged.body.contains("exhibit-secret"));
+}
+
+/// Whether the page says first that something did not go as it should.
+fn warns(page: &Answer, sentence: &str) -> bool {
+    page.body.contains(&format!("<div class=\"notice notice-danger\" role=\"alert\">\n        <p>{sentence}"))
+}
+
+/// What the app has read by then is of no use.
+#[tokio::test]
+async fn who_is_asked_again_who_it_is_reads_why_there_and_after_it() {
+    let world = World::of(|config| config.passkeys = Some(passkeys())).await;
+    world.verify(world.register_alice().await).await;
+    for (path, then) in [(TOTP, "factors%2Ftotp"), (PASSKEY, "factors%2Fpasskey")] {
+        let alice = Visitor::signed_in(&world).await;
+        let shown = alice.get(path).await;
+        world.clock.advance(Lifetime::minutes(15));
+        let late = if path == TOTP {
+            let code = app_code(&secret(&shown), &world.clock);
+            alice.answer(&shown, path, &[("code", &code)]).await
+        } else {
+            alice.press(&shown, &mut Authenticator::in_hardware(1, ORIGIN), &[("name", "Key")]).await
+        };
+        let confirm = format!("/ui/account/confirm?then={then}&notice=took-too-long&mark=");
+        assert!(late.header("location").starts_with(&confirm), "{}", late.header("location"));
+        let asked = alice.follow(&late).await;
+        let wrong = alice.answer(&asked, "", &[("password", "wrong")]).await;
+        let confirmed = alice.answer(&wrong, "", &[("password", PASSWORD)]).await;
+        let anew = alice.follow(&confirmed).await;
+        for page in [&asked, &wrong, &anew] {
+            assert!(warns(page, TOOK_TOO_LONG), "{path}: {}", page.body);
+        }
+        assert!(anew.status == StatusCode::OK && anew.body.contains(&format!("action=\"{path}\"")));
+        let elsewhere = Visitor::signed_in(&world).await.get(late.header("location")).await;
+        assert!(
+            elsewhere.status == StatusCode::OK && !elsewhere.body.contains(TOOK_TOO_LONG),
+            "of one session"
+        );
+    }
+}
+
+/// The device may keep it all the same.
+#[tokio::test]
+async fn who_is_asked_again_after_a_passkey_that_was_not_taken_reads_that_it_was_not_added() {
+    let world = World::of(|config| config.passkeys = Some(passkeys())).await;
+    world.verify(world.register_alice().await).await;
+    let alice = Visitor::signed_in(&world).await;
+    world.clock.advance(Lifetime::minutes(8));
+    let shown = alice.get(PASSKEY).await;
+    world.clock.advance(Lifetime::minutes(4));
+    let refused = alice.answer(&shown, PASSKEY, &[("passkey", "{}")]).await;
+    let confirm = "/ui/account/confirm?then=factors%2Fpasskey&notice=not-added&mark=";
+    assert!(refused.header("location").starts_with(confirm), "{}", refused.header("location"));
+    let asked = alice.follow(&refused).await;
+    let confirmed = alice.answer(&asked, "", &[("password", PASSWORD)]).await;
+    let anew = alice.follow(&confirmed).await;
+    for page in [&asked, &anew] {
+        assert!(warns(page, "It could not be added. Please begin anew."), "{}", page.body);
+    }
+    assert!(anew.status == StatusCode::OK && anew.body.contains(&format!("action=\"{PASSKEY}\"")));
+}
+
+/// So does the script that finds the page too old to have a passkey made.
+#[tokio::test]
+async fn a_passkey_without_its_ceremony_begins_anew_and_what_was_typed_stays() {
+    let world = World::of(|config| config.passkeys = Some(passkeys())).await;
+    world.verify(world.register_alice().await).await;
+    let alice = Visitor::signed_in(&world).await;
+    let shown = alice.get(PASSKEY).await;
+    let told: serde_json::Value = serde_json::from_str(&shown.after("data-options=\"")).unwrap();
+    assert_eq!(told["publicKey"]["timeout"], 300_000, "by which the script goes");
+    let fields = [("passkey_state", ""), ("passkey", ""), ("name", "My key")];
+    let anew = alice.answer(&shown, PASSKEY, &fields).await;
+    assert_eq!(anew.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(anew.body.contains(TOOK_TOO_LONG) && anew.body.contains("value=\"My key\""), "{}", anew.body);
+    let mut authenticator = Authenticator::in_hardware(1, ORIGIN);
+    let made = alice.press(&anew, &mut authenticator, &[("name", "My key")]).await;
+    assert_eq!(made.body.matches("<li><code>").count(), 10, "{}", made.body);
 }
 
 #[tokio::test]
@@ -114,14 +190,15 @@ async fn an_enrolment_goes_on_when_the_sign_in_was_long_ago_but_begins_no_other(
     world.verify(id).await;
     let alice = Visitor::signed_in(&world).await;
     world.clock.advance(Lifetime::minutes(8));
-    let (shown, asked) = (alice.get(TOTP).await, alice.get("/ui/account/factors/passkey").await);
+    let (shown, asked) = (alice.get(TOTP).await, alice.get(PASSKEY).await);
     world.clock.advance(Lifetime::minutes(4));
-    for (page, path) in [(&shown, TOTP), (&asked, "/ui/account/factors/passkey")] {
+    for (page, path) in [(&shown, TOTP), (&asked, PASSKEY)] {
         let forged =
             [("ticket", "forged"), ("code", "123456"), ("passkey_state", "forged"), ("passkey", "{}")];
         let sent = alice.answer(page, path, &forged).await;
         let then = path.strip_prefix("/ui/account/").unwrap().replace('/', "%2F");
-        assert_eq!(sent.header("location"), format!("/ui/account/confirm?then={then}"));
+        let asked = format!("/ui/account/confirm?then={then}&");
+        assert!(sent.header("location").starts_with(&asked), "{}", sent.header("location"));
     }
     let mut authenticator = Authenticator::in_hardware(1, ORIGIN);
     let made = alice.press(&asked, &mut authenticator, &[("name", "Key")]).await;

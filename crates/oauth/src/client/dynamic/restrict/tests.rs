@@ -30,6 +30,7 @@ fn what_only_an_administrator_decides_is_refused() {
         asked(|asked| asked.skip_logout_consent = true),
         asked(|asked| asked.metadata = Some(serde_json::json!({"tier": 1}))),
         asked(|asked| asked.access_token_strategy = "jwt".to_owned()),
+        asked(|asked| asked.formats.access_token_jwt_typ = Some("JWT".to_owned())),
         asked(|asked| asked.token_exchange.impersonation = true),
         asked(|asked| asked.lifespans.implicit.id_token = Some(sluice_primitives::Lifetime::hours(9))),
     ] {
@@ -132,6 +133,7 @@ fn what_an_administrator_gave_stays_and_may_be_repeated() {
     stored.skip_consent = true;
     stored.owner = "operator".to_owned();
     stored.metadata = serde_json::json!({"tier": 1});
+    stored.formats.access_token_jwt_typ = Some("JWT".to_owned());
     stored.scope = "openid admin".parse().unwrap();
     stored.grant_types = vec!["client_credentials".to_owned()];
     let bounds = Bounds { stored: Some(&stored), ..OPEN };
@@ -139,14 +141,18 @@ fn what_an_administrator_gave_stays_and_may_be_repeated() {
     let silent = bounds.restrict(asked(|_| ())).unwrap();
     assert!(silent.skip_consent && silent.owner == "operator");
     assert_eq!(silent.metadata, Some(serde_json::json!({"tier": 1})));
+    assert_eq!(silent.formats.access_token_jwt_typ.as_deref(), Some("JWT"));
     let repeated = asked(|asked| {
         asked.skip_consent = true;
         asked.metadata = Some(serde_json::json!({"tier": 1}));
+        asked.formats.access_token_jwt_typ = Some("JWT".to_owned());
         asked.scope = "openid admin other".to_owned();
         asked.grant_types = vec!["client_credentials".to_owned()];
     });
     assert_eq!(bounds.restrict(repeated).unwrap().scope, "openid admin");
     assert!(bounds.restrict(asked(|asked| asked.skip_logout_consent = true)).is_err());
+    let typ = asked(|asked| asked.formats.access_token_jwt_typ = Some("at+jwt".to_owned()));
+    assert!(bounds.restrict(typ).is_err());
 }
 
 #[test]
@@ -454,15 +460,20 @@ fn the_codes_of_who_anybody_may_be_travel_protected_and_to_an_application() {
             asked.software.application_type = kind.to_owned();
         })
     };
-    for native in [
+    for local in [
         "http://127.0.0.1/cb",
         "http://127.8.8.8:53112/cb",
         "http://[::1]:53112/cb",
         "http://localhost:5173/cb",
-        "com.example.app:/cb",
-        "com.example.app://callback",
-        "editor://callback",
     ] {
+        for kind in ["", "native", "web"] {
+            assert!(OPEN.restrict(to(local, kind)).is_ok(), "{local} {kind}");
+            let mut with_tokens = to(local, kind);
+            with_tokens.grant_types = vec!["authorization_code".to_owned(), "implicit".to_owned()];
+            assert_eq!(OPEN.restrict(with_tokens).is_err(), kind == "web", "{local} {kind}");
+        }
+    }
+    for native in ["com.example.app:/cb", "com.example.app://callback", "editor://callback"] {
         assert!(
             OPEN.restrict(to(native, "")).is_ok() && OPEN.restrict(to(native, "native")).is_ok(),
             "{native}"

@@ -41,6 +41,9 @@ pub(super) struct FieldArgs {
     /// The format of its access tokens: opaque or jwt
     #[arg(long, value_name = "STRATEGY")]
     access_token_strategy: Option<String>,
+    /// What its JWT access tokens call themselves: at+jwt or JWT [default: that of the server]
+    #[arg(long, value_name = "TYPE")]
+    access_token_jwt_typ: Option<String>,
     /// How users are named to it: public or pairwise [default: public]
     #[arg(long, value_name = "TYPE")]
     subject_type: Option<String>,
@@ -164,6 +167,7 @@ impl FieldArgs {
             ("post_logout_redirect_uris", list(self.post_logout_callback.as_deref())),
             ("token_endpoint_auth_method", text(self.token_endpoint_auth_method.as_deref())),
             ("access_token_strategy", text(self.access_token_strategy.as_deref())),
+            ("access_token_jwt_typ", text(self.access_token_jwt_typ.as_deref())),
             ("subject_type", text(self.subject_type.as_deref())),
             ("sector_identifier_uri", text(self.sector_identifier_uri.as_deref())),
             ("jwks_uri", text(self.jwks_uri.as_deref())),

@@ -8,9 +8,10 @@ use crate::cli::remote::error::RemoteError;
 use crate::cli::remote::server::Server;
 use crate::cli::value;
 
-const SESSION_HEADER: &[&str] = &["ID", "DEVICE", "NETWORK", "AMR", "SIGNED IN", "LAST SEEN", "EXPIRES"];
-const SESSION_FIELDS: [&str; 7] =
-    ["id", "device", "network", "amr", "authenticated_at", "last_seen_at", "expires_at"];
+const SESSION_HEADER: &[&str] =
+    &["ID", "KIND", "DEVICE", "NETWORK", "AMR", "SIGNED IN", "LAST SEEN", "EXPIRES"];
+const SESSION_FIELDS: [&str; 8] =
+    ["id", "kind", "device", "network", "amr", "authenticated_at", "last_seen_at", "expires_at"];
 const FACTOR_HEADER: &[&str] = &["ID", "KIND", "NAME", "CREATED", "LAST USED"];
 const FACTOR_FIELDS: [&str; 5] = ["id", "kind", "name", "created_at", "last_used_at"];
 

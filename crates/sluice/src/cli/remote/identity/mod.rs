@@ -61,7 +61,7 @@ pub(crate) struct ListArgs {
     /// Only the person with this e-mail address
     #[arg(long)]
     email: Option<String>,
-    /// Only those with this text in their e-mail address or username. A page may be empty and yet not the last
+    /// Only those with this text in their e-mail address or username
     #[arg(long)]
     text: Option<String>,
     /// Only those of this status
@@ -105,25 +105,48 @@ pub(super) async fn get(args: &IdsArgs, server: &Server) -> Result<Answer, Remot
     Ok(several(people))
 }
 
+/// The next page with somebody on it: the server may answer with empty ones in between, as it reads a large directory piece by piece.
 pub(super) async fn list(args: &ListArgs, server: &Server) -> Result<Answer, RemoteError> {
-    let page_size = args.page_size.to_string();
-    let filters = [
-        ("email", args.email.as_deref()),
-        ("text", args.text.as_deref()),
-        ("status", args.status.map(Status::as_str)),
-        ("page_token", args.page_token.as_deref()),
-    ];
-    let given = filters.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    let query: Vec<(&str, &str)> = std::iter::once(("page_size", page_size.as_str())).chain(given).collect();
-    let reply = server.get(&IDENTITIES, &query).await?;
-    let next = reply.next_page_token().unwrap_or_default();
-    let people = reply.into_json()?;
+    let mut token = args.page_token.clone();
+    let (people, next) = loop {
+        let (people, next) = page(args, token.as_deref(), server).await.map_err(|source| match &token {
+            Some(last) if token != args.page_token => {
+                RemoteError::BrokenOff { token: last.clone(), source: source.into() }
+            }
+            _ => source,
+        })?;
+        let is_empty = people.as_array().is_some_and(Vec::is_empty);
+        if next.is_none() || !is_empty {
+            break (people, next.unwrap_or_default());
+        }
+        token = next;
+    };
     let rows = people.as_array().map(|people| people.iter().map(cells).collect()).unwrap_or_default();
     let is_last = next.is_empty();
     let json = json!({ "items": people, "next_page_token": next, "is_last_page": is_last });
     Ok(Answer::list(HEADER, rows, json)
         .with_footer("NEXT PAGE TOKEN", next)
         .with_footer("IS LAST PAGE", is_last.to_string()))
+}
+
+/// The people on a page, and the token of the next one.
+async fn page(
+    args: &ListArgs,
+    token: Option<&str>,
+    server: &Server,
+) -> Result<(Value, Option<String>), RemoteError> {
+    let page_size = args.page_size.to_string();
+    let filters = [
+        ("email", args.email.as_deref()),
+        ("text", args.text.as_deref()),
+        ("status", args.status.map(Status::as_str)),
+        ("page_token", token),
+    ];
+    let given = filters.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let query: Vec<(&str, &str)> = std::iter::once(("page_size", page_size.as_str())).chain(given).collect();
+    let reply = server.get(&IDENTITIES, &query).await?;
+    let next = reply.next_page_token();
+    Ok((reply.into_json()?, next))
 }
 
 pub(super) async fn update(args: &UpdateArgs, server: &Server) -> Result<Answer, RemoteError> {

@@ -70,6 +70,58 @@ async fn people_are_searched_page_by_page() {
 }
 
 #[tokio::test]
+async fn pages_with_nobody_on_them_are_passed_over() {
+    let stub = Stub::start(|asked| {
+        let (next, people) = match asked.line.split_once("page_token=").map(|(_, token)| token) {
+            None => ("a", json!([])),
+            Some("a") => ("b", json!([])),
+            Some("b") => ("c", json!([ada()])),
+            other => panic!("{other:?}"),
+        };
+        let link = format!("</admin/identities?page_size=100&page_token={next}>; rel=\"next\"");
+        ([(LINK, link)], reply(200, &people)).into_response()
+    })
+    .await;
+    let outcome = stub.run("sluice list identities --text ada").await;
+    assert!(outcome.out.contains(ADA), "{}", outcome.out);
+    assert!(outcome.out.ends_with("\n\nNEXT PAGE TOKEN  c\nIS LAST PAGE     false\n"), "{}", outcome.out);
+    assert_eq!(stub.asked().len(), 3);
+}
+
+#[tokio::test]
+async fn a_list_that_breaks_off_behind_pages_with_nobody_on_them_names_the_one_to_go_on_with() {
+    let stub = Stub::start(|asked| {
+        if !asked.line.ends_with("page_token=m") {
+            return reply(400, &json!({ "error": "invalid_request" }));
+        }
+        let link = "</admin/identities?page_size=100&page_token=a>; rel=\"next\"";
+        ([(LINK, link)], reply(200, &json!([]))).into_response()
+    })
+    .await;
+    let outcome = stub.run("sluice list identities --page-token m").await;
+    assert_eq!((outcome.exit, outcome.out.as_str()), (Exit::Failure, ""));
+    let expected = "invalid_request (400 Bad Request); --page-token a goes on from there";
+    assert!(outcome.err.contains(expected), "{}", outcome.err);
+    let outcome = stub.run("sluice list identities --page-token x").await;
+    assert!(!outcome.err.contains("--page-token"), "{}", outcome.err);
+}
+
+#[tokio::test]
+async fn nobody_is_listed_once_the_last_page_has_nobody() {
+    let stub = Stub::start(|asked| {
+        if asked.line.contains("page_token") {
+            return reply(200, &json!([]));
+        }
+        let link = "</admin/identities?page_size=100&page_token=a>; rel=\"next\"";
+        ([(LINK, link)], reply(200, &json!([]))).into_response()
+    })
+    .await;
+    let outcome = stub.run("sluice list identities --status disabled").await;
+    assert!(outcome.out.ends_with("IS LAST PAGE     true\n"), "{}", outcome.out);
+    assert_eq!(stub.asked().len(), 2);
+}
+
+#[tokio::test]
 async fn what_is_changed_of_a_person_is_what_is_given() {
     let stub = Stub::answering(200, ada()).await;
     stub.run(&format!("sluice update identity {ADA} --email-verified=F --username=")).await;
@@ -129,13 +181,18 @@ async fn a_person_is_signed_out_of_some_sessions_or_of_all() {
 #[tokio::test]
 async fn sessions_and_factors_are_listed() {
     let session = json!({
-        "id": "s1", "device": "Firefox", "network": "192.0.2.1", "amr": ["pwd", "otp"], "acr": "aal2",
+        "id": "s1", "kind": "api", "device": "Firefox", "network": "192.0.2.1", "amr": ["pwd", "otp"], "acr": "aal2",
         "authenticated_at": "t1", "last_seen_at": "t2", "expires_at": "t3",
     });
-    let out = Stub::answering(200, json!([session])).await.run("sluice list sessions a").await.out;
+    let browser = json!({
+        "id": "s2", "kind": "browser", "remembered": true, "amr": ["pwd"], "acr": "aal1",
+        "authenticated_at": "t4", "last_seen_at": "t5", "expires_at": "t6",
+    });
+    let out = Stub::answering(200, json!([session, browser])).await.run("sluice list sessions a").await.out;
     let expected = "\
-ID  DEVICE   NETWORK    AMR       SIGNED IN  LAST SEEN  EXPIRES
-s1  Firefox  192.0.2.1  pwd, otp  t1         t2         t3
+ID  KIND     DEVICE   NETWORK    AMR       SIGNED IN  LAST SEEN  EXPIRES
+s1  api      Firefox  192.0.2.1  pwd, otp  t1         t2         t3
+s2  browser                      pwd       t4         t5         t6
 ";
     assert_eq!(out, expected);
     let factors = json!({

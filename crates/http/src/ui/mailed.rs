@@ -1,0 +1,68 @@
+//! Where a mail went, in the address of the page that waits for its code: a page that is loaded again sends no other mail. It is sealed,
+//! and is told to the browser alone that asked for the mail: no link of anybody else puts an address on a page.
+
+use sluice_crypto::Purpose;
+use sluice_primitives::{Lifetime, Timestamp};
+use sluice_protocol::Parameters;
+
+use super::problem::Problem;
+use super::standalone::page_url;
+use super::visit::Visit;
+use super::{RECOVERY_CODE, UiState};
+
+/// The parameter of the address.
+const MAILED: &str = "mailed";
+/// For how long it is told, but of a recovery: there for as long as the code is good. Later the page asks for the address, too.
+const TOLD: Lifetime = Lifetime::hours(1);
+/// An address is filled up to a multiple of so many bytes, and none has as many: all look alike from outside.
+const BLOCK: usize = 256;
+
+/// A page of ours, and the flow that waits there, if one does.
+type Here<'a> = (&'a str, Option<&'a str>);
+
+/// The address of this page that says to this browser that a mail went to `email`.
+///
+/// # Errors
+/// [`Problem::NoCookie`] if the browser presents nothing that it could be told from others by.
+pub(super) fn page_after(
+    ui: &UiState,
+    visit: &Visit,
+    here: Here<'_>,
+    email: &str,
+) -> Result<String, Problem> {
+    let keys = visit.browser.binding_keys();
+    let key = keys.0.first().ok_or(Problem::NoCookie { restart: None })?;
+    let (mark, at) = (key.form_token(&marked(here)), ui.accounts.clock.now().as_millis());
+    let mut filled = email.trim().as_bytes().to_vec();
+    filled.resize(filled.len().next_multiple_of(BLOCK), 0);
+    let bytes = [&mark[..], &at.to_be_bytes(), &filled].concat();
+    let sealed = ui.accounts.sealer.seal(Purpose::MailedAddress, &bytes, &*ui.accounts.rng);
+    let (page, challenge) = here;
+    let (url, joint) = (page_url(ui, page, challenge), if challenge.is_some() { '&' } else { '?' });
+    Ok(format!("{url}{joint}{MAILED}={sealed}"))
+}
+
+/// Where a mail went, as the address of this page says to this browser.
+pub(super) fn address(
+    ui: &UiState,
+    visit: &Visit,
+    here: Here<'_>,
+    fields: &Parameters<'_>,
+) -> Option<String> {
+    let bytes = ui.accounts.sealer.open(Purpose::MailedAddress, fields.get(MAILED)?).ok()?;
+    let (mark, bytes) = bytes.split_first_chunk::<16>()?;
+    let (at, filled) = bytes.split_first_chunk::<8>()?;
+    let until = Timestamp::from_millis(i64::from_be_bytes(*at)) + told_for(ui, here);
+    let is_own = visit.browser.binding_keys().hold_form(&marked(here), mark);
+    let email = str::from_utf8(filled).ok().filter(|_| is_own && ui.accounts.clock.now() < until)?;
+    Some(email.trim_end_matches('\0').to_owned())
+}
+
+fn told_for(ui: &UiState, (page, _): Here<'_>) -> Lifetime {
+    if page == RECOVERY_CODE { ui.accounts.config.codes.recover } else { TOLD }
+}
+
+/// What is marked with the key of a browser: no form has this path.
+fn marked((page, challenge): Here<'_>) -> String {
+    format!("mailed {page} {}", challenge.unwrap_or_default())
+}

@@ -1,0 +1,86 @@
+//! The body of a request on its way to whoever answers it.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+
+use super::record::Record;
+use super::rest::Stage;
+
+/// The body of a request as its client sends it. Over HTTP/1.1, what is not read of it decides whether its connection goes on: one that is
+/// dropped before its end is read away if little is missing, and otherwise the answer says that the connection ends.
+#[derive(Debug)]
+pub struct IncomingBody {
+    /// `None`: it has come back, as it is being dropped.
+    incoming: Option<Incoming>,
+    /// Where it comes back, with the number of its request. `None`: it has ended, or comes over HTTP/2.
+    origin: Option<(Arc<Record>, u32)>,
+}
+
+impl IncomingBody {
+    /// The body of a request that nobody has to hear of.
+    pub(super) const fn unwatched(incoming: Incoming) -> Self {
+        Self { incoming: Some(incoming), origin: None }
+    }
+
+    /// The body of the last request of a connection over HTTP/1.1.
+    pub(super) fn of_last_request(incoming: Incoming, record: &Arc<Record>) -> Self {
+        Self { incoming: Some(incoming), origin: Some((record.clone(), record.requests())) }
+    }
+
+    /// Notes that nothing more of it comes.
+    fn end(&mut self, stage: Stage) {
+        if let Some((record, request)) = self.origin.take() {
+            record.end_body(request, stage);
+        }
+    }
+}
+
+impl Drop for IncomingBody {
+    fn drop(&mut self) {
+        if let (Some(incoming), Some((record, request))) = (self.incoming.take(), self.origin.take()) {
+            record.take_back(incoming, request);
+        }
+    }
+}
+
+impl Body for IncomingBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let this = self.get_mut();
+        // hyper does not tell the end of a body whose answer was out before its last part came: its next request would have to come first.
+        let Some(incoming) = this.incoming.as_mut().filter(|incoming| !incoming.is_end_stream()) else {
+            return Poll::Ready(None);
+        };
+        let Some((record, request)) = &this.origin else { return Pin::new(incoming).poll_frame(context) };
+        record.hold_body(*request, Stage::held(&incoming.size_hint()));
+        let polled = Pin::new(&mut *incoming).poll_frame(context);
+        match &polled {
+            Poll::Ready(None) => this.end(Stage::Read),
+            Poll::Ready(Some(Ok(frame))) if frame.is_trailers() || incoming.is_end_stream() => {
+                this.end(Stage::Read);
+            }
+            Poll::Ready(Some(Err(_))) => this.end(Stage::Lost),
+            Poll::Ready(Some(Ok(_))) => record.hold_body(*request, Stage::held(&incoming.size_hint())),
+            Poll::Pending => {}
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.incoming.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint)
+    }
+}

@@ -1,0 +1,209 @@
+//! Answers that are given before the body of their request was read: the connection goes on if the rest comes soon and is little, and
+//! otherwise the answer says that it is the last one (RFC 9112 §9.3, §9.6).
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::routing::any;
+use http::StatusCode;
+use http_body::Body as _;
+use sluice_net::{Limits, Linger};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+
+use crate::given::*;
+
+const SOON: Duration = Duration::from_millis(100);
+const LAST: &str = "\r\nConnection: close\r\n";
+/// One byte more than is read of what nobody wants.
+const TOO_LONG: usize = 64 * 1024 + 1;
+
+/// Answers every `GET`; refuses every `POST` and drops its body. Of every `PUT`, `PATCH` and `DELETE` it hands the body on and answers at
+/// once, 200, 302 and 500; of every `OPTIONS` it reads some of the body before, and answers 302.
+fn hasty(bodies: mpsc::UnboundedSender<Body>) -> Router {
+    let answer = move |request: Request| {
+        let bodies = bodies.clone();
+        async move {
+            match request.method().as_str() {
+                "GET" => StatusCode::OK,
+                "POST" => StatusCode::UNAUTHORIZED,
+                method => {
+                    let (reads_some, status) = match method {
+                        "PUT" => (false, StatusCode::OK),
+                        "DELETE" => (false, StatusCode::INTERNAL_SERVER_ERROR),
+                        _ => (method == "OPTIONS", StatusCode::FOUND),
+                    };
+                    let mut body = request.into_body();
+                    if reads_some {
+                        poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await.unwrap().unwrap();
+                    }
+                    bodies.send(body).unwrap();
+                    status
+                }
+            }
+        }
+    };
+    Router::new().route("/", any(answer))
+}
+
+async fn hasty_server() -> (Running, mpsc::UnboundedReceiver<Body>) {
+    let (bodies, handed_on) = mpsc::unbounded_channel();
+    let linger = Linger { silence: SOON, ..Linger::default() };
+    (running(hasty(bodies), Limits { linger, ..Limits::default() }).await, handed_on)
+}
+
+fn head(method: &str, fields: &str) -> String {
+    format!("{method} / HTTP/1.1\r\nhost: sluice\r\n{fields}\r\n\r\n")
+}
+
+async fn head_of_answer(stream: &mut TcpStream) -> String {
+    answer_until(stream, "\r\n\r\n").await
+}
+
+async fn next_request_is_answered(stream: &mut TcpStream) {
+    say(stream, GET).await;
+    let next = head_of_answer(stream).await;
+    assert!(next.starts_with("HTTP/1.1 200 "), "{next:?}");
+}
+
+#[tokio::test]
+async fn a_refusal_before_the_body_came_leaves_the_connection_to_the_next_request() {
+    let (server, _) = hasty_server().await;
+    let chunked = "4\r\nfour\r\n0\r\n\r\n";
+    let long = "x".repeat(TOO_LONG - 1);
+    for (fields, body) in [
+        ("content-length: 4", "four"),
+        ("transfer-encoding: chunked", chunked),
+        ("content-length: 65536", long.as_str()),
+    ] {
+        let mut stream = server.connect().await;
+        for pause in [None, Some(SOON), Some(SOON)] {
+            say(&mut stream, &head("POST", fields)).await;
+            if let Some(pause) = pause {
+                tokio::time::sleep(pause).await;
+            }
+            say(&mut stream, body).await;
+            let answer = head_of_answer(&mut stream).await;
+            assert!(answer.starts_with("HTTP/1.1 401 ") && !answer.contains(LAST), "{answer:?}");
+            next_request_is_answered(&mut stream).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_is_the_last_answer_if_the_rest_is_long_or_broken_or_does_not_come() {
+    let (server, _) = hasty_server().await;
+    let long_chunk = format!("{TOO_LONG:x}\r\n{}\r\n", "x".repeat(TOO_LONG));
+    for (fields, body) in [
+        (format!("content-length: {TOO_LONG}"), ""),
+        ("transfer-encoding: chunked".to_owned(), long_chunk.as_str()),
+        ("transfer-encoding: chunked".to_owned(), "no size\r\n"),
+        ("content-length: 4".to_owned(), ""),
+        ("content-length: 4".to_owned(), "fou"),
+        ("transfer-encoding: chunked".to_owned(), "4\r\nfour\r\n"),
+    ] {
+        let mut stream = server.connect().await;
+        say(&mut stream, &head("POST", &fields)).await;
+        tokio::time::sleep(SOON).await;
+        say(&mut stream, body).await;
+        let answer = head_of_answer(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 401 ") && answer.contains(LAST), "{fields}: {answer:?}");
+        assert!(is_closed(&mut stream).await);
+    }
+}
+
+#[tokio::test]
+async fn a_body_whose_client_waits_to_be_asked_for_it_is_not_asked_for_to_be_thrown_away() {
+    let (server, _) = hasty_server().await;
+    let mut stream = server.connect().await;
+    say(&mut stream, &head("POST", "expect: 100-continue\r\ncontent-length: 4")).await;
+    let answer = head_of_answer(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 401 ") && answer.contains(LAST), "{answer:?}");
+    assert!(is_closed(&mut stream).await);
+}
+
+#[tokio::test]
+async fn what_is_left_of_a_body_after_its_answer_is_read_away_too() {
+    let (server, mut handed_on) = hasty_server().await;
+    let mut stream = server.connect().await;
+    for comes_first in [false, true] {
+        say(&mut stream, &head("PUT", "content-length: 4")).await;
+        let answer = head_of_answer(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 200 ") && !answer.contains(LAST), "{answer:?}");
+        let body = in_time(handed_on.recv()).await.unwrap();
+        if comes_first {
+            say(&mut stream, "four").await;
+            drop(body);
+        } else {
+            drop(body);
+            say(&mut stream, "four").await;
+        }
+        next_request_is_answered(&mut stream).await;
+    }
+    say(&mut stream, &head("PUT", "content-length: 4")).await;
+    assert!(head_of_answer(&mut stream).await.starts_with("HTTP/1.1 200 "));
+    drop(in_time(handed_on.recv()).await);
+    assert!(is_closed(&mut stream).await, "the rest does not come");
+}
+
+#[tokio::test]
+async fn a_body_that_somebody_reads_after_the_answer_is_theirs() {
+    let (server, mut handed_on) = hasty_server().await;
+    let mut stream = server.connect().await;
+    say(&mut stream, &head("PUT", &format!("content-length: {}", 2 * TOO_LONG))).await;
+    let answer = head_of_answer(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 200 ") && !answer.contains(LAST), "{answer:?}");
+    let (body, sent) = (in_time(handed_on.recv()).await.unwrap(), "x".repeat(2 * TOO_LONG));
+    let ((), read) = tokio::join!(say(&mut stream, &sent), in_time(axum::body::to_bytes(body, usize::MAX)));
+    assert_eq!(read.unwrap().len(), sent.len());
+    next_request_is_answered(&mut stream).await;
+}
+
+#[tokio::test]
+async fn what_is_no_success_is_the_last_answer_while_somebody_has_a_long_body() {
+    let (server, mut handed_on) = hasty_server().await;
+    for (method, status) in [("PATCH", "302"), ("DELETE", "500")] {
+        for fields in [&format!("content-length: {TOO_LONG}"), "transfer-encoding: chunked"] {
+            let mut stream = server.connect().await;
+            say(&mut stream, &head(method, fields)).await;
+            let answer = head_of_answer(&mut stream).await;
+            assert!(
+                answer.starts_with(&format!("HTTP/1.1 {status} ")) && answer.contains(LAST),
+                "{answer:?}"
+            );
+            drop(in_time(handed_on.recv()).await);
+            assert!(is_closed(&mut stream).await);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_success_leaves_the_connection_to_the_next_request_while_somebody_has_a_short_body() {
+    let (server, mut handed_on) = hasty_server().await;
+    let mut stream = server.connect().await;
+    for (method, status) in [("PATCH", "302"), ("DELETE", "500")] {
+        say(&mut stream, &head(method, "content-length: 4")).await;
+        let answer = head_of_answer(&mut stream).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")) && !answer.contains(LAST), "{answer:?}");
+        drop(in_time(handed_on.recv()).await);
+        say(&mut stream, "four").await;
+        next_request_is_answered(&mut stream).await;
+    }
+}
+
+#[tokio::test]
+async fn how_long_a_body_is_is_what_is_left_of_it() {
+    let (server, mut handed_on) = hasty_server().await;
+    let mut stream = server.connect().await;
+    say(&mut stream, &head("OPTIONS", &format!("content-length: {TOO_LONG}"))).await;
+    say(&mut stream, "x").await;
+    let answer = head_of_answer(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 302 ") && !answer.contains(LAST), "{answer:?}");
+    drop(in_time(handed_on.recv()).await);
+    say(&mut stream, &"x".repeat(TOO_LONG - 1)).await;
+    next_request_is_answered(&mut stream).await;
+}
