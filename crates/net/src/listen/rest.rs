@@ -181,7 +181,7 @@ impl Rest {
 }
 
 fn packed(request: u32, stage: Stage) -> u64 {
-    u64::from(request) << STAGE_BITS | u64::from(stage as u8)
+    (u64::from(request) << STAGE_BITS) | u64::from(stage as u8)
 }
 
 const fn stage_of(last: u64) -> Stage {
