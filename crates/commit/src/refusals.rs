@@ -18,6 +18,7 @@ pub struct StoreRefusals {
 pub struct Refusals {
     turned_away: AtomicU64,
     refused: AtomicU64,
+    unanswered: AtomicU64,
 }
 
 impl Refusals {
@@ -33,7 +34,10 @@ impl Refusals {
             StoreError::Refused(_) => {
                 self.refused.fetch_add(1, Relaxed);
             }
-            StoreError::Unavailable(_) | StoreError::Invalid(_) | StoreError::Fault(_) => {}
+            StoreError::Unavailable(_) => {
+                self.unanswered.fetch_add(1, Relaxed);
+            }
+            StoreError::Invalid(_) | StoreError::Fault(_) => {}
         })
     }
 
@@ -45,6 +49,11 @@ impl Refusals {
     /// How many the store refused whatever the values.
     pub fn refused_total(&self) -> u64 {
         self.refused.load(Relaxed)
+    }
+
+    /// How many the store did not answer in time, or could not be reached for.
+    pub fn unanswered_total(&self) -> u64 {
+        self.unanswered.load(Relaxed)
     }
 }
 
@@ -67,5 +76,6 @@ mod tests {
         ];
         let failed = answers.into_iter().filter_map(|answer| refusals.noted(answer).err()).count();
         assert_eq!((failed, refusals.turned_away_total(), refusals.refused_total()), (6, 1, 2));
+        assert_eq!(refusals.unanswered_total(), 1);
     }
 }

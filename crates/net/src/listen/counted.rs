@@ -176,7 +176,7 @@ fn poll_after(record: Option<&Record>, status: StatusCode, context: &mut Context
         record.switch();
         return Poll::Ready(After::GoesOn);
     }
-    record.poll_before_head(status, context)
+    record.poll_before_head(context)
 }
 
 /// The answer as it goes out.

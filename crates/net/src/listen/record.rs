@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicUsize,
 use std::task::{Context, Poll};
 
 use futures_util::task::AtomicWaker;
-use http::StatusCode;
 use hyper::body::Incoming;
 
 use super::rest::{After, Rest, Stage};
@@ -100,12 +99,12 @@ impl Record {
 
     /// Ready when the head of the answer to the last request may go out: what becomes of the connection then. One that ends waits for
     /// nothing that is left.
-    pub(crate) fn poll_before_head(&self, status: StatusCode, context: &mut Context<'_>) -> Poll<After> {
+    pub(crate) fn poll_before_head(&self, context: &mut Context<'_>) -> Poll<After> {
         let request = self.requests();
         if self.order() != Order::Continue {
             self.rest.give_up(request);
         }
-        self.rest.poll_before_head(request, status, context)
+        self.rest.poll_before_head(request, context)
     }
 
     /// Notes that a request over HTTP/2 begins whose head has so many lines; whether there is room for them beside those of the others.

@@ -3,9 +3,9 @@
 //!
 //! A body comes back here where it is dropped before its end. What is left then is read away before the head of the answer goes out, if
 //! it is little and comes soon. Where somebody still has the body, as an upstream that answers before it has read all, the answer waits for
-//! nothing. It is the last one if it is no success and much of the body is left, or nobody knows how much: that is hardly read on. What is
-//! dropped later is read away within the same bounds; of what does not keep to them, such as a long body that is dropped after a success,
-//! the client hears by the end of the connection alone.
+//! nothing. It is the last one if much of the body is left, or nobody knows how much: whether that is read on, nobody knows either. Little
+//! that is dropped later is read away within the same bounds; if it does not come in time, the client hears by the end of the connection
+//! alone.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,6 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::StatusCode;
 use http_body::{Body, SizeHint};
 use hyper::body::Incoming;
 use parking_lot::Mutex;
@@ -122,24 +121,19 @@ impl Rest {
     }
 
     /// Ready when the head of the answer to a request may go out.
-    pub(crate) fn poll_before_head(
-        &self,
-        request: u32,
-        status: StatusCode,
-        context: &mut Context<'_>,
-    ) -> Poll<After> {
+    pub(crate) fn poll_before_head(&self, request: u32, context: &mut Context<'_>) -> Poll<After> {
         if self.stage() == Stage::Read {
             return Poll::Ready(After::GoesOn);
         }
         let mut kept = self.kept.lock();
         let after = match (self.stage(), &mut kept.left) {
             (Stage::Read, _) => After::GoesOn,
-            (stage, _) if stage == Stage::Ending || (stage == Stage::Held && status.is_success()) => {
+            (Stage::Ending, _) => {
                 kept.answered = request;
                 return Poll::Ready(After::GoesOn);
             }
             (Stage::Left, Some(left)) => ready!(left.poll(context)),
-            (Stage::Unasked | Stage::Held | Stage::Ending | Stage::Left | Stage::Lost, _) => After::Ends,
+            (Stage::Unasked | Stage::Held | Stage::Left | Stage::Lost, _) => After::Ends,
         };
         self.settle(&mut kept, request, after);
         Poll::Ready(after)

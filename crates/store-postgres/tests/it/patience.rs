@@ -56,6 +56,18 @@ async fn who_finds_a_thousand_before_them_is_turned_away_at_once() {
     assert!(answered.iter().all(|found| matches!(found, Ok(None))));
 }
 
+/// As behind a lock that somebody else holds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_not_answered_in_time_is_counted() {
+    let fixture = PostgresFixture::start().await;
+    let store = reader(&fixture, Duration::from_millis(200)).await;
+    let stall = stall(&fixture).await;
+    let found = GrantRepository::find(&store, given::grant_id()).await;
+    assert!(matches!(found, Err(StoreError::Unavailable(_))), "{found:?}");
+    assert_eq!(store.refusals().reads.unanswered_total(), 1);
+    stall.batch_execute("COMMIT").await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn transactions_that_find_no_place_are_turned_away_and_counted() {
     let fixture = PostgresFixture::start().await;

@@ -173,7 +173,7 @@ impl Metrics {
     /// What the store refuses past the group commit.
     pub(crate) fn register_refusals(&self, refusals: &Arc<StoreRefusals>) {
         for (kind, of) in REFUSALS {
-            let (turned_away, refused) = (Arc::clone(refusals), Arc::clone(refusals));
+            let [turned_away, refused, unanswered] = [(); 3].map(|()| Arc::clone(refusals));
             let label = || vec![("kind", kind.to_owned())];
             self.register_counter(
                 "sluice_store_turned_away_total",
@@ -186,6 +186,12 @@ impl Metrics {
                 "Statements past the commit queues that the store refused whatever the values",
                 label(),
                 move || of(&refused).refused_total(),
+            );
+            self.register_counter(
+                "sluice_store_unanswered_total",
+                "Statements past the commit queues that the store did not answer in time, or was not reached for",
+                label(),
+                move || of(&unanswered).unanswered_total(),
             );
         }
     }

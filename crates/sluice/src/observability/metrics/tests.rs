@@ -78,6 +78,7 @@ fn every_family_is_there_once_under_its_name() {
         "sluice_revocation_feed_age_seconds gauge",
         "sluice_store_refused counter",
         "sluice_store_turned_away counter",
+        "sluice_store_unanswered counter",
         "process_cpu_seconds counter",
         "process_start_time_seconds gauge",
         "process_resident_memory_bytes gauge",
