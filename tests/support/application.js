@@ -34,7 +34,8 @@ export async function startApplication(server, metadata = {}) {
   }
 }
 
-async function register(server, metadata) {
+/** Registers an application at `server`, with `metadata` over what this one has. */
+export async function register(server, metadata) {
   const answer = await fetch(`${server.adminUrl}/admin/clients`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

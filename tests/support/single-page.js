@@ -1,8 +1,8 @@
 // An application without a server of its own: pages with oidc-client-ts, as it is published for browsers.
-import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import http from 'node:http'
+import { register } from './application.js'
 
 const LIBRARY = new URL('../browser/oidc-client-ts.min.js', import.meta.resolve('oidc-client-ts'))
 
@@ -39,7 +39,15 @@ export async function startSinglePage(server, metadata = {}) {
   site.listen(0, '127.0.0.1')
   await once(site, 'listening')
   const url = `http://localhost:${site.address().port}`
-  const { client_id } = await register(server, url, metadata)
+  const { client_id } = await register(server, {
+    token_endpoint_auth_method: 'none',
+    redirect_uris: ['callback', 'silent', 'popup'].map((path) => `${url}/${path}`),
+    post_logout_redirect_uris: [`${url}/goodbye`],
+    allowed_cors_origins: [url],
+    // Who is asked each time cannot be asked in a frame: any program on the machine can listen at localhost.
+    skip_consent: true,
+    ...metadata,
+  })
   return {
     url,
     settings: {
@@ -58,26 +66,4 @@ export async function startSinglePage(server, metadata = {}) {
       return new Promise((closed) => site.close(closed))
     },
   }
-}
-
-async function register(server, url, metadata) {
-  const answer = await fetch(`${server.adminUrl}/admin/clients`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      client_name: 'The application',
-      grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      scope: 'openid offline_access email',
-      token_endpoint_auth_method: 'none',
-      redirect_uris: ['callback', 'silent', 'popup'].map((path) => `${url}/${path}`),
-      post_logout_redirect_uris: [`${url}/goodbye`],
-      allowed_cors_origins: [url],
-      // Who is asked each time cannot be asked in a frame: any program on the machine can listen at localhost.
-      skip_consent: true,
-      ...metadata,
-    }),
-  })
-  assert.equal(answer.status, 201)
-  return answer.json()
 }

@@ -9,7 +9,7 @@
 use futures_util::future::join_all;
 use sluice_commit::StoreError;
 use sluice_identity::mail::{LeasedMail, MailRepository, NEVER, QueuedMail};
-use sluice_primitives::Lifetime;
+use sluice_primitives::{AttemptId, Lifetime, OsRng};
 use uuid::Uuid;
 
 use crate::{Fixture, given};
@@ -224,4 +224,23 @@ pub async fn a_mail_is_dropped_if_it_is_unchanged(fixture: &impl Fixture) {
     }
     assert_eq!(MailRepository::depth(&*store).await.unwrap(), (1, 0));
     assert_eq!(lease(&*store, 10, 10).await[0].id, mails[2].id);
+}
+
+/// Of the mails that wait the oldest is told, whenever it is due next: not of those that are dead, or never sent.
+pub async fn the_oldest_mail_tells_when_it_was_queued_however_often_it_was_tried(fixture: &impl Fixture) {
+    let store = fixture.store();
+    assert_eq!(store.oldest_mail().await.unwrap(), None);
+    let queued_at = |second| {
+        let id = AttemptId::generate(given::at(second), &OsRng).as_uuid();
+        QueuedMail { id, ..given::mail(second) }
+    };
+    let [decoy, dead, oldest, younger] = [5, 10, 20, 30].map(queued_at);
+    for mail in [&QueuedMail { due_at: NEVER, ..decoy }, &dead, &oldest, &younger] {
+        store.queue(mail).await.unwrap();
+    }
+    MailRepository::failed(&*store, dead.id, None).await.unwrap();
+    MailRepository::failed(&*store, oldest.id, Some(given::at(900))).await.unwrap();
+    assert_eq!(store.oldest_mail().await.unwrap(), Some(given::at(20)));
+    store.sent(oldest.id).await.unwrap();
+    assert_eq!(store.oldest_mail().await.unwrap(), Some(given::at(30)));
 }

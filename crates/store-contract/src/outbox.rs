@@ -17,6 +17,10 @@ const LEASE: Lifetime = Lifetime::secs(30);
 
 /// Puts `count` notices into the outbox at second 0.
 async fn notify(store: &impl LoginSessionRepository, count: usize) -> Vec<LogoutNotice> {
+    notify_at(store, 0, count).await
+}
+
+async fn notify_at(store: &impl LoginSessionRepository, second: i64, count: usize) -> Vec<LogoutNotice> {
     let session = given::session_id();
     let notices: Vec<_> = (0..count)
         .map(|number| LogoutNotice {
@@ -26,7 +30,7 @@ async fn notify(store: &impl LoginSessionRepository, count: usize) -> Vec<Logout
             session,
         })
         .collect();
-    store.end(EndSessions::One(session), given::at(0), given::at(9000), notices.clone()).await.unwrap();
+    store.end(EndSessions::One(session), given::at(second), given::at(9000), notices.clone()).await.unwrap();
     notices
 }
 
@@ -173,4 +177,17 @@ pub async fn dead_letters_are_purged_in_bounded_steps(fixture: &impl Fixture) {
     assert_eq!(purge(31, 10).await, 0, "they were due when the lease was over");
     assert_eq!([purge(32, 3).await, purge(32, 3).await, purge(32, 3).await], [3, 1, 0]);
     assert_eq!(store.depth().await.unwrap(), (1, 0));
+}
+
+/// Of the notices that wait the oldest is told, whenever it is due next.
+pub async fn the_oldest_notice_tells_when_its_session_ended(fixture: &impl Fixture) {
+    let store = fixture.store();
+    assert_eq!(store.oldest_notice().await.unwrap(), None);
+    notify_at(&*store, 20, 1).await;
+    notify_at(&*store, 10, 1).await;
+    assert_eq!(store.oldest_notice().await.unwrap(), Some(given::at(10)));
+    let oldest = lease(&*store, 30, 1).await.remove(0);
+    assert_eq!(oldest.made_at(), given::at(10));
+    store.failed(oldest.id, None).await.unwrap();
+    assert_eq!(store.oldest_notice().await.unwrap(), Some(given::at(20)));
 }

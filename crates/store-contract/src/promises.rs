@@ -300,6 +300,7 @@ macro_rules! store_contract {
                 a_dead_mail_is_kept_and_not_sent,
                 a_mail_with_text_that_cannot_be_stored_is_refused,
                 a_mail_that_is_never_due_is_not_sent,
+                the_oldest_mail_tells_when_it_was_queued_however_often_it_was_tried,
                 dead_and_undue_mails_are_purged_in_bounded_steps,
                 sealed_mails_are_listed_by_id_in_pages,
                 a_mail_is_sealed_again_if_it_is_unchanged,
@@ -333,6 +334,7 @@ macro_rules! store_contract {
                 a_failed_notice_is_due_again_at_its_time,
                 a_postponed_notice_is_due_again_at_its_time_and_was_not_tried,
                 a_dead_letter_is_kept_and_not_sent,
+                the_oldest_notice_tells_when_its_session_ended,
                 dead_letters_are_purged_in_bounded_steps,
             }
             overload {

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI64, AtomicU64};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use sluice_primitives::{Lifetime, Timestamp};
@@ -23,6 +24,8 @@ pub struct HardeningMetrics {
     dead: AtomicU64,
     /// In milliseconds since the Unix epoch; 0 for none.
     oldest: AtomicI64,
+    /// When the backlog was counted last.
+    counted: Mutex<Option<Instant>>,
     recent: Mutex<Recent>,
 }
 
@@ -83,6 +86,12 @@ impl HardeningMetrics {
         }
     }
 
+    /// How long ago the backlog was counted, by a clock that nobody sets; nothing if it never was. While the database is away the last count
+    /// stays.
+    pub fn count_age(&self) -> Option<Duration> {
+        self.counted.lock().map(|at| at.elapsed())
+    }
+
     /// How many a second were hardened over the last minute.
     #[expect(clippy::cast_precision_loss, reason = "a rate to look at")]
     pub fn drain_rate(&self, now: Timestamp) -> f64 {
@@ -124,6 +133,7 @@ impl HardeningMetrics {
         self.waiting.store(backlog.waiting, Relaxed);
         self.dead.store(backlog.dead, Relaxed);
         self.oldest.store(backlog.oldest.map_or(0, Timestamp::as_millis), Relaxed);
+        *self.counted.lock() = Some(Instant::now());
     }
 }
 
@@ -151,9 +161,10 @@ mod tests {
     fn the_age_of_the_oldest_grows_until_there_is_none() {
         let metrics = HardeningMetrics::default();
         let (then, now) = (Timestamp::from_secs(1_000), Timestamp::from_secs(1_090));
-        assert_eq!(metrics.oldest_age(now), Lifetime::ZERO);
+        assert_eq!((metrics.oldest_age(now), metrics.count_age()), (Lifetime::ZERO, None));
         metrics.set_backlog(&Backlog { waiting: 7, oldest: Some(then), dead: 1 });
         assert_eq!((metrics.waiting(), metrics.dead()), (7, 1));
+        assert!(metrics.count_age().is_some_and(|age| age < Duration::from_mins(1)));
         assert_eq!(metrics.oldest_age(now), Lifetime::secs(90));
         metrics.set_backlog(&Backlog::default());
         assert_eq!(metrics.oldest_age(now), Lifetime::ZERO);

@@ -56,6 +56,10 @@ pub trait MailRepository: Send + Sync {
     /// least, and perhaps no further.
     async fn depth(&self) -> Result<(u64, u64), StoreError>;
 
+    /// When the oldest mail was queued of those that wait, without those that are due at [`NEVER`], as its id tells. Where many wait, perhaps
+    /// only of those that are due first.
+    async fn oldest_mail(&self) -> Result<Option<Timestamp>, StoreError>;
+
     /// Deletes at most `limit` mails: dead letters that were last due before `before`, and what is due at [`NEVER`]; how many
     /// it was.
     async fn purge_mails(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;

@@ -106,6 +106,9 @@ pub trait OutboxRepository: Send + Sync {
     /// How many notices wait, and how many are dead letters; each is counted to 100,000 at least, and perhaps no further.
     async fn depth(&self) -> Result<(u64, u64), StoreError>;
 
+    /// When the oldest notice was made of those that wait, as its id tells. Where many wait, perhaps only of those that are due first.
+    async fn oldest_notice(&self) -> Result<Option<Timestamp>, StoreError>;
+
     /// Deletes at most `limit` dead letters that were due before `before`; how many it was.
     async fn purge_notices(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;
 }

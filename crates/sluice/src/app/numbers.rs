@@ -11,7 +11,6 @@ use sluice_oauth::logout::DeliveryMetrics;
 use sluice_primitives::{Clock, Lifetime};
 use sluice_store_postgres::ConnectionCount;
 
-use super::last_time::LastTime;
 use super::people::People;
 use super::stores::Stores;
 use crate::observability::Metrics;
@@ -101,7 +100,6 @@ pub(super) fn count_unknown_keys(
 /// Shows how passwords and mails get on.
 pub(super) fn show_people(metrics: &Metrics, people: &People, clock: &Arc<dyn Clock>) {
     show_hardening(metrics, &people.hardening.metrics, clock);
-    show_count_age(metrics, &people.hardening_counted);
     if let Some(delivery) = &people.delivery {
         show_mails(metrics, &delivery.metrics);
     }
@@ -167,15 +165,11 @@ pub(crate) fn show_hardening(metrics: &Metrics, hardening: &Arc<HardeningMetrics
         "Credentials hardened per second, over the last minute",
         move || rate.drain_rate(now.now()),
     );
-}
-
-/// Shows how old is what is shown of the backlog of hardening.
-pub(crate) fn show_count_age(metrics: &Metrics, counted: &Arc<LastTime>) {
-    let counted = Arc::clone(counted);
+    let counted = Arc::clone(hardening);
     metrics.register_gauge_fn(
         "sluice_hardening_count_age_seconds",
         "How long ago it was counted what waits to be hardened",
-        move || counted.age_seconds(),
+        move || counted.count_age().map_or(f64::INFINITY, |age| age.as_secs_f64()),
     );
 }
 

@@ -25,9 +25,7 @@ use sluice_oauth::consent::ConsentService;
 use sluice_oauth::login_session::LoginSessionService;
 use sluice_token::{FeedFollower, RevocationSet};
 
-use super::counted::Counted;
 use super::identity_config::PeopleConfig;
-use super::last_time::LastTime;
 use super::secrets::SecretsError;
 use super::services::Foundation;
 use super::signing_out::SigningOut;
@@ -57,8 +55,6 @@ pub(crate) struct People {
     pub(crate) administration: Arc<IdentityAdministration>,
     pub(crate) rules: Arc<PasswordRules>,
     pub(crate) hardening: Arc<HardeningWorker>,
-    /// When it was counted last what waits to be hardened.
-    pub(crate) hardening_counted: Arc<LastTime>,
     /// None where there is no mail.
     pub(crate) delivery: Option<Arc<MailDelivery>>,
 }
@@ -96,7 +92,6 @@ impl People {
         let Common { rules, login, sessions, factors, .. } = common;
         let templates = config.mail_templates.as_deref();
         let delivery = config.smtp.map(|smtp| makes.delivery(&smtp, templates)).transpose()?;
-        let hardening_counted = Arc::default();
         Ok(Self {
             registration: Arc::new(registration),
             login,
@@ -106,8 +101,7 @@ impl People {
             proof_of_work: Arc::new(makes.proof_of_work()),
             administration: Arc::new(administration),
             rules,
-            hardening: Arc::new(makes.hardening(keys, &hardening_counted)),
-            hardening_counted,
+            hardening: Arc::new(makes.hardening(keys)),
             delivery: delivery.map(Arc::new),
         })
     }
@@ -285,10 +279,9 @@ impl Makes<'_> {
         ProofOfWork::new(self.config.proof_of_work, Arc::clone(self.around.in_flight), clock, rng)
     }
 
-    fn hardening(&self, keys: CredentialKeys, counted: &Arc<LastTime>) -> HardeningWorker {
-        let queue = Counted { queue: Arc::clone(&self.base.store) as _, counted: Arc::clone(counted) };
+    fn hardening(&self, keys: CredentialKeys) -> HardeningWorker {
         HardeningWorker {
-            repo: Arc::new(queue),
+            repo: Arc::clone(&self.base.store) as _,
             keys,
             pool: Arc::clone(self.around.pool),
             params: self.config.password_hash,

@@ -13,13 +13,11 @@ use tracing::info;
 
 use super::background::Background;
 use super::certificates::Serving;
-use super::counted::Counted;
 use super::identity_config;
-use super::last_time::LastTime;
 use super::listeners::Port;
 use super::lookout::Lookout;
 use super::node::{BUILD, World};
-use super::numbers::{show_connections, show_count_age, show_hardening, show_time};
+use super::numbers::{show_connections, show_hardening, show_time};
 use super::opening::{await_store, key_material, log_waiting};
 use super::required_secrets::RequiredSecrets;
 use super::secrets::SecretsError;
@@ -83,13 +81,12 @@ async fn start(settings: &Settings, options: &WorkerOptions, world: &World) -> R
         ..settings.database.clone()
     };
     let stores = await_store(&database, false, (&world.clock, &world.rng), log_waiting).await?;
-    let counted = Arc::default();
-    let worker = worker(settings, options, (&stores, &counted), world).await?;
+    let worker = worker(settings, options, &stores, world).await?;
     let required = RequiredSecrets { store: stores.repositories(), clock: &world.clock, rng: &world.rng };
     required.of_passwords(&worker.keys).await?;
     let (tasks, served) = (TaskTracker::new(), CancellationToken::new());
     if let Some(port) = options.metrics_port {
-        let metrics = metrics_of(&worker, &counted, &stores, world);
+        let metrics = metrics_of(&worker, &stores, world);
         let lookout = Arc::new(Lookout::new(stores.clone(), Arc::clone(&world.clock)));
         lookout.show(&metrics);
         serve_metrics(settings, port, (metrics, world), (&tasks, &served)).await?;
@@ -101,7 +98,7 @@ async fn start(settings: &Settings, options: &WorkerOptions, world: &World) -> R
 async fn worker(
     settings: &Settings,
     options: &WorkerOptions,
-    (stores, counted): (&Stores, &Arc<LastTime>),
+    stores: &Stores,
     world: &World,
 ) -> Result<HardeningWorker, StartError> {
     let secrets = key_material(settings, &options.data_dir, &*world.rng)?;
@@ -109,9 +106,8 @@ async fn worker(
     let config = identity_config::identity(&settings.identity);
     let mut pool = identity_config::hash_pool(&settings.identity);
     pool.threads = config.hardening.jobs.unwrap_or(pool.threads);
-    let queue = Counted { queue: stores.repositories() as _, counted: Arc::clone(counted) };
     Ok(HardeningWorker {
-        repo: Arc::new(queue),
+        repo: stores.repositories() as _,
         keys: CredentialKeys::new(secrets.peppers().ok_or(SecretsError::Missing)?, at_rest),
         pool: Arc::new(HashPool::start(&pool).map_err(StartError::HashPool)?),
         params: config.password_hash,
@@ -122,12 +118,11 @@ async fn worker(
 }
 
 /// What an operator sees of a worker.
-fn metrics_of(worker: &HardeningWorker, counted: &Arc<LastTime>, stores: &Stores, world: &World) -> Metrics {
+fn metrics_of(worker: &HardeningWorker, stores: &Stores, world: &World) -> Metrics {
     let metrics = Metrics::new(BUILD);
     metrics.register_hash_pool(&worker.pool);
     metrics.register_refusals(stores.refusals());
     show_hardening(&metrics, &worker.metrics, &world.clock);
-    show_count_age(&metrics, counted);
     show_connections(&metrics, stores);
     show_time(&metrics, &world.clock);
     metrics

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_identity::mail::{LeasedMail, MailRepository, NEVER, QueuedMail};
-use sluice_primitives::{Lifetime, Timestamp};
+use sluice_primitives::{AttemptId, Lifetime, Timestamp};
 use uuid::Uuid;
 
 use super::{Data, MemoryStore, check, count, due_first, purge};
@@ -80,6 +80,16 @@ impl MailRepository for MemoryStore {
             let dead = data.mails.values().filter(|row| row.dead).count();
             let waiting = data.mails.values().filter(|row| !row.dead && row.due_at < NEVER).count();
             (u64::try_from(waiting).unwrap_or(u64::MAX), u64::try_from(dead).unwrap_or(u64::MAX))
+        }))
+    }
+
+    async fn oldest_mail(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.read(|data| {
+            data.mails
+                .iter()
+                .filter(|(_, row)| !row.dead && row.due_at < NEVER)
+                .map(|(id, _)| AttemptId::from_uuid(*id).made_at())
+                .min()
         }))
     }
 

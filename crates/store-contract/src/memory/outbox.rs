@@ -96,6 +96,16 @@ impl OutboxRepository for MemoryStore {
         }))
     }
 
+    async fn oldest_notice(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.read(|data| {
+            data.outbox
+                .iter()
+                .filter(|(_, row)| !row.dead)
+                .map(|(id, _)| AttemptId::from_uuid(*id).made_at())
+                .min()
+        }))
+    }
+
     async fn purge_notices(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         let is_over = |row: &Row| row.dead && row.due_at < before;
         self.write(|data| count(&purge(&mut data.outbox, limit, is_over))).await

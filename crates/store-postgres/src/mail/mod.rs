@@ -37,18 +37,6 @@ pub(crate) fn columns(notice: Option<&QueuedMail>) -> Result<Columns<'_>, StoreE
     Ok((notice.map(|mail| mail.id), sealed, notice.map(|mail| mail.due_at.as_millis())))
 }
 
-impl PostgresStore {
-    /// When the oldest mail was queued of those that wait, without those that are due at [`NEVER`], as its id tells; where many wait, of those
-    /// that are due first.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the server does not answer now.
-    pub async fn oldest_mail(&self) -> Result<Option<Timestamp>, StoreError> {
-        let rows = self.look_at_work(OLDEST, &[&NEVER.as_millis()]).await?;
-        Ok(rows.first().map(made_at).transpose()?)
-    }
-}
-
 #[async_trait]
 impl MailRepository for PostgresStore {
     async fn queue(&self, mail: &QueuedMail) -> Result<(), StoreError> {
@@ -84,6 +72,11 @@ impl MailRepository for PostgresStore {
         let row = rows.first().ok_or_else(|| Unreadable::new("outbox", &"no row"))?;
         let count = |place| column::<i64>(row, place).map(i64::unsigned_abs);
         Ok((count(0)?, count(1)?))
+    }
+
+    async fn oldest_mail(&self) -> Result<Option<Timestamp>, StoreError> {
+        let rows = self.look_at_work(OLDEST, &[&NEVER.as_millis()]).await?;
+        Ok(rows.first().map(made_at).transpose()?)
     }
 
     async fn purge_mails(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {

@@ -21,17 +21,6 @@ const PURGE: &str = include_str!("purge.sql");
 /// How far notices are counted.
 const COUNTED: i64 = 100_000;
 
-impl PostgresStore {
-    /// When the oldest notice was made of those that wait, as its id tells; where many wait, of those that are due first.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the server does not answer now.
-    pub async fn oldest_notice(&self) -> Result<Option<Timestamp>, StoreError> {
-        let rows = self.look_at_work(OLDEST, &[]).await?;
-        Ok(rows.first().map(made_at).transpose()?)
-    }
-}
-
 #[async_trait]
 impl OutboxRepository for PostgresStore {
     async fn lease(
@@ -65,6 +54,11 @@ impl OutboxRepository for PostgresStore {
         let row = rows.first().ok_or_else(|| Unreadable::new("outbox", &"no row"))?;
         let count = |place| column::<i64>(row, place).map(i64::unsigned_abs);
         Ok((count(0)?, count(1)?))
+    }
+
+    async fn oldest_notice(&self) -> Result<Option<Timestamp>, StoreError> {
+        let rows = self.look_at_work(OLDEST, &[]).await?;
+        Ok(rows.first().map(made_at).transpose()?)
     }
 
     async fn purge_notices(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {

@@ -38,18 +38,6 @@ fn leased(row: &Row<'_>) -> Result<LeasedMail, SqliteError> {
     Ok(LeasedMail { id: Uuid::from_bytes(row.get(0)?), sealed: row.get(1)?, attempts: row.get(2)? })
 }
 
-impl SqliteStore {
-    /// When the oldest mail was queued of those that wait, without those that are due at [`NEVER`], as its id tells; where many wait, of those
-    /// that are due first.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be read now.
-    pub async fn oldest_mail(&self) -> Result<Option<Timestamp>, StoreError> {
-        let oldest = self.read(move |read| read.row(OLDEST, [NEVER.as_millis()], row::made_at_if_any));
-        Ok(oldest.await?.flatten())
-    }
-}
-
 #[async_trait]
 impl MailRepository for SqliteStore {
     async fn queue(&self, mail: &QueuedMail) -> Result<(), StoreError> {
@@ -89,6 +77,11 @@ impl MailRepository for SqliteStore {
         let counts = |row: &Row<'_>| Ok((row::count_of(row, 0)?, row::count_of(row, 1)?));
         let depth = self.read(move |read| read.row(DEPTH, [NEVER.as_millis()], counts));
         Ok(depth.await?.unwrap_or_default())
+    }
+
+    async fn oldest_mail(&self) -> Result<Option<Timestamp>, StoreError> {
+        let oldest = self.read(move |read| read.row(OLDEST, [NEVER.as_millis()], row::made_at_if_any));
+        Ok(oldest.await?.flatten())
     }
 
     async fn purge_mails(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {

@@ -60,17 +60,6 @@ fn leased(row: &Row<'_>) -> Result<LeasedNotice, SqliteError> {
     Ok(LeasedNotice { id: Uuid::from_bytes(row.get(0)?), notice, attempts: row.get(5)? })
 }
 
-impl SqliteStore {
-    /// When the oldest notice was made of those that wait, as its id tells; where many wait, of those that are due first.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the file cannot be read now.
-    pub async fn oldest_notice(&self) -> Result<Option<Timestamp>, StoreError> {
-        let oldest = self.read(move |read| read.row(OLDEST, [], row::made_at_if_any));
-        Ok(oldest.await?.flatten())
-    }
-}
-
 #[async_trait]
 impl OutboxRepository for SqliteStore {
     async fn lease(
@@ -109,6 +98,11 @@ impl OutboxRepository for SqliteStore {
         let depth =
             self.read(move |read| read.row(DEPTH, [], |row| Ok((count(row.get(0)?), count(row.get(1)?)))));
         Ok(depth.await?.unwrap_or_default())
+    }
+
+    async fn oldest_notice(&self) -> Result<Option<Timestamp>, StoreError> {
+        let oldest = self.read(move |read| read.row(OLDEST, [], row::made_at_if_any));
+        Ok(oldest.await?.flatten())
     }
 
     async fn purge_notices(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {

@@ -8,7 +8,6 @@ mod identities;
 mod login_writes;
 mod migrations;
 mod obstructed;
-mod oldest;
 mod plans;
 mod processes;
 mod refusals;

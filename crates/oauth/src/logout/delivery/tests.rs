@@ -94,6 +94,10 @@ impl OutboxRepository for FakeOutbox {
         Ok((0, 0))
     }
 
+    async fn oldest_notice(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(None)
+    }
+
     async fn purge_notices(&self, _: Timestamp, _: u32) -> Result<u64, StoreError> {
         Ok(0)
     }
