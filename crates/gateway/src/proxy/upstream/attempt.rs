@@ -59,7 +59,7 @@ pub(in crate::proxy) struct Answered {
 enum On {
     /// An idle connection, if there is one.
     Any,
-    /// A new connection: an idle one was dead, or did not survive the request.
+    /// A new connection: the one before was dead, or did not survive the request.
     New,
 }
 
@@ -112,7 +112,9 @@ impl Upstream {
             let Some(again) = again.filter(|_| self.is_worth_another(fault) && is_in_time(course)) else {
                 return Err(fault);
             };
-            if was_dead {
+            // The end of a connection over HTTP/2 is not that of its server, which does not have to be tried less than the others, that may
+            // be out.
+            if was_dead || (failed.failure.was_over && on == On::Any) {
                 on = On::New;
             } else if course.retries < self.shared.config.retries {
                 course.retries += 1;
@@ -261,7 +263,7 @@ impl Failed {
     }
 
     const fn unsent(fault: Fault, request: Box<Request<RequestBody>>) -> Self {
-        Self::of(Failure { fault, unsent: Some(request) }, false)
+        Self::of(Failure { fault, unsent: Some(request), was_over: false }, false)
     }
 }
 

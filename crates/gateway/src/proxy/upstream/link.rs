@@ -55,6 +55,15 @@ struct DrivenSide {
 pub(super) struct Failure {
     pub(super) fault: Fault,
     pub(super) unsent: Option<Box<Request<RequestBody>>>,
+    /// Whether the server had ended the connection before it looked at the request, as after so many requests: it says nothing of the next
+    /// connection.
+    pub(super) was_over: bool,
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self { fault, unsent: None, was_over: false }
+    }
 }
 
 impl Link {
@@ -123,7 +132,7 @@ impl Link {
         let mut answer = pin!(async { sender.try_send_request(*request).await });
         let answered = poll_fn(|context| match side.poll(context, |context| answer.as_mut().poll(context)) {
             Poll::Ready(answered) => Poll::Ready(answered.map_err(Failure::from)),
-            Poll::Pending => waiting.poll(context, alarm).map(|fault| Err(Failure { fault, unsent: None })),
+            Poll::Pending => waiting.poll(context, alarm).map(|fault| Err(fault.into())),
         })
         .await;
         *is_old = answered.as_ref().is_ok_and(|answer| answer.version() < Version::HTTP_11);
@@ -156,20 +165,20 @@ impl DrivenSide {
 
 impl From<TrySendError<Request<RequestBody>>> for Failure {
     fn from(mut error: TrySendError<Request<RequestBody>>) -> Self {
-        let fault = match error.error() {
-            error if error.is_parse() => Fault::BadAnswer,
-            error if is_unprocessed(error) => Fault::Unprocessed,
-            _ => Fault::Reset,
+        let (fault, was_over) = match error.error() {
+            error if error.is_parse() => (Fault::BadAnswer, false),
+            error => {
+                unprocessed(error).map_or((Fault::Reset, false), |was_over| (Fault::Unprocessed, was_over))
+            }
         };
-        Self { fault, unsent: error.take_message().map(Box::new) }
+        Self { fault, unsent: error.take_message().map(Box::new), was_over }
     }
 }
 
-/// Whether the server has not looked at the request, and said so over HTTP/2: by `REFUSED_STREAM`, or by a GOAWAY whose last stream
-/// was an earlier one (RFC 9113 §8.7). h2 ends no other streams with the GOAWAY of a server.
-fn is_unprocessed(error: &hyper::Error) -> bool {
-    let said = error.source().and_then(|source| source.downcast_ref::<h2::Error>());
-    said.is_some_and(|said| {
-        said.is_remote() && (said.is_go_away() || said.reason() == Some(h2::Reason::REFUSED_STREAM))
-    })
+/// That the server has not looked at the request, and said so over HTTP/2: by `REFUSED_STREAM`, or by a GOAWAY whose last stream was an
+/// earlier one (RFC 9113 §8.7), which is the end of the connection. h2 ends no other streams with the GOAWAY of a server.
+fn unprocessed(error: &hyper::Error) -> Option<bool> {
+    let said = error.source()?.downcast_ref::<h2::Error>().filter(|said| said.is_remote())?;
+    let is_refused = said.reason() == Some(h2::Reason::REFUSED_STREAM);
+    (said.is_go_away() || is_refused).then(|| said.is_go_away())
 }

@@ -43,7 +43,7 @@ pub(super) struct Multiplexed {
     streams: Arc<AtomicUsize>,
     limit: StreamLimit,
     end: End,
-    silence: Silence,
+    prospects: Arc<Prospects>,
     /// Since when the sweep has found no stream on it.
     idle_since: Option<Instant>,
     /// When it is too old for further streams, and whether the sweep has found it so.
@@ -62,20 +62,30 @@ impl End {
     }
 }
 
-/// Whether a connection has answered nothing since it did not answer in time. Its streams may be used up then: one that a server has
-/// ended keeps its place for as long as there is no room for the last part of its request, and nothing can be done about that here.
-#[derive(Clone, Default)]
-struct Silence(Arc<AtomicBool>);
+/// What requests have learnt of their connection.
+#[derive(Default)]
+struct Prospects {
+    /// Whether it has answered nothing since it did not answer in time. Its streams may be used up then: one that a server has ended keeps
+    /// its place for as long as there is no room for the last part of its request, and nothing can be done about that here.
+    is_silent: AtomicBool,
+    /// Whether its server has ended it, which the HTTP library may tell of later than of the requests that it cost.
+    is_over: AtomicBool,
+}
 
-impl Silence {
-    fn lasts(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+impl Prospects {
+    /// Whether a further request may be answered.
+    fn are_good(&self) -> bool {
+        !self.is_silent.load(Ordering::Relaxed) && !self.is_over.load(Ordering::Relaxed)
     }
 
     fn note<T>(&self, answered: &Result<T, Failure>) {
         match answered {
-            Ok(_) if self.lasts() => self.0.store(false, Ordering::Relaxed),
-            Err(Failure { fault: Fault::Timeout, .. }) => self.0.store(true, Ordering::Relaxed),
+            Ok(_) if self.is_silent.load(Ordering::Relaxed) => self.is_silent.store(false, Ordering::Relaxed),
+            Err(Failure { fault: Fault::Timeout, .. }) => self.is_silent.store(true, Ordering::Relaxed),
+            // What was not sent met its end as well.
+            Err(failure) if failure.was_over || failure.unsent.is_some() => {
+                self.is_over.store(true, Ordering::Relaxed);
+            }
             Ok(_) | Err(_) => {}
         }
     }
@@ -86,7 +96,7 @@ pub(super) struct Stream {
     sender: SendRequest<RequestBody>,
     uploads: Uploads,
     end: End,
-    silence: Silence,
+    prospects: Arc<Prospects>,
     slot: StreamSlot,
 }
 
@@ -117,7 +127,7 @@ impl Multiplexed {
             streams: Arc::default(),
             limit,
             end: End::default(),
-            silence: Silence::default(),
+            prospects: Arc::default(),
             idle_since: None,
             retires,
             is_retired: false,
@@ -131,7 +141,7 @@ impl Multiplexed {
             sender: self.sender.clone(),
             uploads: self.uploads.clone(),
             end: self.end.clone(),
-            silence: self.silence.clone(),
+            prospects: self.prospects.clone(),
             slot: StreamSlot::take(&self.streams),
         })
     }
@@ -148,16 +158,16 @@ impl Multiplexed {
 
     /// Whether one can expect an answer.
     fn is_good(&self) -> bool {
-        self.sender.is_ready() && !self.is_retired && !self.silence.lasts()
+        self.sender.is_ready() && !self.is_retired && self.prospects.are_good()
     }
 
-    /// Whether to keep it: it lives, and had a stream in the last `keep_alive`. One that is too old or silent, or that its server permits
-    /// none on, gets no streams, so without any it is of no use.
+    /// Whether to keep it: it lives, and had a stream in the last `keep_alive`. One that is too old, silent or over, or that its server
+    /// permits none on, gets no streams, so without any it is of no use.
     pub(super) fn is_kept(&mut self, now: Instant, keep_alive: Duration) -> bool {
         self.is_retired = now >= self.retires;
         if self.streams.load(Ordering::Relaxed) > 0 {
             self.idle_since = None;
-        } else if self.is_retired || self.silence.lasts() || self.limit.now() == 0 {
+        } else if self.is_retired || !self.prospects.are_good() || self.limit.now() == 0 {
             return false;
         }
         let since = *self.idle_since.get_or_insert(now);
@@ -184,10 +194,10 @@ impl Stream {
             if let Poll::Ready(answered) = answer.as_mut().poll(context) {
                 return Poll::Ready(answered.map_err(Failure::from));
             }
-            waiting.poll(context, &mut alarm).map(|fault| Err(Failure { fault, unsent: None }))
+            waiting.poll(context, &mut alarm).map(|fault| Err(fault.into()))
         })
         .await;
-        self.silence.note(&answered);
+        self.prospects.note(&answered);
         Ok((answered?, self.slot, alarm))
     }
 }
