@@ -358,9 +358,9 @@ describe('the demo', () => {
   })
 })
 
-describe('the demo with flows of two seconds', () => {
+describe('the demo with flows of eight seconds', () => {
   before(async () => {
-    server = await demo({ env: { TTL_LOGIN_CONSENT_REQUEST: '2s' } })
+    server = await demo({ env: { TTL_LOGIN_CONSENT_REQUEST: '8s' } })
   })
   after(() => server?.stop())
 
@@ -368,7 +368,7 @@ describe('the demo with flows of two seconds', () => {
     await withBrowser({}, async (late) => {
       await openLogin(late)
       await fillIn(newEmail(), PASSWORD, late)
-      await sleep(2600)
+      await sleep(8600)
       await submit(late)
       await sees(late, /expired|too long|start again|sign in again|try again/i)
       await isAPageWithAWayOut(late)

@@ -17,7 +17,7 @@ const FLAGS = [
 ]
 
 const PROGRAM = process.env.CHROMIUM ?? '/usr/bin/chromium'
-const PATIENCE = 10_000
+const PATIENCE = 30_000
 
 let shared
 
@@ -89,7 +89,7 @@ export function arrives(page, heading) {
 
 /** Waits until the page shows this text. */
 export async function sees(page, text) {
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + PATIENCE
   let shown = ''
   while (Date.now() < deadline) {
     shown = await page.locator('body').innerText().catch(() => '')

@@ -21,6 +21,7 @@ use crate::lenders::Lenders;
 use crate::link::Link;
 use crate::retry::Tries;
 use crate::statistics::{Counters, Kind};
+use crate::store::after;
 use crate::turn::Turn;
 
 /// Values of one statement.
@@ -136,12 +137,9 @@ impl Serial {
     /// Commits a transaction. Of one that an earlier attempt may have committed nobody is told that nothing was written.
     pub(crate) async fn commit(&self, transaction: &Transaction<'_>) -> Result<Committed, StoreError> {
         let mut repeated = false;
-        let answer = self.refusals.writes.noted(self.persist(transaction, &mut repeated).await);
-        match answer {
-            Ok(rows) => Ok(Committed { rows, repeated }),
-            Err(error) if repeated && !error.is_temporary() => Err(StoreError::unavailable(error)),
-            Err(error) => Err(error),
-        }
+        let answer = self.persist(transaction, &mut repeated).await.map_err(|error| after(repeated, error));
+        let rows = self.refusals.writes.noted(answer)?;
+        Ok(Committed { rows, repeated })
     }
 
     /// `repeated` is set when it is tried again after an attempt that may be committed.

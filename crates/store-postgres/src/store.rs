@@ -420,13 +420,22 @@ impl PostgresStore {
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let mut caller = caller.ok_or(StoreError::Unavailable(None))?;
+        let mut repeated = false;
         loop {
-            match caller.query(sql, params).await {
+            let failure = match caller.query(sql, params).await {
                 Ok(rows) => return Ok(rows),
-                Err(failure) => tries.again(failure).await?,
-            }
+                Err(failure) => failure,
+            };
+            let may_be_committed = failure.may_be_committed();
+            tries.again(failure).await.map_err(|error| after(repeated, error))?;
+            repeated |= may_be_committed;
         }
     }
+}
+
+/// Why a statement failed, `repeated` after an attempt that may be committed: of that one nobody is told that it was refused.
+pub(crate) fn after(repeated: bool, error: StoreError) -> StoreError {
+    if repeated && !error.is_temporary() { StoreError::unavailable(error) } else { error }
 }
 
 /// Who opens connections to the servers of an address.

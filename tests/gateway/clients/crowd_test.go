@@ -18,9 +18,9 @@ const (
 	crowd = 10_000
 	// each is the most that an idle connection may cost the gateway.
 	each = 64 * kib
-	// How long a connection may be idle here, and how long its first request may take (as shipped), with the time between two sweeps.
+	// How long a connection may be idle here, and how long its first request may take (as shipped), with the time between two sweeps, and what a busy machine adds to it.
 	idleFor, firstWithin = 30 * time.Second, 10 * time.Second
-	sweeping             = 5 * time.Second
+	sweeping             = 15 * time.Second
 )
 
 // Ten thousand connections on which nothing happens.

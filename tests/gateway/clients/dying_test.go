@@ -165,6 +165,11 @@ func TestDyingSilence(t *testing.T) {
 	} {
 		for _, protocol := range []string{"http1", "http2"} {
 			t.Run(fmt.Sprintf("an upstream over %s that %s gives %d", protocol, one.name, one.status), func(t *testing.T) {
+				patience := patience
+				if !one.waits {
+					// Whoever looks names up may take their time to say that there is none.
+					patience = 20 * time.Second
+				}
 				options := fmt.Sprintf(", protocol: %s, retries: 0, timeouts: {connect: %[2]s, first_byte: %[2]s}", protocol, patience)
 				gateway := startGateway(t, routesTo(one.server, options))
 				began := time.Now()

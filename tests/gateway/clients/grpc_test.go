@@ -20,7 +20,7 @@ const grpcLargest = 9 * mib
 
 // Every kind of call, between Go's own client and server.
 func TestGrpc(t *testing.T) {
-	service := &service{ended: make(chan error, 1), seen: make(chan metadata.MD, 1)}
+	service := &service{began: make(chan struct{}, 1), ended: make(chan error, 1), seen: make(chan metadata.MD, 1)}
 	gateway := startGateway(t, routesTo("http://"+serveGrpc(t, service), ", protocol: http2"))
 	client := grpcClient(t, gateway)
 	known := metadata.AppendToOutgoingContext(t.Context(), "authorization", bearer, "oauth-user-id", "mallory")
@@ -121,7 +121,7 @@ func TestGrpc(t *testing.T) {
 	})
 
 	t.Run("a deadline ends the call at both ends", func(t *testing.T) {
-		soon, cancel := context.WithTimeout(known, 300*time.Millisecond)
+		soon, cancel := context.WithTimeout(known, 3*time.Second)
 		defer cancel()
 		_, err := client.EmptyCall(soon, &pb.Empty{})
 		if status.Code(err) != codes.DeadlineExceeded {
@@ -129,6 +129,7 @@ func TestGrpc(t *testing.T) {
 		}
 		select {
 		case <-service.ended:
+			<-service.began
 		case <-time.After(longest):
 			t.Fatal("the server was not told")
 		}
@@ -136,7 +137,13 @@ func TestGrpc(t *testing.T) {
 
 	t.Run("a call that is cancelled ends at its server", func(t *testing.T) {
 		cancelled, cancel := context.WithCancel(known)
-		time.AfterFunc(200*time.Millisecond, cancel)
+		go func() {
+			select {
+			case <-service.began:
+			case <-time.After(longest):
+			}
+			cancel()
+		}()
 		_, err := client.EmptyCall(cancelled, &pb.Empty{})
 		if status.Code(err) != codes.Canceled {
 			t.Fatal(err)
@@ -227,12 +234,14 @@ func isStatus(t *testing.T, err error, code codes.Code, message string) {
 // service is the server of gRPC's own interoperability tests, as far as these need it.
 type service struct {
 	pb.UnimplementedTestServiceServer
-	// ended has why a call that is never answered ended, seen what came with a unary one.
+	// began has that a call that is never answered is there, ended why it ended, seen what came with a unary one.
+	began chan struct{}
 	ended chan error
 	seen  chan metadata.MD
 }
 
 func (s *service) EmptyCall(call context.Context, _ *pb.Empty) (*pb.Empty, error) {
+	s.began <- struct{}{}
 	<-call.Done()
 	s.ended <- call.Err()
 	return nil, call.Err()

@@ -233,7 +233,7 @@ func TestSlowBodies(t *testing.T) {
 	backend := upstream(t, takeAndGive)
 	routes := fmt.Sprintf(`
 upstreams:
-  backend: {servers: ["%s"], timeouts: {idle: 1s}}
+  backend: {servers: ["%s"], timeouts: {idle: 3s}}
 routes:
   - {name: endless, match: {prefix: /endless}, upstream: backend}
   - {name: bounded, match: {prefix: /bounded}, upstream: backend, timeout: 2s}
@@ -245,10 +245,10 @@ routes:
 		status                    int
 		least                     time.Duration
 	}{
-		{"that stops is 408", "/endless", "Content-Length: 1000", "x", time.Hour, http.StatusRequestTimeout, time.Second},
-		{"in chunks that stops is 408", "/endless", "Transfer-Encoding: chunked", "1\r\nx\r\n", time.Hour, http.StatusRequestTimeout, time.Second},
+		{"that stops is 408", "/endless", "Content-Length: 1000", "x", time.Hour, http.StatusRequestTimeout, 3 * time.Second},
+		{"in chunks that stops is 408", "/endless", "Transfer-Encoding: chunked", "1\r\nx\r\n", time.Hour, http.StatusRequestTimeout, 3 * time.Second},
 		{"that drips is ended by the route", "/bounded", "Content-Length: 1000", "x", 200 * time.Millisecond, http.StatusRequestTimeout, 2 * time.Second},
-		{"that drips on is waited for", "/endless", "Content-Length: 20", "x", 200 * time.Millisecond, http.StatusOK, 3 * time.Second},
+		{"that drips on is waited for", "/endless", "Content-Length: 30", "x", 200 * time.Millisecond, http.StatusOK, 5 * time.Second},
 	} {
 		t.Run("a body "+one.name, func(t *testing.T) {
 			connection := dial(t, gateway)

@@ -92,7 +92,8 @@ impl<T: Traffic> Outgoing<'_, T> {
                 headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
             }
         }
-        let held = self.handover.expects_continue && self.http1;
+        // What comes over HTTP/2 would stay in the memory here, its trailers without bound.
+        let held = self.handover.expects_continue && self.http1 && *version < Version::HTTP_2;
         if held {
             headers.insert(EXPECT, HeaderValue::from_static("100-continue"));
         }

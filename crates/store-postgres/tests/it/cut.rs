@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use sluice_commit::StoreError;
 use sluice_identity::identity::{IdentityRepository, Registration};
 use sluice_oauth::client::{ClientRepository, Replacement};
 use sluice_oauth::consent::ConsentRepository;
@@ -208,6 +209,35 @@ async fn a_trusted_issuer_whose_writes_were_not_answered_is_written_once() {
     assert!(cut.store.delete_keys_of(&trusted.issuer, None).await.unwrap());
     assert!(!cut.store.delete_keys_of(&trusted.issuer, None).await.unwrap());
     assert_eq!(cut.proxy.cuts(), 3);
+}
+
+/// Nobody is told that nothing was written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_is_refused_after_one_that_was_not_answered_may_have_been_done() {
+    let cut = Cut::start().await;
+    let client = connection(cut.fixture.dsn()).await;
+    // The second one finds no room.
+    let full = "CREATE SEQUENCE tries;
+        CREATE FUNCTION refuse_another() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF nextval('tries') > 1 THEN
+                RAISE EXCEPTION 'no room' USING ERRCODE = 'disk_full';
+            END IF;
+            RETURN NULL;
+        END $$;
+        CREATE TRIGGER refuse_another BEFORE INSERT ON trusted_issuer FOR EACH STATEMENT EXECUTE FUNCTION refuse_another()";
+    client.batch_execute(full).await.unwrap();
+    cut.proxy.cut_after("INSERT INTO trusted_issuer");
+    let trusted = given::trusted_issuer("https://issuer.example");
+    let unheard = TrustedIssuerRepository::insert(&*cut.store, &trusted).await;
+    assert!(matches!(unheard, Err(StoreError::Unavailable(_))), "{unheard:?}");
+    let written = client.query_one("SELECT count(*) FROM trusted_issuer", &[]).await.unwrap();
+    assert_eq!((written.get::<_, i64>(0), cut.proxy.cuts()), (1, 1));
+    let counted = &cut.store.refusals().writes;
+    assert_eq!((counted.refused_total(), counted.unanswered_total()), (0, 1));
+    let refused =
+        TrustedIssuerRepository::insert(&*cut.store, &given::trusted_issuer("https://other.example")).await;
+    assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
 }
 
 /// Those that share a statement with them are redeemed by then.

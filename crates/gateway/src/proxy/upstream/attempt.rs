@@ -139,7 +139,9 @@ impl Upstream {
         }
         let waiting = || Waiting::new(&self.shared.config.timeouts, course);
         if self.shared.config.protocol == UpstreamProtocol::Http2 {
-            let reached = match self.free_stream(ticket.server) {
+            let free = self.free_stream(ticket.server);
+            let reused = free.is_some();
+            let reached = match free {
                 Some(stream) => Ok(stream),
                 // Nearly no request makes a connection: no other is to be larger for that, here and below.
                 None => Box::pin(self.stream(ticket.server, course)).await,
@@ -158,8 +160,10 @@ impl Upstream {
                     Ok((response, Carrier::Http2 { alarm, end, _slot: slot, _remainder: remainder() }))
                 }
                 Err(failure) => {
+                    // One that the server has reset ended alone, and its connection lives.
+                    let reused = reused && !failure.was_reset;
                     let is_first = failure.fault.blames_server() && end.is_first();
-                    Err(Failed { is_first, ..Failed::of(failure, true) })
+                    Err(Failed { is_first, ..Failed::of(failure, reused) })
                 }
             };
         }
@@ -262,8 +266,8 @@ impl Failed {
         Self { failure, reused, is_first: false, is_shared: false }
     }
 
-    const fn unsent(fault: Fault, request: Box<Request<RequestBody>>) -> Self {
-        Self::of(Failure { fault, unsent: Some(request), was_over: false }, false)
+    fn unsent(fault: Fault, request: Box<Request<RequestBody>>) -> Self {
+        Self::of(Failure { unsent: Some(request), ..Failure::from(fault) }, false)
     }
 }
 

@@ -58,11 +58,13 @@ pub(super) struct Failure {
     /// Whether the server had ended the connection before it looked at the request, as after so many requests: it says nothing of the next
     /// connection.
     pub(super) was_over: bool,
+    /// Whether the server has reset the stream of the request, and of no other.
+    pub(super) was_reset: bool,
 }
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
-        Self { fault, unsent: None, was_over: false }
+        Self { fault, unsent: None, was_over: false, was_reset: false }
     }
 }
 
@@ -165,20 +167,21 @@ impl DrivenSide {
 
 impl From<TrySendError<Request<RequestBody>>> for Failure {
     fn from(mut error: TrySendError<Request<RequestBody>>) -> Self {
-        let (fault, was_over) = match error.error() {
-            error if error.is_parse() => (Fault::BadAnswer, false),
-            error => {
-                unprocessed(error).map_or((Fault::Reset, false), |was_over| (Fault::Unprocessed, was_over))
-            }
+        let of_h2 = error.error().source().and_then(|source| source.downcast_ref::<h2::Error>());
+        let said = of_h2.filter(|said| said.is_remote());
+        let was_over = said.is_some_and(h2::Error::is_go_away);
+        let was_reset = said.is_some_and(h2::Error::is_reset);
+        let fault = match error.error() {
+            error if error.is_parse() => Fault::BadAnswer,
+            _ if said.is_some_and(is_unprocessed) => Fault::Unprocessed,
+            _ => Fault::Reset,
         };
-        Self { fault, unsent: error.take_message().map(Box::new), was_over }
+        Self { fault, unsent: error.take_message().map(Box::new), was_over, was_reset }
     }
 }
 
-/// That the server has not looked at the request, and said so over HTTP/2: by `REFUSED_STREAM`, or by a GOAWAY whose last stream was an
-/// earlier one (RFC 9113 §8.7), which is the end of the connection. h2 ends no other streams with the GOAWAY of a server.
-fn unprocessed(error: &hyper::Error) -> Option<bool> {
-    let said = error.source()?.downcast_ref::<h2::Error>().filter(|said| said.is_remote())?;
-    let is_refused = said.reason() == Some(h2::Reason::REFUSED_STREAM);
-    (said.is_go_away() || is_refused).then(|| said.is_go_away())
+/// Whether that says that the server has not looked at the request: `REFUSED_STREAM`, or a GOAWAY whose last stream was an earlier one
+/// (RFC 9113 §8.7). h2 ends no other streams with the GOAWAY of a server.
+fn is_unprocessed(said: &h2::Error) -> bool {
+    said.is_go_away() || said.reason() == Some(h2::Reason::REFUSED_STREAM)
 }

@@ -186,6 +186,26 @@ async fn a_request_over_http_2_reaches_an_upstream_over_http_1() {
     assert_eq!((none.line(), none.text()), ("GET /none HTTP/1.1", ""));
 }
 
+/// Its client cannot be told to go on, and what it sends meanwhile, trailers above all, would wait in the memory here.
+#[tokio::test]
+async fn a_body_over_http_2_waits_for_no_word_of_the_upstream() {
+    let backend = Backend::bind().await;
+    let world = Setup::to(&[backend.address]).start().await;
+    let mut client = http2_client(world.connect().await).await;
+    let request = Request::post("http://api.example/")
+        .header("expect", "100-continue")
+        .header("content-length", "5")
+        .body(chunks(&["hello"], &[]))
+        .unwrap();
+    let answer = tokio::spawn(client.send_request(request));
+    let mut upstream = backend.accept().await;
+    let head = upstream.head().await.unwrap();
+    assert!(!head.contains("expect"), "{head}");
+    assert_eq!(upstream.body_of(head).await.unwrap().text(), "hello");
+    upstream.say(OK).await;
+    assert_eq!(in_time(answer).await.unwrap().unwrap().status(), 200);
+}
+
 #[tokio::test]
 async fn cookies_that_came_apart_over_http_2_reach_an_upstream_over_http_1_in_one_line() {
     let (address, mut requests) = Backend::bind().await.recording();

@@ -119,7 +119,7 @@ async fn an_upload_that_waits_for_room_ends_with_an_answer_that_comes_to_no_end(
 async fn a_connection_whose_streams_are_used_up_gets_no_further_requests() {
     let (address, _resets) = narrow_server(2, END_STREAM).await;
     let mut setup = spoken_over_http2(Setup::to(&[address]));
-    (setup.upstream.timeouts.first_byte, setup.upstream.timeouts.idle) = (SOON * 15, SOON * 15);
+    (setup.upstream.timeouts.first_byte, setup.upstream.timeouts.idle) = (SOON * 50, SOON * 50);
     let world = setup.start().await;
     // From here on it is known how much room there is, and how many streams.
     assert_eq!(world.ask(GET).await.status(), 200);
@@ -208,7 +208,7 @@ async fn a_server_that_says_nothing_of_itself_gets_requests_at_once_all_the_same
         }
     });
     let mut setup = spoken_over_http2(Setup::to(&[address]));
-    setup.upstream.timeouts.connect = SOON * 15;
+    setup.upstream.timeouts.connect = SOON * 50;
     let world = setup.start().await;
     for answer in join_all([world.ask(GET), world.ask(GET)]).await {
         assert_eq!(answer.status(), 200);
@@ -316,6 +316,39 @@ async fn what_the_end_of_a_connection_costs_is_sent_on_another_to_the_same_serve
     let world = setup.start().await;
     for _ in 0..12 {
         assert_eq!(world.ask(POST_NOTHING).await.status(), 200);
+    }
+}
+
+/// A request that may be repeated costs its servers no more over HTTP/2 than over HTTP/1.1.
+#[tokio::test]
+async fn what_makes_its_server_fail_is_sent_as_often_as_the_retries_say() {
+    const INTERNAL_ERROR: [u8; 4] = [0, 0, 0, 2];
+    for ends_connection in [false, true] {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        let failing = Backend::bind().await.serve(move |mut peer, _| {
+            let counted = Arc::clone(&counted);
+            async move {
+                greet(&mut peer, &[]).await;
+                while let Some((kind, _, stream)) = next_frame(&mut peer).await {
+                    if kind == HEADERS {
+                        counted.fetch_add(1, Ordering::SeqCst);
+                        if ends_connection {
+                            return;
+                        }
+                        peer.say(frame(RST_STREAM, 0, stream, &INTERNAL_ERROR)).await;
+                    }
+                }
+            }
+        });
+        for retries in [1, 2] {
+            let mut setup = spoken_over_http2(Setup::to(&[failing]));
+            setup.upstream.retries = retries;
+            let world = setup.start().await;
+            let answer = world.ask("DELETE / HTTP/1.1\r\nhost: a\r\n\r\n").await;
+            let sent = asked.swap(0, Ordering::SeqCst);
+            assert_eq!((answer.status(), sent), (502, usize::from(retries) + 1), "{ends_connection}");
+        }
     }
 }
 

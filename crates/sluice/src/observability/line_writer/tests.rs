@@ -48,7 +48,7 @@ fn an_output_that_is_slow_is_waited_for_as_long_as_it_takes_anything() {
     let output = Captured::default();
     let mut slow = output.clone();
     let put = move |lines: &[u8]| {
-        std::thread::sleep(Duration::from_millis(400));
+        std::thread::sleep(Duration::from_millis(600));
         write_to(&mut slow, lines)
     };
     let (writer, guard) = start(Form::Text, put).unwrap();
@@ -56,7 +56,7 @@ fn an_output_that_is_slow_is_waited_for_as_long_as_it_takes_anything() {
     for _ in 0..6 {
         writer.make_writer().write_all(&line).unwrap();
     }
-    guard.0.close(Duration::from_secs(1), MOST_PATIENCES);
+    guard.0.close(Duration::from_secs(3), MOST_PATIENCES);
     assert_eq!(output.text().len(), 6 * PIECE);
 }
 

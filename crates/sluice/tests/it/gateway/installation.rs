@@ -13,7 +13,7 @@ use super::{Routes, Seen, site};
 use crate::process::{Process, Site, until};
 
 /// What is revoked is heard of everywhere within a second; more on a busy machine.
-const HEARD: Duration = Duration::from_secs(5);
+const HEARD: Duration = Duration::from_secs(20);
 /// Where a token is asked for.
 const PATH: &str = "/orders/7";
 

@@ -27,7 +27,7 @@ const WAITING: &str = r#"sluice_mail_outbox{state="waiting"}"#;
 const DEAD: &str = r#"sluice_mail_outbox{state="dead"}"#;
 const SENT: &str = r#"sluice_mail_deliveries_total{outcome="sent"}"#;
 /// What stopping takes at most: three seconds of grace, and the rest of it on a busy machine. The mail server has 30.
-const HELD_UP: Duration = Duration::from_secs(5);
+const HELD_UP: Duration = Duration::from_secs(20);
 /// Longer than the grace.
 const PATIENT: Duration = Duration::from_secs(4);
 const FAILED: &str = r#"sluice_mail_deliveries_total{outcome="failed"}"#;
