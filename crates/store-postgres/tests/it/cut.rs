@@ -15,6 +15,7 @@ use sluice_oauth::trust::TrustedIssuerRepository;
 use sluice_primitives::Lifetime;
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::PostgresStore;
+use tokio_postgres::Client;
 
 use crate::fixture::{PostgresFixture, connection, node};
 use crate::proxy::Proxy;
@@ -37,6 +38,23 @@ impl Cut {
     async fn no_marker_was_made(&self) {
         assert_eq!(given::markers(&*self.fixture.store()).await, []);
     }
+}
+
+/// Has the database refuse those statements (`DELETE ON client`) of which it is so (`= 1`) how many there were of them, with this condition.
+async fn refuse(client: &Client, which: &str, tries: &str, condition: &str) {
+    // What a sequence gave is not taken back.
+    let trigger = format!(
+        "CREATE SEQUENCE tries;
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF nextval('tries') {tries} THEN
+                RAISE EXCEPTION 'not now' USING ERRCODE = '{condition}';
+            END IF;
+            RETURN NULL;
+        END $$;
+        CREATE TRIGGER refuse BEFORE {which} FOR EACH STATEMENT EXECUTE FUNCTION refuse()"
+    );
+    client.batch_execute(&trigger).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -158,17 +176,7 @@ async fn a_client_that_never_was_is_not_deleted_by_who_first_could_not_connect()
 async fn a_client_that_never_was_is_not_deleted_by_who_was_refused_first() {
     let fixture = PostgresFixture::start().await;
     let client = connection(fixture.dsn()).await;
-    // What a sequence gave is not taken back.
-    let refuse_once = "CREATE SEQUENCE tries;
-        CREATE FUNCTION refuse_once() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN
-            IF nextval('tries') = 1 THEN
-                RAISE EXCEPTION 'not now' USING ERRCODE = 'read_only_sql_transaction';
-            END IF;
-            RETURN NULL;
-        END $$;
-        CREATE TRIGGER refuse_once BEFORE DELETE ON client FOR EACH STATEMENT EXECUTE FUNCTION refuse_once()";
-    client.batch_execute(refuse_once).await.unwrap();
+    refuse(&client, "DELETE ON client", "= 1", "read_only_sql_transaction").await;
     let (store, unknown) = (fixture.store(), given::client_id("unknown"));
     let deleted = ClientRepository::delete(&*store, &unknown, given::at(20), given::at(9000)).await;
     assert!(!deleted.unwrap());
@@ -216,17 +224,7 @@ async fn a_trusted_issuer_whose_writes_were_not_answered_is_written_once() {
 async fn a_write_that_is_refused_after_one_that_was_not_answered_may_have_been_done() {
     let cut = Cut::start().await;
     let client = connection(cut.fixture.dsn()).await;
-    // The second one finds no room.
-    let full = "CREATE SEQUENCE tries;
-        CREATE FUNCTION refuse_another() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN
-            IF nextval('tries') > 1 THEN
-                RAISE EXCEPTION 'no room' USING ERRCODE = 'disk_full';
-            END IF;
-            RETURN NULL;
-        END $$;
-        CREATE TRIGGER refuse_another BEFORE INSERT ON trusted_issuer FOR EACH STATEMENT EXECUTE FUNCTION refuse_another()";
-    client.batch_execute(full).await.unwrap();
+    refuse(&client, "INSERT ON trusted_issuer", "> 1", "disk_full").await;
     cut.proxy.cut_after("INSERT INTO trusted_issuer");
     let trusted = given::trusted_issuer("https://issuer.example");
     let unheard = TrustedIssuerRepository::insert(&*cut.store, &trusted).await;

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::config::UpstreamProtocol;
 use super::health::Server;
 use super::link::Failure;
-use super::pool::{Ticket, Upstream};
+use super::pool::{Ticket, Unreached, Upstream};
 use super::spare::Spare;
 use super::waiting::Waiting;
 use crate::proxy::body::{Carrier, Progress, Remainder, RequestBody};
@@ -112,8 +112,7 @@ impl Upstream {
             let Some(again) = again.filter(|_| self.is_worth_another(fault) && is_in_time(course)) else {
                 return Err(fault);
             };
-            // The end of a connection over HTTP/2 is not that of its server, which does not have to be tried less than the others, that may
-            // be out.
+            // A server that ends a connection over HTTP/2 is as good as before, and another one may be out.
             if was_dead || (failed.failure.was_over && on == On::Any) {
                 on = On::New;
             } else if course.retries < self.shared.config.retries {
@@ -137,35 +136,8 @@ impl Upstream {
         if let Err(fault) = self.address(&mut request, (ticket.server, server), course) {
             return Err(Failed::unsent(fault, request));
         }
-        let waiting = || Waiting::new(&self.shared.config.timeouts, course);
         if self.shared.config.protocol == UpstreamProtocol::Http2 {
-            let free = self.free_stream(ticket.server);
-            let reused = free.is_some();
-            let reached = match free {
-                Some(stream) => Ok(stream),
-                // Nearly no request makes a connection: no other is to be larger for that, here and below.
-                None => Box::pin(self.stream(ticket.server, course)).await,
-            };
-            let stream = match reached {
-                Ok(stream) => stream,
-                Err(unreached) => {
-                    let is_shared = unreached.is_shared;
-                    return Err(Failed { is_shared, ..Failed::unsent(unreached.fault, request) });
-                }
-            };
-            let end = stream.end();
-            let remainder = || course.progress.clone().map(Remainder::of);
-            return match stream.exchange(request, waiting()).await {
-                Ok((response, slot, alarm)) => {
-                    Ok((response, Carrier::Http2 { alarm, end, _slot: slot, _remainder: remainder() }))
-                }
-                Err(failure) => {
-                    // One that the server has reset ended alone, and its connection lives.
-                    let reused = reused && !failure.was_reset;
-                    let is_first = failure.fault.blames_server() && end.is_first();
-                    Err(Failed { is_first, ..Failed::of(failure, reused) })
-                }
-            };
+            return self.attempt_multiplexed(ticket, request, course).await;
         }
         loop {
             let idle = if on == On::Any { self.take_idle(ticket.server) } else { None };
@@ -177,10 +149,46 @@ impl Upstream {
                     Err(fault) => return Err(Failed::unsent(fault, request)),
                 },
             };
-            match link.exchange(request, waiting()).await {
+            match link.exchange(request, Waiting::new(&self.shared.config.timeouts, course)).await {
                 Ok(response) => return Ok((response, Carrier::Http1(link))),
                 Err(Failure { unsent: Some(unsent), .. }) if reused => request = unsent,
                 Err(failure) => return Err(Failed::of(failure, reused)),
+            }
+        }
+    }
+
+    /// The same over HTTP/2.
+    async fn attempt_multiplexed(
+        self: &Arc<Self>,
+        ticket: &Ticket,
+        request: Box<Request<RequestBody>>,
+        course: &Course,
+    ) -> Result<(Response<Incoming>, Carrier), Failed> {
+        let free = self.free_stream(ticket.server);
+        let reused = free.is_some();
+        let reached = match free {
+            Some(stream) => Ok(stream),
+            // Nearly no request makes a connection: no other is to be larger for that, here and above.
+            None => Box::pin(self.stream(ticket.server, course)).await,
+        };
+        let stream = match reached {
+            Ok(stream) => stream,
+            Err(Unreached { fault, is_shared }) => {
+                return Err(Failed { is_shared, ..Failed::unsent(fault, request) });
+            }
+        };
+        let end = stream.end();
+        match stream.exchange(request, Waiting::new(&self.shared.config.timeouts, course)).await {
+            Ok((response, slot, alarm)) => {
+                let remainder = course.progress.clone().map(Remainder::of);
+                Ok((response, Carrier::Http2 { alarm, end, _slot: slot, _remainder: remainder }))
+            }
+            Err(failure) => {
+                // One that its server has reset ended alone; any other with its connection, as all that were on it.
+                let with_connection = failure.fault == Fault::Reset && !failure.was_reset;
+                let is_first = with_connection && end.is_first();
+                let is_shared = with_connection && !is_first;
+                Err(Failed { is_first, is_shared, ..Failed::of(failure, reused && with_connection) })
             }
         }
     }

@@ -319,6 +319,43 @@ async fn what_the_end_of_a_connection_costs_is_sent_on_another_to_the_same_serve
     }
 }
 
+/// Also of those that waited for it to be made.
+#[tokio::test]
+async fn requests_that_end_with_their_connection_speak_against_its_server_once() {
+    const AT_ONCE: usize = 4;
+    let ending = Backend::bind().await.serve(|mut peer, connection| async move {
+        greet(&mut peer, &[]).await;
+        let mut begun = 0;
+        while let Some((kind, _, stream)) = next_frame(&mut peer).await {
+            begun += usize::from(kind == HEADERS);
+            if connection == 0 && begun == AT_ONCE {
+                return;
+            }
+            if connection > 0 && kind == HEADERS {
+                peer.say(head(END_STREAM, stream)).await;
+            }
+        }
+    });
+    let (sound, _) = http2_server().await;
+    let mut setup = spoken_over_http2(Setup::to(&[ending, sound]));
+    let failures = NonZeroU32::new(2).unwrap();
+    setup.upstream.passive_health = Some(PassiveHealth { failures, eject_for: Duration::from_hours(1) });
+    let mut world = setup.start().await;
+    let post = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\n\r\nx";
+    let answers = join_all((0..2 * AT_ONCE).map(|_| world.ask(post))).await;
+    let failed = answers.iter().filter(|answer| answer.status() == 502).count();
+    assert!(failed >= AT_ONCE, "{failed}");
+    for _ in &answers {
+        drop(world.told().await);
+    }
+    let mut was_asked = false;
+    for _ in 0..8 {
+        assert_eq!(world.ask(GET).await.status(), 200);
+        was_asked |= world.told().await.upstream == Some(ending.to_string());
+    }
+    assert!(was_asked, "it is not left alone");
+}
+
 /// A request that may be repeated costs its servers no more over HTTP/2 than over HTTP/1.1.
 #[tokio::test]
 async fn what_makes_its_server_fail_is_sent_as_often_as_the_retries_say() {
