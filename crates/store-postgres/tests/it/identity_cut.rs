@@ -16,9 +16,9 @@ async fn a_registration_beside_a_taken_name_that_was_not_answered_is_not_taken()
     let cut = Cut::start().await;
     let (alice, other) = (given::identity("alice"), given::identity("alice"));
     given::registered(&*cut.store, alice.clone()).await;
-    cut.proxy.cut_after("WITH wanted AS");
+    cut.proxy.cut_after("WITH taken AS");
     assert_eq!(cut.store.register(other.into()).await.unwrap(), Registration::Taken);
-    cut.proxy.cut_after("WITH wanted AS");
+    cut.proxy.cut_after("WITH taken AS");
     assert_eq!(cut.store.register(alice.into()).await.unwrap(), Registration::Registered);
     assert_eq!(cut.proxy.cuts(), 2);
 }
