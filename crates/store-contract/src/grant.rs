@@ -53,6 +53,23 @@ pub async fn a_flow_is_spent_by_its_first_grant(fixture: &impl Fixture) {
     assert_eq!(find(&*fixture.store(), first.id).await, Some(first));
 }
 
+/// A flow that is spent hurts none of the many that are spent at the same moment; again and again.
+pub async fn a_crowd_beside_a_flow_that_is_spent_gets_its_grants(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let spent = given::inserted(&*store, given::grant()).await;
+    for round in 0..3 {
+        let mut crowd: Vec<_> = (0..40).map(|_| given::grant()).collect();
+        crowd[20] = Grant { attempt: given::attempt(), ..spent.clone() };
+        let outcomes = join_all(crowd.iter().map(|grant| given::insert(&*store, grant))).await;
+        for (number, (grant, outcome)) in crowd.into_iter().zip(outcomes).enumerate() {
+            let expected = if number == 20 { Insertion::Taken } else { Insertion::Inserted };
+            assert_eq!(outcome.unwrap(), expected, "{number} of round {round}");
+            let there = if number == 20 { spent.clone() } else { grant };
+            assert_eq!(find(&*store, there.id).await, Some(there), "{number} of round {round}");
+        }
+    }
+}
+
 /// Of 64 consent verifiers of one flow on two nodes exactly one wins.
 pub async fn concurrent_inserts_of_one_flow_have_one_winner(fixture: &impl Fixture) {
     let nodes = [fixture.store(), fixture.second_node().await];

@@ -77,6 +77,24 @@ pub async fn duplicates_in_opposite_order_from_two_nodes_each_get_an_outcome(fix
     }
 }
 
+/// Whoever has a name keeps it, however many register at the same moment, and none of the others is hurt; again and again.
+pub async fn a_crowd_beside_names_that_are_taken_is_registered(fixture: &impl Fixture) {
+    let store = fixture.store();
+    given::registered(&*store, given::identity("taken")).await;
+    for round in 0..3 {
+        let name =
+            |number: usize| if number == 20 { "taken".into() } else { format!("user-{round}-{number}") };
+        let crowd: Vec<_> = (0..40).map(|number| given::identity(&name(number))).collect();
+        let outcomes = join_all(crowd.iter().map(|one| store.register(one.clone().into()))).await;
+        for (number, (one, outcome)) in crowd.iter().zip(outcomes).enumerate() {
+            let expected = if number == 20 { Registration::Taken } else { Registration::Registered };
+            assert_eq!(outcome.unwrap(), expected, "{number} of round {round}");
+            let stored = store.find_by_login_name(&one.login_name).await.unwrap().unwrap();
+            assert_eq!(stored.id == one.id, number != 20, "{number} of round {round}");
+        }
+    }
+}
+
 /// What PostgreSQL cannot hold, no store takes, and the rest of the load is not hurt by it.
 pub async fn an_identity_with_text_that_cannot_be_stored_fails_alone(fixture: &impl Fixture) {
     let store = fixture.store();

@@ -97,6 +97,7 @@ macro_rules! store_contract {
             grant {
                 a_grant_is_found_as_it_was_inserted,
                 a_flow_is_spent_by_its_first_grant,
+                a_crowd_beside_a_flow_that_is_spent_gets_its_grants,
                 concurrent_inserts_of_one_flow_have_one_winner,
                 an_insert_retried_by_its_own_attempt_is_a_success,
                 a_grant_with_text_that_cannot_be_stored_is_refused,
@@ -151,6 +152,7 @@ macro_rules! store_contract {
                 a_registration_retried_by_its_own_attempt_is_a_success,
                 concurrent_registrations_of_one_name_have_one_winner,
                 duplicates_in_opposite_order_from_two_nodes_each_get_an_outcome,
+                a_crowd_beside_names_that_are_taken_is_registered,
                 an_identity_with_text_that_cannot_be_stored_fails_alone,
                 a_credential_is_replaced_only_if_it_is_still_the_old_one,
                 a_credential_is_sealed_again_if_it_is_unchanged,

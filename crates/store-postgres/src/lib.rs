@@ -29,6 +29,7 @@ mod error;
 mod factor;
 mod feed;
 mod grant;
+mod guess;
 mod hardening;
 mod hydra;
 mod hydra_mark;

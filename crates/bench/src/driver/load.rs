@@ -42,6 +42,14 @@ pub enum Pace {
     },
 }
 
+impl Pace {
+    /// Whether the driver's threads wait for a free core. In a closed loop nothing is late; in an open one their own wait would count
+    /// as the server's.
+    pub(crate) const fn lets_others_go_first(self) -> bool {
+        matches!(self, Self::Closed)
+    }
+}
+
 /// When the run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {

@@ -33,10 +33,12 @@ pub(super) fn settings(load: &Load, shape: Option<&Shape>, args: &RunArgs) -> Ve
         Length::Operations(operations) => format!("{operations} operations"),
         Length::Duration(duration) => humantime::format_duration(duration).to_string(),
     };
+    let behind =
+        if load.pace.lets_others_go_first() { ", which wait for a free core (SCHED_BATCH)" } else { "" };
     let no_target = no_target(args).map(|why| (NO_TARGET, why.to_owned()));
     let said = [
         ("connections", load.users.to_string()),
-        ("threads of the driver", format!("{}, which wait for a free core (SCHED_BATCH)", load.threads)),
+        ("threads of the driver", format!("{}{behind}", load.threads)),
         ("pace", pace),
         ("length", length),
         ("warm-up", humantime::format_duration(args.warm_up).to_string()),

@@ -252,6 +252,22 @@ async fn codes_are_redeemed_though_the_server_refuses_to_say_why_others_are_not(
     assert_eq!(cut.proxy.cuts(), 1);
 }
 
+/// Many are inserted on the guess that none is there, and then they are.
+#[tokio::test]
+async fn a_crowd_whose_insertion_was_not_answered_is_inserted_once() {
+    let cut = Cut::start().await;
+    given::inserted(&*cut.store, given::grant()).await;
+    let crowd: Vec<_> = (0..40).map(|_| given::grant()).collect();
+    cut.proxy.cut_after("that are guessed not to be there");
+    for outcome in join_all(crowd.iter().map(|grant| given::insert(&*cut.store, grant))).await {
+        assert_eq!(outcome.unwrap(), Insertion::Inserted);
+    }
+    assert_eq!(cut.proxy.cuts(), 1);
+    for grant in crowd {
+        assert_eq!(GrantRepository::find(&*cut.store, grant.id).await.unwrap(), Some(grant));
+    }
+}
+
 #[tokio::test]
 async fn what_is_inserted_is_though_the_server_refuses_to_say_who_inserted_the_rest() {
     let cut = Cut::start().await;

@@ -1,5 +1,6 @@
 //! As `cut`, of what is written about people.
 
+use futures_util::future::join_all;
 use sluice_identity::factor::{AddedFactor, FactorRepository, FactorUse};
 use sluice_identity::identity::{
     Changed, EndsSessions, IdentityChange, IdentityDirectory, IdentityRepository, Registration, Removed,
@@ -21,6 +22,22 @@ async fn a_registration_beside_a_taken_name_that_was_not_answered_is_not_taken()
     cut.proxy.cut_after("WITH taken AS");
     assert_eq!(cut.store.register(alice.into()).await.unwrap(), Registration::Registered);
     assert_eq!(cut.proxy.cuts(), 2);
+}
+
+/// Many are inserted on the guess that nobody is there, and then they are.
+#[tokio::test]
+async fn a_crowd_whose_registration_was_not_answered_is_registered_once() {
+    let cut = Cut::start().await;
+    given::registered(&*cut.store, given::identity("first")).await;
+    let crowd: Vec<_> = (0..40).map(|number| given::identity(&format!("user-{number}"))).collect();
+    cut.proxy.cut_after("whose names are guessed to be free");
+    for outcome in join_all(crowd.iter().map(|one| cut.store.register(one.clone().into()))).await {
+        assert_eq!(outcome.unwrap(), Registration::Registered);
+    }
+    assert_eq!(cut.proxy.cuts(), 1);
+    for one in crowd {
+        assert_eq!(given::person(&*cut.store, one.id).await.attempt, one.attempt);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -43,8 +43,11 @@ impl Crew {
     ) -> Result<oneshot::Receiver<Result<Tally, Failure>>, Failure> {
         let (sender, receiver) = oneshot::channel();
         let users: Vec<usize> = (number..load.users.get()).step_by(load.threads.get()).collect();
+        let stays_behind = load.pace.lets_others_go_first();
         let body = move || {
-            stay_behind();
+            if stays_behind {
+                stay_behind();
+            }
             // Nobody listens any more if the run was dropped.
             drop(sender.send(self.work(number, &users)));
         };
