@@ -14,6 +14,9 @@ use crate::line::{Line, Pending, Taken};
 use crate::metrics::CommitMetrics;
 use crate::writer::Writer;
 
+/// How often those that are ready to run go first, while they bring more.
+const GATHERINGS: usize = 8;
+
 /// A writer, its line, and the buffers of its batches.
 pub(crate) struct Lane<W: Writer> {
     writer: W,
@@ -46,7 +49,10 @@ impl<W: Writer> Lane<W> {
     pub(crate) async fn run(mut self) {
         loop {
             match self.line.take(&mut self.taken, self.config.max_batch.get()) {
-                Taken::Batch => self.commit_taken().await,
+                Taken::Batch => {
+                    self.gather().await;
+                    self.commit_taken().await;
+                }
                 Taken::Nothing => self.idle().await,
                 Taken::Closed => return,
             }
@@ -54,10 +60,29 @@ impl<W: Writer> Lane<W> {
     }
 
     /// Waits for an op. Those that are ready to submit go first then: they share its commit, and no time is lost.
-    /// After a commit nobody is let go first: what came meanwhile is enough, and the store does nothing until it is sent.
     async fn idle(&mut self) {
         self.line.woken().await;
-        yield_now().await;
+        if !self.config.gathers {
+            yield_now().await;
+        }
+    }
+
+    /// Lets those go first that are ready to run, again while they bring more: what shares a commit costs less. Nothing is
+    /// waited for, so a single op loses no time.
+    async fn gather(&mut self) {
+        let max = self.config.max_batch.get();
+        let times = if self.config.gathers { GATHERINGS } else { 0 };
+        for _ in 0..times {
+            let before = self.taken.len();
+            if before >= max {
+                return;
+            }
+            yield_now().await;
+            self.line.take(&mut self.taken, max);
+            if self.taken.len() == before {
+                return;
+            }
+        }
     }
 
     async fn commit_taken(&mut self) {

@@ -10,7 +10,7 @@
 //! poisoned and gives each caller its own outcome, after the commit.
 //!
 //! There is no timer: an op goes at once when its lane is idle, with those that are ready to be submitted at that moment; the
-//! next batch gathers while a commit is in flight, and goes at once when that ends.
+//! next batch gathers while a commit is in flight, and [`Config::gathers`] says whether it goes at once when that ends.
 //!
 //! Not here: SQL, connections, transactions, and the attempt ids that make a retried statement harmless. Those are the
 //! writer's.

@@ -30,8 +30,23 @@ pub(crate) struct Queues<'a> {
 impl Queues<'_> {
     /// A queue that writes over every other lane, from the one at `first`.
     pub(crate) fn start<W: Writer>(&self, first: usize, writer: impl Fn(Arc<Hot>) -> W) -> Queue<W> {
+        self.start_with(first, writer, self.config())
+    }
+
+    /// The same of writes that are nearly all that their requests do: with those that are ready to submit let go first, the database would
+    /// wait for a part of a core, and a core for the database.
+    pub(crate) fn start_eager<W: Writer>(&self, first: usize, writer: impl Fn(Arc<Hot>) -> W) -> Queue<W> {
+        self.start_with(first, writer, Config { gathers: false, ..self.config() })
+    }
+
+    fn start_with<W: Writer>(
+        &self,
+        first: usize,
+        writer: impl Fn(Arc<Hot>) -> W,
+        config: Config,
+    ) -> Queue<W> {
         let own = self.lanes.iter().skip(first % self.lanes.len().max(1)).step_by(LANES_PER_WRITER);
-        Queue::start(own.cloned().map(writer).collect(), self.config(), self.metrics.clone())
+        Queue::start(own.cloned().map(writer).collect(), config, self.metrics.clone())
     }
 
     /// A queue whose batches are read, which nobody counts among commits.

@@ -185,7 +185,7 @@ impl PostgresStore {
             inserts: queues.start(0, InsertGrants::new),
             redemptions: queues.start(1, RedeemCodes),
             rotations: queues.start(0, RotateRefreshes),
-            registrations: queues.start(1, RegisterIdentities::new),
+            registrations: queues.start_eager(1, RegisterIdentities::new),
             revocations: queues.start(1, revoke_grant),
             clients: Queues { batch: SMALL_BATCH, ..queues }.start(0, insert_client),
             login_sessions: LoginSessionQueues::start(&queues),

@@ -34,13 +34,12 @@ async fn ops_that_arrive_during_a_commit_go_together_in_the_next() {
     assert_eq!(store.commits(), [vec![0], (1..=50).collect()]);
 }
 
-#[tokio::test(start_paused = true)]
-async fn callers_that_are_ready_to_submit_share_the_commit_of_the_first() {
+/// Of an op, and of callers who are behind the lane that it has woken.
+async fn commits_of_a_crowd(config: Config) -> Vec<Vec<u64>> {
     let store = Store::open();
-    let queue = queue(&store);
+    let queue = queue_with(&store, config);
     queue.submit(op(9, 9), in_one_minute()).await.unwrap();
     let first = submitted(&queue, op(0, 0));
-    // They are behind the lane, which the first one has woken.
     let caller = |n: u64| {
         let queue = queue.clone();
         tokio::spawn(async move { queue.submit(op(n, n), in_one_minute()).await })
@@ -50,7 +49,40 @@ async fn callers_that_are_ready_to_submit_share_the_commit_of_the_first() {
     for answer in join_all(others).await {
         answer.unwrap().unwrap();
     }
-    assert_eq!(store.commits(), [vec![9], vec![0, 1, 2, 3, 4]]);
+    store.commits()
+}
+
+#[tokio::test(start_paused = true)]
+async fn callers_that_are_ready_to_submit_share_the_commit_of_the_first() {
+    for gathers in [true, false] {
+        let commits = commits_of_a_crowd(Config { gathers, ..Config::default() }).await;
+        assert_eq!(commits, [vec![9], vec![0, 1, 2, 3, 4]], "{gathers}");
+    }
+}
+
+/// One waits behind a commit, and others are ready to submit when that ends.
+#[tokio::test(start_paused = true)]
+async fn what_has_gathered_goes_at_once_when_the_commit_ends_or_with_those_that_are_ready() {
+    for gathers in [true, false] {
+        let store = Store::held();
+        let queue = queue_with(&store, Config { gathers, ..Config::default() });
+        let first = occupied(&store, &queue, op(0, 0)).await;
+        let behind = submitted(&queue, op(1, 1));
+        let ready = {
+            let queue = queue.clone();
+            // It is woken by the answer that the lane gives before it takes the next batch.
+            tokio::spawn(async move {
+                first.await.unwrap();
+                queue.submit(op(2, 2), in_one_minute()).await
+            })
+        };
+        tokio::task::yield_now().await;
+        store.let_go();
+        behind.await.unwrap();
+        ready.await.unwrap().unwrap();
+        let expected = if gathers { vec![vec![0], vec![1, 2]] } else { vec![vec![0], vec![1], vec![2]] };
+        assert_eq!(store.commits(), expected, "{gathers}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
