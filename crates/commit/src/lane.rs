@@ -50,7 +50,9 @@ impl<W: Writer> Lane<W> {
         loop {
             match self.line.take(&mut self.taken, self.config.max_batch.get()) {
                 Taken::Batch => {
-                    self.gather().await;
+                    if self.config.gathers {
+                        self.gather().await;
+                    }
                     self.commit_taken().await;
                 }
                 Taken::Nothing => self.idle().await,
@@ -71,8 +73,7 @@ impl<W: Writer> Lane<W> {
     /// waited for, so a single op loses no time.
     async fn gather(&mut self) {
         let max = self.config.max_batch.get();
-        let times = if self.config.gathers { GATHERINGS } else { 0 };
-        for _ in 0..times {
+        for _ in 0..GATHERINGS {
             let before = self.taken.len();
             if before >= max {
                 return;

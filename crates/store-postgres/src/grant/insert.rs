@@ -17,8 +17,10 @@ use crate::guess::Guess;
 use crate::statistics::Kind;
 use crate::storable;
 
-const INSERT_NEW: &str = include_str!("insert_new.sql");
-const INSERT: &str = include_str!("insert.sql");
+/// Of grants that are guessed not to be there: if one is, all of it fails, and nothing is written.
+const INSERT_NEW: &str = concat!(include_str!("insert.sql"), "-- guessed to be new");
+const INSERT: &str =
+    concat!(include_str!("insert.sql"), "ON CONFLICT (grant_id) DO NOTHING RETURNING grant_id");
 const INSERT_WITH_MORE: &str = include_str!("insert_with_more.sql");
 const ATTEMPTS: &str = include_str!("attempts.sql");
 /// The constraint that lets a grant be there once.

@@ -17,5 +17,3 @@ FROM (
         unnest($11::bigint[]) AS redeemed_at, unnest($12::bigint[]) AS revoked_at, unnest($13::bigint[]) AS generation,
         unnest($14::bigint[]) AS rotated_at, unnest($15::uuid[]) AS attempt
 ) AS g
-ON CONFLICT (grant_id) DO NOTHING
-RETURNING grant_id

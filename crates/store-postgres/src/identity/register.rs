@@ -67,26 +67,29 @@ impl RegisterIdentities {
     /// lost, and it was committed after this statement had found the name free; then the name tells now. If the id is somebody
     /// else's, it is again.
     async fn register_or_look_again(&mut self, batch: &[NewIdentity]) -> Result<Vec<Row>, Failure> {
-        let letters = Letters::of(batch);
-        if letters.is_none() && self.guess.is_made(batch.len()) && self.register_new(batch).await? {
+        let (columns, letters) = (Columns::of(batch), Letters::of(batch));
+        if letters.is_none() && self.guess.is_made(batch.len()) && self.register_new(&columns).await? {
             return Ok(Vec::new());
         }
-        match self.register(batch).await {
-            Err(failure) if failure.is_duplicate_in(IDS) => self.register(batch).await,
+        match self.register(&columns, letters.as_ref()).await {
+            Err(failure) if failure.is_duplicate_in(IDS) => self.register(&columns, letters.as_ref()).await,
             registered => registered,
         }
     }
 
     /// Whether all of a batch is registered, which nobody was before.
-    async fn register_new(&mut self, batch: &[NewIdentity]) -> Result<bool, Failure> {
-        let done = self.hot.link.query(REGISTER_NEW, &Columns::of(batch).values()).await;
+    async fn register_new(&mut self, columns: &Columns<'_>) -> Result<bool, Failure> {
+        let done = self.hot.link.query(REGISTER_NEW, &columns.values()).await;
         self.guess.turned_out(done, &[NAMES, IDS])
     }
 
     /// A row for each of the batch whose name was not free: its id, and the attempt that got the name.
-    async fn register(&self, batch: &[NewIdentity]) -> Result<Vec<Row>, Failure> {
-        let columns = Columns::of(batch);
-        match Letters::of(batch) {
+    async fn register(
+        &self,
+        columns: &Columns<'_>,
+        letters: Option<&Letters<'_>>,
+    ) -> Result<Vec<Row>, Failure> {
+        match letters {
             None => self.hot.link.query(REGISTER, &columns.values()).await,
             Some(letters) => {
                 let values: Vec<_> = columns.values().into_iter().chain(letters.values()).collect();

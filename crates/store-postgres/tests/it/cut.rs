@@ -258,7 +258,7 @@ async fn a_crowd_whose_insertion_was_not_answered_is_inserted_once() {
     let cut = Cut::start().await;
     given::inserted(&*cut.store, given::grant()).await;
     let crowd: Vec<_> = (0..40).map(|_| given::grant()).collect();
-    cut.proxy.cut_after("that are guessed not to be there");
+    cut.proxy.cut_after("guessed to be new");
     for outcome in join_all(crowd.iter().map(|grant| given::insert(&*cut.store, grant))).await {
         assert_eq!(outcome.unwrap(), Insertion::Inserted);
     }
