@@ -50,9 +50,10 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     Ok(still_signed_in(ui, &asked))
 }
 
-/// The logout belongs to this browser.
+/// The logout belongs to this browser. One that a program asked for comes to no page.
 fn check_browser(visit: &Visit, asked: &LogoutView) -> Result<(), Problem> {
-    if visit.browser.binding_keys().hold(asked.logout.id, &asked.logout.binding) {
+    let keys = visit.browser.binding_keys();
+    if asked.logout.binding.is_some_and(|binding| keys.hold(asked.logout.id, &binding)) {
         Ok(())
     } else {
         Err(Problem::NoCookie { restart: Some(asked.way_out.clone()) })
@@ -74,7 +75,7 @@ async fn form(
         brand: &brand(&ui.config),
         action: &ui.path(super::LOGOUT),
         logout_challenge: challenge,
-        csrf: &visit.bound_token((asked.logout.id, &asked.logout.binding), challenge)?,
+        csrf: &visit.bound_token((asked.logout.id, &asked.logout.binding.unwrap_or_default()), challenge)?,
         client_name: asked.client.as_deref().map(super::client_name),
         account: account.as_deref(),
     };

@@ -44,6 +44,11 @@ impl Browser {
         let of_session = self.session.as_deref().map(BindingKey::of_cookie);
         BindingKeys(self.keys.0.iter().cloned().chain(of_session).collect())
     }
+
+    /// Whether it is a program: it has no cookie, and says nothing of what browsers say of their requests.
+    pub const fn is_program(&self) -> bool {
+        self.session.is_none() && self.keys.0.is_empty() && !self.fetch_metadata
+    }
 }
 
 /// What becomes of a cookie.

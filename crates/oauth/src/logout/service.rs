@@ -39,6 +39,8 @@ pub struct LogoutRequest {
     /// and nothing that browsers say of themselves: then no browser came, which may keep its cookies back, but a program of the client,
     /// which nobody can ask.
     proven: bool,
+    /// Whether it is the latter.
+    by_program: bool,
     client: Option<Arc<Client>>,
     redirect_uri: Option<RedirectUri>,
     state: Option<String>,
@@ -118,11 +120,16 @@ impl LogoutService {
             return Ok(LogoutStep::Done { frames: Vec::new(), continue_to, ends_cookie: false });
         };
         let now = self.clock.now();
-        let (key, binding) = if let Some(key) = browser.binding_keys().0.into_iter().next() {
-            (key, None)
-        } else {
-            let key = BindingKey::generate(&*self.rng);
-            (key.clone(), Some(BindingKeys(vec![key])))
+        // A program keeps no cookie: of one whose client may end sessions without being asked the way back is not bound to any.
+        let is_unbound =
+            request.by_program && request.client.as_ref().is_some_and(|client| client.skip_logout_consent);
+        let (key, binding) = match browser.binding_keys().0.into_iter().next() {
+            _ if is_unbound => (None, None),
+            Some(key) => (Some(key), None),
+            None => {
+                let key = BindingKey::generate(&*self.rng);
+                (Some(key.clone()), Some(BindingKeys(vec![key])))
+            }
         };
         let id = GrantId::generate(now, &*self.rng);
         // RP-Initiated Logout §2: the user must be asked if the id token is missing or of another session.
@@ -135,7 +142,7 @@ impl LogoutService {
             redirect_uri: request.redirect_uri,
             state: request.state,
             requested_at: now,
-            binding: key.bind(id),
+            binding: key.map(|key| key.bind(id)),
             further: request.further,
             frames: Vec::new(),
         };
@@ -236,9 +243,13 @@ impl LogoutService {
         let logout =
             Logout::open(Purpose::LogoutVerifier, verifier, &self.sealer).ok_or(LogoutError::Verifier)?;
         let keys = browser.binding_keys();
-        let Some(key) = keys.0.first().filter(|_| keys.hold(logout.id, &logout.binding)) else {
-            return Err(LogoutError::WrongBrowser);
+        let is_its = match &logout.binding {
+            Some(binding) => keys.hold(logout.id, binding),
+            None => browser.is_program(),
         };
+        if !is_its {
+            return Err(LogoutError::WrongBrowser);
+        }
         let expires_at = logout.requested_at + self.config.lifetimes.flow;
         if self.clock.now() >= expires_at {
             return Err(LogoutError::Verifier);
@@ -264,7 +275,7 @@ impl LogoutService {
                 Ok(more) => frames.extend(more),
                 Err(LogoutError::Store(why)) => {
                     warn!(error = %chain(&why), "a logout that ended a session goes on with another");
-                    let anew = self.anew(Logout { session: later, frames, ..logout }, key);
+                    let anew = self.anew(Logout { session: later, frames, ..logout }, keys.0.first());
                     return Ok(LogoutStep::Again { to: self.confirmed(anew) });
                 }
                 Err(why) => return Err(why),
@@ -274,10 +285,10 @@ impl LogoutService {
     }
 
     /// A logout whose verifier is spent, as one that is asked for now in the browser with this key.
-    fn anew(&self, logout: Logout, key: &BindingKey) -> Logout {
+    fn anew(&self, logout: Logout, key: Option<&BindingKey>) -> Logout {
         let now = self.clock.now();
         let id = GrantId::generate(now, &*self.rng);
-        Logout { id, requested_at: now, binding: key.bind(id), ..logout }
+        Logout { id, requested_at: now, binding: key.map(|key| key.bind(id)), ..logout }
     }
 
     /// Where a verifier leads that was used before, as by the back button: where it led then, with the frames that it has along. It ends
@@ -449,8 +460,7 @@ impl LogoutService {
         }
         // The id token would say whose address it is, and is of no use any more: the user does not go back (RP-Initiated Logout §4).
         let is_of_nobody = key_is_gone && named.is_none();
-        let has_no_cookie = browser.session.is_none() && browser.keys.0.is_empty();
-        let by_program = hinted.is_some() && has_no_cookie && !browser.fetch_metadata;
+        let by_program = hinted.is_some() && browser.is_program();
         let client = match hinted.or(named) {
             Some(id) => self.clients.find_if_known(&id).await?,
             None => None,
@@ -471,7 +481,7 @@ impl LogoutService {
         let id_token_hint = parameters.get("id_token_hint").map(str::to_owned);
         let further = Further { id_token_hint, ..Further::of(parameters.iter(), KNOWN) };
         let proven = proven || by_program;
-        Ok(LogoutRequest { session, proven, client, redirect_uri, state, further })
+        Ok(LogoutRequest { session, proven, by_program, client, redirect_uri, state, further })
     }
 }
 

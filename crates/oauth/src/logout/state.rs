@@ -25,8 +25,8 @@ pub struct Logout {
     pub state: Option<String>,
     /// When it was asked for.
     pub requested_at: Timestamp,
-    /// To which browser it belongs.
-    pub binding: Binding,
+    /// To which browser it belongs. `None`: a program asked for it, which keeps no cookie.
+    pub binding: Option<Binding>,
     /// What the logout page is shown besides.
     pub further: Further,
     /// What clients want to be loaded whose sessions an earlier try has ended, and could not say. A verifier has that, and nothing
@@ -43,7 +43,8 @@ struct Wire {
     redirect_uri: Option<String>,
     state: Option<String>,
     requested_at: i64,
-    binding: [u8; 16],
+    /// Zeros: none.
+    binding: Binding,
 }
 
 impl Logout {
@@ -56,7 +57,7 @@ impl Logout {
             redirect_uri: self.redirect_uri.as_ref().map(ToString::to_string),
             state: self.state.clone(),
             requested_at: self.requested_at.as_millis(),
-            binding: self.binding,
+            binding: self.binding.unwrap_or_default(),
         };
         let bytes = match self.frames.as_slice() {
             [] => self.further.write_behind(&wire, Vec::new()),
@@ -76,7 +77,7 @@ impl Logout {
             redirect_uri: wire.redirect_uri.map(|uri| uri.parse()).transpose().ok()?,
             state: wire.state,
             requested_at: Timestamp::from_millis(wire.requested_at),
-            binding: wire.binding,
+            binding: Some(wire.binding).filter(|binding| *binding != Binding::default()),
             further,
             frames,
         })

@@ -25,6 +25,8 @@ on_both_stores! {
     a_user_who_does_not_confirm_stays,
     another_site_cannot_end_a_session_without_the_user,
     a_program_of_a_client_that_skips_the_page_ends_a_session_by_its_id_token,
+    a_program_without_cookies_comes_back_from_a_page_of_ones_own,
+    a_program_of_a_client_whose_users_are_asked_keeps_its_cookie,
     a_program_of_another_client_ends_nothing,
     a_logout_whose_id_token_nobody_can_verify_any_more_asks_the_user,
     a_logout_page_of_ones_own_is_asked_whatever_the_client_skips,
@@ -365,6 +367,52 @@ async fn a_program_of_a_client_that_skips_the_page_ends_a_session_by_its_id_toke
         let known = browser.visit(&client.authorize_url(&silent)).await;
         assert_eq!(known.expect("error"), "login_required");
     }
+    sluice.node.stop().await;
+}
+
+/// The same where the logout page is one's own, and accepts: a program keeps none of the cookies that bind a browser to its logout.
+async fn a_program_without_cookies_comes_back_from_a_page_of_ones_own(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&skipping()).await;
+    let mut browser = sluice.browser();
+    let tokens = log_in(&sluice, &client, &mut browser, &json!({"subject": "alice", "remember": true})).await;
+    sluice.advance(Lifetime::secs(1));
+    let begin = format!("/oauth2/sessions/logout?id_token_hint={}", token(&tokens, "id_token"));
+    let of_browsers = [("sec-fetch-site", "cross-site")];
+    // What a browser began no program ends: whether it says that it is one, or has a cookie.
+    for (mut began, said) in [(sluice.browser(), of_browsers.as_slice()), (browser.clone(), &[])] {
+        let page = began.request(Method::GET, &begin, None, said).await;
+        let to = confirm(&sluice, &page.expect("logout_challenge")).await;
+        assert_eq!(sluice.browser().visit(&to).await.status, 400);
+    }
+    let mut program = sluice.browser();
+    let page = program.request(Method::GET, &begin, None, &[]).await;
+    assert!(program.cookies.is_empty());
+    let to = confirm(&sluice, &page.expect("logout_challenge")).await;
+    // What a program began no browser ends.
+    for (mut other, said) in [(sluice.browser(), of_browsers.as_slice()), (browser.clone(), &[])] {
+        assert_eq!(other.request(Method::GET, &to, None, said).await.status, 400);
+    }
+    assert!(sluice.is_active(token(&tokens, "access_token")).await);
+    let page = program.visit(&to).await;
+    assert_eq!(page.status, 200, "{}", page.body);
+    assert!(!sluice.is_active(token(&tokens, "access_token")).await);
+    sluice.node.stop().await;
+}
+
+/// It is bound as a browser is: to the cookie that it was given.
+async fn a_program_of_a_client_whose_users_are_asked_keeps_its_cookie(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&metadata()).await;
+    let tokens = log_in(&sluice, &client, &mut sluice.browser(), &json!({"subject": "alice"})).await;
+    sluice.advance(Lifetime::secs(1));
+    let mut program = sluice.browser();
+    let page = ask(&mut program, &[("id_token_hint", token(&tokens, "id_token"))]).await;
+    let to = confirm(&sluice, &page.expect("logout_challenge")).await;
+    assert_eq!(sluice.browser().visit(&to).await.status, 400);
+    assert!(sluice.is_active(token(&tokens, "access_token")).await);
+    assert_eq!(program.visit(&to).await.status, 200);
+    assert!(!sluice.is_active(token(&tokens, "access_token")).await);
     sluice.node.stop().await;
 }
 
