@@ -1,14 +1,16 @@
 //! What is told about a request, when its answer begins or it ends without one.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::request::Parts;
-use http::{HeaderValue, Method, StatusCode, Uri};
+use http::{Method, StatusCode, Uri};
 use sluice_net::ClientAddress;
 use tokio::time::Instant;
 
 use super::fault::Fault;
+use super::headers::Host;
 use super::upstream::Course;
 use crate::authn::Verdict;
 use crate::gateway::Admitted;
@@ -21,7 +23,7 @@ pub(super) struct Account<'a> {
     method: Method,
     /// Once its target was read.
     pub(super) uri: Uri,
-    pub(super) host: Option<HeaderValue>,
+    pub(super) host: Option<Arc<Host>>,
     pub(super) client: ClientAddress,
     pub(super) admitted: Option<Admitted>,
     /// Why there is no verdict.
@@ -74,11 +76,7 @@ impl<'a> Account<'a> {
             route: admitted.and_then(|admitted| admitted.route.as_ref()).map_or("-", |route| &route.name),
             method: &self.method,
             path: self.uri.path(),
-            host: self
-                .host
-                .as_ref()
-                .and_then(|host| str::from_utf8(host.as_bytes()).ok())
-                .unwrap_or_default(),
+            host: self.host.as_ref().map_or("", |host| &host.text),
             client: self.client.address,
             status,
             verdict: admitted.map_or(self.reason, verdict),

@@ -56,7 +56,7 @@ pub(super) async fn take(
     };
     let body = match watch {
         Some((watch, patience)) => ProxyBody::Watched(watch.watched(body, patience)),
-        None => ProxyBody::Upstream(body),
+        None => ProxyBody::Upstream(Box::new(body)),
     };
     Ok(Response::from_parts(head, body))
 }

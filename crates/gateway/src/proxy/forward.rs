@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use http::request::Parts;
-use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
+use http::{Method, Request, Response, StatusCode, Version};
 use http_body::Body;
 use http_body_util::Full;
 use hyper::upgrade::OnUpgrade;
@@ -19,8 +19,8 @@ use super::body::{Patience, ProxyBody, Witness};
 use super::core::Core;
 use super::fault::Fault;
 use super::headers::{
-    Malformed, Origin, Visitor, announce_upgrade, drop_unbelieved_certificates, join_cookies, read_target,
-    strip_request, tell_origin,
+    Host, Malformed, Origin, Visitor, announce_upgrade, drop_unbelieved_certificates, join_cookies,
+    read_target, strip_request, tell_origin,
 };
 use super::outgoing::Outgoing;
 use super::problem;
@@ -111,7 +111,7 @@ impl<T: Traffic> Passage<'_, T> {
         parts: &mut Parts,
         body: IncomingBody,
     ) -> Result<Response<ProxyBody>, NoAnswer> {
-        let host = read_target(parts);
+        let host = read_target(parts, &self.visitor.host);
         self.account.uri = parts.uri.clone();
         if !self.visitor.has_tls() && !self.core.plain_http.admits(self.visitor.peer, &parts.headers) {
             return Err(Malformed::PlainHttp.into());
@@ -136,20 +136,20 @@ impl<T: Traffic> Passage<'_, T> {
             return Err(NoAnswer::Own(Box::new(traffic.refuse(admitted))));
         }
         let forwards_host = admitted.route.as_ref().is_some_and(|route| route.enrichment.forward_host);
-        self.pass(parts, body, &Origin { host, https, trusted, forwards_host }).await
+        self.pass(parts, body, &Origin { host: &host, https, trusted, forwards_host }).await
     }
 
     /// The verdict, or the way to it.
     fn judge(
         &mut self,
         parts: &Parts,
-        host: &HeaderValue,
+        host: &Host,
         (https, has_body): (bool, bool),
     ) -> Result<Judging, NoAnswer> {
         let asked = Asked {
             method: &parts.method,
             https,
-            host: str::from_utf8(host.as_bytes()).map_err(|_| Malformed::Host)?,
+            host: &host.text,
             path: parts.uri.path(),
             query: parts.uri.query(),
             headers: &parts.headers,
@@ -170,7 +170,7 @@ impl<T: Traffic> Passage<'_, T> {
         &mut self,
         parts: &mut Parts,
         body: IncomingBody,
-        origin: &Origin,
+        origin: &Origin<'_>,
     ) -> Result<Response<ProxyBody>, NoAnswer> {
         let Some(admitted) = &self.account.admitted else { return Err(Fault::NoUpstream.into()) };
         let Some(route) = &admitted.route else { return Err(Fault::NoUpstream.into()) };

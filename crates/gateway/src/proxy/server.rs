@@ -12,6 +12,7 @@ use super::account::tell_of_unreadable;
 use super::core::Core;
 use super::forward::answer;
 use super::headers::Visitor;
+use super::rooms::Rooms;
 use super::traffic::Traffic;
 use super::upstream::Registry;
 use crate::cores::{Cores, OneCore, ProxyConfig, StartError};
@@ -59,10 +60,10 @@ async fn serve<T: Traffic>(core: Arc<Core<T>>, one: OneCore) -> Drained {
     let OneCore { listener, tls, limits, shutdown, .. } = one;
     let sweeper = core.clone();
     let sweeping = tokio::spawn(async move { sweeper.sweep().await });
-    let handler = core.clone();
+    let (handler, rooms) = (core.clone(), Rooms::new());
     let make = move |facts| {
-        let (core, visitor) = (handler.clone(), Arc::new(Visitor::new(facts)));
-        service_fn(move |request| answer(core.clone(), visitor.clone(), request))
+        let (core, rooms, visitor) = (handler.clone(), rooms.clone(), Arc::new(Visitor::new(facts)));
+        service_fn(move |request| rooms.enter(answer(core.clone(), visitor.clone(), request)))
     };
     let grace = limits.drain_grace;
     let ended = shutdown.clone();

@@ -28,7 +28,7 @@ pub enum ProxyBody {
     /// The gateway's own.
     Own(Full<Bytes>),
     /// The upstream's.
-    Upstream(AnswerBody),
+    Upstream(Box<AnswerBody>),
     /// The same, for a client that may let it wait.
     Watched(WatchedBody),
 }

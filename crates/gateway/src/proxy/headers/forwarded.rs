@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use sluice_net::forwarded_without_hosts;
 use smallvec::SmallVec;
 
-use super::Visitor;
+use super::{Host, Visitor};
 use crate::enrichment::headers::is_same;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -22,9 +22,9 @@ const CLIENT_CERT_CHAIN: &str = "client-cert-chain";
 
 /// What a request was for, and who brought it.
 #[derive(Debug)]
-pub(in crate::proxy) struct Origin {
+pub(in crate::proxy) struct Origin<'a> {
     /// The host that was asked for.
-    pub(in crate::proxy) host: HeaderValue,
+    pub(in crate::proxy) host: &'a Host,
     /// Whether the client used https.
     pub(in crate::proxy) https: bool,
     /// Whether the peer is a proxy whose word counts.
@@ -35,7 +35,7 @@ pub(in crate::proxy) struct Origin {
 
 /// Tells the upstream where a request came from. What a client says of itself is replaced; what a trusted proxy says is
 /// continued, in the headers that it uses: but for the host, which may be its client's word, and another one than was judged.
-pub(in crate::proxy) fn tell_origin(headers: &mut HeaderMap, visitor: &Visitor, origin: &Origin) {
+pub(in crate::proxy) fn tell_origin(headers: &mut HeaderMap, visitor: &Visitor, origin: &Origin<'_>) {
     let proto = HeaderValue::from_static(if origin.https { "https" } else { "http" });
     if origin.trusted {
         drop_lookalikes(headers);
@@ -43,24 +43,25 @@ pub(in crate::proxy) fn tell_origin(headers: &mut HeaderMap, visitor: &Visitor, 
             drop_hosts(headers);
         }
         continue_origin(headers, visitor, origin);
-        if !origin.host.is_empty() {
-            headers.entry(X_FORWARDED_HOST).or_insert_with(|| origin.host.clone());
+        if !origin.host.text.is_empty() {
+            headers.entry(X_FORWARDED_HOST).or_insert_with(|| origin.host.value.clone());
         }
     } else {
         drop_claims(headers);
         headers.insert(X_FORWARDED_FOR, visitor.address.clone());
-        headers.insert(FORWARDED, remembered_element(visitor, origin));
-        tell_host(headers, &origin.host);
+        // Who is not trusted keeps its scheme.
+        headers.insert(FORWARDED, origin.host.element(|| element(visitor.peer, origin)));
+        tell_host(headers, origin.host);
     }
     headers.insert(X_FORWARDED_PROTO, proto);
 }
 
 /// The host that was asked for, if the request named one: over HTTP/1.0 it need not.
-fn tell_host(headers: &mut HeaderMap, host: &HeaderValue) {
-    if host.is_empty() {
+fn tell_host(headers: &mut HeaderMap, host: &Host) {
+    if host.text.is_empty() {
         headers.remove(X_FORWARDED_HOST);
     } else {
-        headers.insert(X_FORWARDED_HOST, host.clone());
+        headers.insert(X_FORWARDED_HOST, host.value.clone());
     }
 }
 
@@ -125,7 +126,7 @@ pub(super) fn is_about_origin(name: &str) -> bool {
 }
 
 /// A header that the proxy does not use is not begun: it would name the proxy as the client.
-fn continue_origin(headers: &mut HeaderMap, visitor: &Visitor, origin: &Origin) {
+fn continue_origin(headers: &mut HeaderMap, visitor: &Visitor, origin: &Origin<'_>) {
     let (addresses, elements) = (headers.contains_key(X_FORWARDED_FOR), headers.contains_key(FORWARDED));
     if addresses || !elements {
         append(headers, X_FORWARDED_FOR, &visitor.address);
@@ -148,31 +149,16 @@ fn append(headers: &mut HeaderMap, name: HeaderName, value: &HeaderValue) {
     headers.insert(name, line);
 }
 
-/// The element about the visitor, made once for each host that it asks for. Who is not trusted keeps its scheme.
-fn remembered_element(visitor: &Visitor, origin: &Origin) -> HeaderValue {
-    let mut last = visitor.origin.lock();
-    if let Some((of, element)) = &*last
-        && of == origin.host
-    {
-        return element.clone();
-    }
-    let element = element(visitor.peer, origin);
-    *last = Some((origin.host.clone(), element.clone()));
-    element
-}
-
-fn element(peer: IpAddr, origin: &Origin) -> HeaderValue {
+fn element(peer: IpAddr, origin: &Origin<'_>) -> HeaderValue {
     let mut text = String::with_capacity(64);
     let written = match peer {
         IpAddr::V4(address) => write!(text, "for={address}"),
         IpAddr::V6(address) => write!(text, "for=\"[{address}]\""),
     };
     text.push_str(if origin.https { ";proto=https" } else { ";proto=http" });
-    if let Ok(host) = origin.host.to_str()
-        && !host.is_empty()
-    {
+    if !origin.host.text.is_empty() {
         text.push_str(";host=\"");
-        text.push_str(host);
+        text.push_str(&origin.host.text);
         text.push('"');
     }
     let line = written.ok().and_then(|()| HeaderValue::from_str(&text).ok());
@@ -202,8 +188,8 @@ mod tests {
         }
         let trusted = peer.starts_with("10.");
         let https = visitor.is_https(trusted, &headers);
-        let host = HeaderValue::from_static("api.example:8443");
-        tell_origin(&mut headers, &visitor, &Origin { host, https, trusted, forwards_host });
+        let host = visitor.host.read(&HeaderValue::from_static("api.example:8443")).unwrap();
+        tell_origin(&mut headers, &visitor, &Origin { host: &host, https, trusted, forwards_host });
         let mut told: Vec<_> =
             headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
         told.sort();

@@ -1,7 +1,7 @@
 //! Headers between two neighbours (RFC 9110 §7.6.1): dropped both ways, but for what the gateway says itself.
 
 use http::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, FORWARDED, HOST,
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, Entry, FORWARDED, HOST,
     PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Version};
@@ -60,8 +60,10 @@ pub(in crate::proxy) fn strip_answer(headers: &mut HeaderMap, keep_upgrade: bool
     if doomed.is_empty() {
         return true;
     }
-    strip_connection(headers);
-    let is_understood = is_chunked_at_most(headers);
+    if doomed.contains(&CONNECTION) {
+        strip_connection(headers);
+    }
+    let is_understood = !doomed.contains(&TRANSFER_ENCODING) || is_chunked_at_most(headers);
     for name in doomed.into_iter().filter(|name| *name != CONNECTION) {
         let was_there = headers.remove(&name).is_some();
         if was_there && name == TRANSFER_ENCODING {
@@ -150,17 +152,15 @@ struct Connection {
 fn strip_connection(headers: &mut HeaderMap) -> Connection {
     let mut named: SmallVec<[HeaderName; 4]> = SmallVec::new();
     let mut upgrade = false;
-    for line in headers.get_all(CONNECTION) {
-        if is_plain(line) {
-            continue;
-        }
+    let Entry::Occupied(lines) = headers.entry(CONNECTION) else { return Connection { upgrade } };
+    for line in lines.iter().filter(|line| !is_plain(line)) {
         // In bytes: what cannot be read beside a name takes nothing from it.
         for token in line.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
             upgrade |= token.eq_ignore_ascii_case(b"upgrade");
             named.extend(HeaderName::from_bytes(token).ok().filter(|name| !is_kept(name)));
         }
     }
-    headers.remove(CONNECTION);
+    lines.remove_entry_mult();
     for name in named {
         headers.remove(name);
     }

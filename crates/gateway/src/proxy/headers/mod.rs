@@ -1,13 +1,14 @@
 //! The head of a request, as the upstream may see it.
 //!
 //! [`target`]: host and path, read in one way only. [`hop_by_hop`]: what is between two neighbours and goes no further.
-//! [`certificates`]: whose count. [`cookies`]: in one line. [`forwarded`]: where the request came from. [`visitor`]: what is known of the connection that it
+//! [`certificates`]: whose count. [`cookies`]: in one line. [`host`]: what it is for. [`forwarded`]: where it came from. [`visitor`]: what is known of the connection that it
 //! came on.
 
 mod certificates;
 mod cookies;
 mod forwarded;
 mod hop_by_hop;
+mod host;
 mod target;
 mod visitor;
 
@@ -17,6 +18,7 @@ pub(super) use forwarded::{Origin, tell_origin};
 pub(super) use hop_by_hop::{
     Handover, announce_upgrade, retain_harmless_trailers, strip_answer, strip_request,
 };
+pub(super) use host::{Host, LastHost};
 pub use target::Malformed;
 pub(super) use target::{read_target, trim_values};
 pub(super) use visitor::Visitor;
@@ -29,7 +31,7 @@ use http::request::Parts;
 /// # Errors
 /// [`Malformed`]: the request goes nowhere.
 pub fn prepare(parts: &mut Parts) -> Result<HeaderValue, Malformed> {
-    let host = read_target(parts)?;
+    let host = read_target(parts, &LastHost::default())?;
     strip_request(&mut parts.headers, parts.version);
-    Ok(host)
+    Ok(host.value.clone())
 }

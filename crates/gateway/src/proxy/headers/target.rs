@@ -1,12 +1,14 @@
 //! Host and path of a request, and whether its head can be read in one way only.
 
+use std::sync::Arc;
+
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version};
 use sluice_net::has_too_many_lines;
 
 use super::hop_by_hop::is_chunked_at_most;
-use crate::route::host::is_host;
+use super::host::{Host, LastHost};
 
 /// Why a request goes nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -67,7 +69,7 @@ impl Malformed {
     }
 }
 
-/// The host that a request is for; afterwards `Host` says the same, and the URI is path and query alone. The path is left as
+/// The host that a request is for, which may be the `last` of its connection; afterwards `Host` says the same, and the URI is path and query alone. The path is left as
 /// it came, byte for byte.
 ///
 /// hyper has refused by then what is no HTTP: folded lines, white space around names, lengths that differ, chunks that are
@@ -76,7 +78,7 @@ impl Malformed {
 ///
 /// # Errors
 /// [`Malformed`]: it could be read in more than one way, or not at all.
-pub(in crate::proxy) fn read_target(parts: &mut Parts) -> Result<HeaderValue, Malformed> {
+pub(in crate::proxy) fn read_target(parts: &mut Parts, last: &LastHost) -> Result<Arc<Host>, Malformed> {
     if has_too_many_lines(&parts.headers) {
         return Err(Malformed::Lines);
     }
@@ -90,11 +92,11 @@ pub(in crate::proxy) fn read_target(parts: &mut Parts) -> Result<HeaderValue, Ma
     }
     check_transfer_coding(&parts.headers)?;
     normalise_length(&mut parts.headers)?;
-    let host = host(parts)?;
+    let host = host(parts, last)?;
     if parts.uri.authority().is_some() {
         let path = parts.uri.path_and_query().cloned().ok_or(Malformed::Target)?;
         parts.uri = Uri::from(path);
-        parts.headers.insert(HOST, host.clone());
+        parts.headers.insert(HOST, host.value.clone());
     }
     let path = parts.uri.path();
     let is_asterisk = path == "*" && parts.method == Method::OPTIONS;
@@ -146,7 +148,7 @@ fn number(value: &HeaderValue) -> Option<u64> {
     text.parse().ok()
 }
 
-fn host(parts: &Parts) -> Result<HeaderValue, Malformed> {
+fn host(parts: &Parts, last: &LastHost) -> Result<Arc<Host>, Malformed> {
     let mut hosts = parts.headers.get_all(HOST).iter();
     let (named, further) = (hosts.next(), hosts.next());
     if further.is_some() {
@@ -160,13 +162,13 @@ fn host(parts: &Parts) -> Result<HeaderValue, Malformed> {
             if differs && parts.version >= Version::HTTP_2 {
                 return Err(Malformed::Host);
             }
-            HeaderValue::from_str(authority.as_str()).map_err(|_| Malformed::Host)?
+            last.read(&HeaderValue::from_str(authority.as_str()).map_err(|_| Malformed::Host)?)
         }
-        (None, Some(named)) => named.clone(),
-        (None, None) if parts.version < Version::HTTP_11 => return Ok(HeaderValue::from_static("")),
-        (None, None) => return Err(Malformed::Host),
+        (None, Some(named)) => last.read(named),
+        (None, None) if parts.version < Version::HTTP_11 => Some(Host::unnamed()),
+        (None, None) => None,
     };
-    if str::from_utf8(found.as_bytes()).is_ok_and(is_host) { Ok(found) } else { Err(Malformed::Host) }
+    found.ok_or(Malformed::Host)
 }
 
 /// A host in the target is there in absolute form (`http://host/path`), never alone.
@@ -188,9 +190,9 @@ mod tests {
 
     fn read(request: http::request::Builder) -> Result<(String, String), Malformed> {
         let mut parts = request.body(()).unwrap().into_parts().0;
-        let host = read_target(&mut parts)?;
-        assert!(parts.headers.get(HOST).is_none_or(|said| said == host));
-        Ok((host.to_str().unwrap().to_owned(), parts.uri.to_string()))
+        let host = read_target(&mut parts, &LastHost::default())?;
+        assert!(parts.headers.get(HOST).is_none_or(|said| said == host.value && *said == *host.text));
+        Ok((host.text.to_string(), parts.uri.to_string()))
     }
 
     #[test]
@@ -275,7 +277,7 @@ mod tests {
         let request =
             coding.into_iter().fold(request, |request, coding| request.header(TRANSFER_ENCODING, coding));
         let mut parts = request.body(()).unwrap().into_parts().0;
-        read_target(&mut parts)?;
+        read_target(&mut parts, &LastHost::default())?;
         let left = parts.headers.get_all(CONTENT_LENGTH).iter();
         Ok(left.map(|length| length.to_str().unwrap().to_owned()).collect())
     }

@@ -4,15 +4,14 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::{HeaderMap, HeaderValue};
-use parking_lot::Mutex;
 use sluice_crypto::digest::sha256;
 use sluice_net::{
     ConnectionFacts, ForwardedCertificatePolicy, PeerCertificates, client_certificate, forwarded_proto,
     is_over_tls,
 };
 
-use super::Malformed;
 use super::forwarded::X_FORWARDED_PROTO;
+use super::{LastHost, Malformed};
 use crate::validation::LastToken;
 
 /// Of no table.
@@ -29,8 +28,8 @@ pub(in crate::proxy) struct Visitor {
     fingerprint: Option<[u8; 32]>,
     /// `X-Forwarded-For` of a client without proxies.
     pub(super) address: HeaderValue,
-    /// The last host asked for, and the `Forwarded` that says so.
-    pub(super) origin: Mutex<Option<(HeaderValue, HeaderValue)>>,
+    /// The last host asked for.
+    pub(in crate::proxy) host: LastHost,
     /// Whether the peer was trusted under the last table, and under which: its number doubled, and one more if it was.
     trust: AtomicU64,
     /// The last token.
@@ -49,7 +48,7 @@ impl Visitor {
             certificates: facts.certificates,
             address: HeaderValue::from_str(&peer.to_string())
                 .unwrap_or_else(|_| HeaderValue::from_static("unknown")),
-            origin: Mutex::new(None),
+            host: LastHost::default(),
             trust: AtomicU64::new(NEVER),
             last: LastToken::default(),
         }

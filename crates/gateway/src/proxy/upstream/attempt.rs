@@ -200,17 +200,13 @@ impl Upstream {
         (place, server): (usize, &Server),
         course: &Course,
     ) -> Result<(), Fault> {
-        // A request that an earlier attempt has addressed over HTTP/2 carries its host in the target.
-        let is_unnamed = request.headers().get(HOST).is_none_or(HeaderValue::is_empty)
-            && (request.headers().contains_key(HOST) || request.uri().authority().is_none());
-        let is_replaced = !course.preserve_host || is_unnamed;
+        let is_replaced = !course.preserve_host || is_unnamed(request);
         if let Some(host) = is_replaced.then(|| self.host(place)).flatten() {
             request.headers_mut().insert(HOST, host);
         }
         match self.shared.config.protocol {
             UpstreamProtocol::Http1 => {
-                let is_free = !request.headers().contains_key(CONNECTION);
-                if course.trailers && is_free {
+                if course.trailers && !request.headers().contains_key(CONNECTION) {
                     request.headers_mut().insert(TE, HeaderValue::from_static("trailers"));
                     request.headers_mut().insert(CONNECTION, HeaderValue::from_static("te"));
                 }
@@ -255,6 +251,14 @@ impl Upstream {
             }
             _ => server.succeeded(),
         }
+    }
+}
+
+/// Whether a request names no host. One that an earlier attempt has addressed over HTTP/2 carries it in the target.
+fn is_unnamed(request: &Request<RequestBody>) -> bool {
+    match request.headers().get(HOST) {
+        Some(host) => host.is_empty(),
+        None => request.uri().authority().is_none(),
     }
 }
 

@@ -26,8 +26,9 @@ impl Spare {
     pub(super) fn of(request: &Request<RequestBody>, mut headers: Headers) -> Self {
         for (name, value) in request.headers() {
             let (name, is_sensitive, value) = (name.as_str(), value.is_sensitive(), value.as_bytes());
-            headers.extend_from_slice(&name.len().to_ne_bytes());
-            headers.extend_from_slice(&((value.len() << 1) | usize::from(is_sensitive)).to_ne_bytes());
+            let lengths =
+                [name.len(), (value.len() << 1) | usize::from(is_sensitive)].map(usize::to_ne_bytes);
+            headers.extend_from_slice(lengths.as_flattened());
             headers.extend_from_slice(name.as_bytes());
             headers.extend_from_slice(value);
         }
