@@ -80,12 +80,12 @@ impl BusyRoute {
 /// A route of the public API.
 pub(crate) fn public<H, T, S>(method: Method, path: impl Into<Box<str>>, handler: H, state: &S) -> BusyRoute
 where
-    H: Handler<T, S> + Sync,
+    H: Handler<T, S, Future = Answering> + Sync,
     T: 'static,
     S: Clone + Send + Sync + 'static,
 {
     let state = state.clone();
-    let answer: Answer = Arc::new(move |request| Box::pin(handler.clone().call(request, state.clone())));
+    let answer: Answer = Arc::new(move |request| handler.clone().call(request, state.clone()));
     BusyRoute { method, path: path.into(), answer, admission: Admission::Public }
 }
 

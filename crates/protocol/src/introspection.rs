@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::json_object::{JsonObject, WriteJson};
+
 /// What is known about a token. An inactive one is `{"active":false}` and nothing else.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct IntrospectionResponse {
@@ -59,4 +61,70 @@ pub struct IntrospectionResponse {
     /// What the consent page added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ext: Option<Box<RawValue>>,
+}
+
+impl WriteJson for IntrospectionResponse {
+    fn write_json(&self, text: &mut Vec<u8>) {
+        let mut object = JsonObject::begin(text);
+        object.boolean("active", self.active);
+        object.text_if("scope", self.scope.as_deref());
+        object.text_if("client_id", self.client_id.as_deref());
+        object.text_if("sub", self.sub.as_deref());
+        object.text_if("obfuscated_subject", self.obfuscated_subject.as_deref());
+        object.number_if("exp", self.exp);
+        object.number_if("iat", self.iat);
+        object.number_if("nbf", self.nbf);
+        if let Some(aud) = &self.aud {
+            object.texts("aud", aud);
+        }
+        object.text_if("iss", self.iss.as_deref());
+        object.text_if("token_type", self.token_type);
+        object.text_if("token_use", self.token_use);
+        object.text_if("jti", self.jti.as_deref());
+        object.text_if("sid", self.sid.as_deref());
+        object.value_if("cnf", self.cnf.as_ref());
+        object.raw_if("act", self.act.as_deref());
+        object.raw_if("authorization_details", self.authorization_details.as_deref());
+        object.raw_if("ext", self.ext.as_deref());
+        object.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn assert_same(answer: &IntrospectionResponse) {
+        let mut text = Vec::new();
+        answer.write_json(&mut text);
+        assert_eq!(String::from_utf8(text).unwrap(), serde_json::to_string(answer).unwrap());
+    }
+
+    #[test]
+    fn it_is_written_as_a_serializer_writes_it() {
+        let raw = |text: &str| serde_json::from_str(text).ok();
+        assert_same(&IntrospectionResponse::default());
+        assert_same(&IntrospectionResponse {
+            active: true,
+            scope: Some("openid \"x\"".to_owned()),
+            client_id: Some("app".to_owned()),
+            sub: Some("žofie".to_owned()),
+            obfuscated_subject: Some(String::new()),
+            exp: Some(1_800_000_000),
+            iat: Some(0),
+            nbf: Some(-1),
+            aud: Some(vec!["https://api.example".to_owned(), "b".to_owned()]),
+            iss: Some("https://id.example/".to_owned()),
+            token_type: Some("Bearer"),
+            token_use: Some("access_token"),
+            jti: Some("j".to_owned()),
+            sid: Some("s".to_owned()),
+            cnf: Some(json!({"jkt": "x"})),
+            act: raw(r#"{"sub":"a"}"#),
+            authorization_details: raw(r#"[{"type":"x"}]"#),
+            ext: raw("{}"),
+        });
+    }
 }

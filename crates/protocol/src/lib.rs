@@ -3,7 +3,7 @@
 //! Values, parsed once at the edge: [`client_id`], [`redirect_uri`], [`scope`], [`audience`], [`prompt`], [`pkce`],
 //! [`grant_type`], [`response_type`], [`response_mode`], [`subject`]. Requests: [`parameters`],
 //! [`authorization_request`], [`claims_request`], [`authorization_details`], [`token_request`]. Responses: [`token_response`], [`introspection`], [`discovery`],
-//! [`error_code`].
+//! [`error_code`]; [`json_object`]: how those are written that are asked for often.
 
 pub mod audience;
 pub mod authorization_details;
@@ -15,6 +15,7 @@ mod distinct;
 pub mod error_code;
 pub mod grant_type;
 pub mod introspection;
+pub mod json_object;
 pub mod parameters;
 pub mod pkce;
 pub mod prompt;
@@ -33,6 +34,7 @@ pub use claims_request::ClaimsRequest;
 pub use client_id::ClientId;
 pub use error_code::ErrorCode;
 pub use grant_type::GrantType;
+pub use json_object::{JsonObject, WriteJson};
 pub use parameters::Parameters;
 pub use pkce::{CodeChallenge, CodeVerifier};
 pub use prompt::Prompt;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
@@ -13,6 +12,7 @@ use super::flows::{Answer, Refusal, challenge};
 use super::json_body::JsonBody;
 use super::wire::flow::RedirectTo;
 use crate::respond::AdminError;
+use crate::respond::Written;
 use crate::state::AdminState;
 
 /// What Hydra says of every code that is not right.
@@ -38,7 +38,7 @@ pub(crate) async fn accept(
         return Err(AdminError::invalid_request("Field 'user_code' must not be empty.").into());
     };
     let redirect_to = state.devices.accept(&challenge, &user_code).await.map_err(problem)?;
-    Ok(Json(RedirectTo { redirect_to }).into_response())
+    Ok(Written(RedirectTo { redirect_to }).into_response())
 }
 
 fn problem(problem: UserCodeProblem) -> Refusal {

@@ -16,6 +16,7 @@ use super::wire::flow::{
 };
 use crate::respond::AdminError;
 use crate::respond::Json;
+use crate::respond::Written;
 use crate::state::AdminState;
 
 /// What is said of a flow that is over, and cannot begin again.
@@ -30,7 +31,7 @@ pub(crate) async fn login(State(state): State<Arc<AdminState>>, RawQuery(query):
     let challenge = challenge(query.as_deref(), "login_challenge")?;
     let answer = state.flows.login(&challenge).await.map_err(problem)?;
     let client = state.client_texts.of(&answer.client);
-    Ok(Json(LoginRequestBody::new(&challenge, &answer, client.json())).into_response())
+    Ok(Written(LoginRequestBody::new(&challenge, &answer, client.json())).into_response())
 }
 
 /// `PUT …/login/accept`.
@@ -60,7 +61,7 @@ pub(crate) async fn consent(State(state): State<Arc<AdminState>>, RawQuery(query
     let challenge = challenge(query.as_deref(), "consent_challenge")?;
     let answer = state.flows.consent(&challenge).await.map_err(problem)?;
     let client = state.client_texts.of(&answer.client);
-    Ok(Json(ConsentRequestBody::new(&challenge, &answer, client.json())).into_response())
+    Ok(Written(ConsentRequestBody::new(&challenge, &answer, client.json())).into_response())
 }
 
 /// `PUT …/consent/accept`.
@@ -96,7 +97,7 @@ pub(crate) async fn logout(State(state): State<Arc<AdminState>>, RawQuery(query)
 pub(crate) async fn accept_logout(State(state): State<Arc<AdminState>>, RawQuery(query): RawQuery) -> Answer {
     let challenge = challenge(query.as_deref(), "logout_challenge")?;
     let redirect_to = state.logout.accept(&challenge).await.map_err(logout_problem)?;
-    Ok(Json(RedirectTo { redirect_to }).into_response())
+    Ok(Written(RedirectTo { redirect_to }).into_response())
 }
 
 /// `PUT …/logout/reject`.
@@ -120,7 +121,7 @@ fn redirect(answer: Result<String, FlowProblem>) -> Answer {
         Err(FlowProblem::Gone { redirect_to: Some(way_out) }) => way_out,
         other => other.map_err(problem)?,
     };
-    Ok(Json(RedirectTo { redirect_to }).into_response())
+    Ok(Written(RedirectTo { redirect_to }).into_response())
 }
 
 /// A refusal, or the way out of a flow that is over.
@@ -141,7 +142,7 @@ impl IntoResponse for Refusal {
             Self::Error(error) => error.into_response(),
             // Hydra answers `oAuth2RedirectTo`; the browser can start again there.
             Self::Gone { redirect_to } => {
-                (StatusCode::GONE, Json(RedirectTo { redirect_to })).into_response()
+                (StatusCode::GONE, Written(RedirectTo { redirect_to })).into_response()
             }
         }
     }

@@ -12,7 +12,7 @@ use tracing::debug;
 
 use crate::extract::{form_bytes, parameters};
 use crate::respond::AdminError;
-use crate::respond::Json;
+use crate::respond::Written;
 use crate::respond::oauth_error::refuse;
 use crate::state::AdminState;
 
@@ -32,13 +32,13 @@ pub(crate) async fn introspect(State(state): State<Arc<AdminState>>, request: Re
     let Some(token) = form.get("token") else {
         // As with Hydra, no token is one that does not hold.
         debug!(reason = "there is none in the request", "a token is not active");
-        return Json(IntrospectionResponse::default()).into_response();
+        return Written(IntrospectionResponse::default()).into_response();
     };
     let Ok(scope) = form.get("scope").map(str::parse).transpose() else {
         return refuse("introspection", ErrorCode::InvalidRequest, &InvalidTokenRequest::Scope);
     };
     match state.introspection.introspect(token, scope.as_ref()).await {
-        Ok(answer) => Json(answer).into_response(),
+        Ok(answer) => Written(answer).into_response(),
         Err(error) => {
             let code =
                 if error.is_temporary() { ErrorCode::TemporarilyUnavailable } else { ErrorCode::ServerError };

@@ -11,7 +11,7 @@ use super::caller::{Origin, SignedIn};
 use super::confirmation::Shown;
 use super::proof::ProofBody;
 use super::text::{SecretText, Text};
-use super::wire::{PersonBody, TokensBody, answer, done};
+use super::wire::{TokensBody, answer, done, person};
 use super::{Shared, went_through};
 use crate::respond::{Problem, ProblemKind};
 
@@ -57,7 +57,7 @@ pub(super) struct FarewellBody {
 
 /// `GET /auth/me`
 pub(super) async fn me(State(state): Shared, SignedIn(caller): SignedIn) -> Result<Response, Problem> {
-    Ok(answer(StatusCode::OK, &PersonBody::from(&state.person(&caller).await?)))
+    Ok(person(StatusCode::OK, &state.person(&caller).await?))
 }
 
 /// `PATCH /auth/me`
@@ -70,7 +70,7 @@ pub(super) async fn edit(
     if let Some(username) = edit.username.given() {
         went_through(state.accounts.set_username(caller.identity, username).await?)?;
     }
-    Ok(answer(StatusCode::OK, &PersonBody::from(&state.person(&caller).await?)))
+    Ok(person(StatusCode::OK, &state.person(&caller).await?))
 }
 
 /// `DELETE /auth/me`

@@ -12,7 +12,7 @@ use super::body::JsonBody;
 use super::caller::Origin;
 use super::puzzle::SolutionBody;
 use super::text::{SecretText, Text};
-use super::wire::{AcceptedBody, PersonBody, answer};
+use super::wire::{AcceptedBody, answer, person};
 use crate::respond::{Problem, ProblemKind};
 
 #[derive(Deserialize)]
@@ -41,9 +41,7 @@ pub(super) async fn register(
         network,
     };
     match state.registration.register(sign_up).await? {
-        RegistrationOutcome::Registered(identity) => {
-            Ok(answer(StatusCode::CREATED, &PersonBody::from(&*identity)))
-        }
+        RegistrationOutcome::Registered(identity) => Ok(person(StatusCode::CREATED, &identity)),
         RegistrationOutcome::Accepted => {
             Ok(answer(StatusCode::ACCEPTED, &AcceptedBody { status: "accepted" }))
         }

@@ -1,5 +1,6 @@
 //! The JSON of the identity API. Keys in lower snake case, times as RFC 3339, ids as UUIDs.
 
+use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
@@ -10,6 +11,7 @@ use sluice_identity::Identity;
 use sluice_identity::factor::{Enrolled, EnrolledFactor, RecoveryCode, TotpEnrolment};
 use sluice_identity::session::{IdentitySession, TokenPair, acr_of};
 use sluice_primitives::{SessionId, Timestamp};
+use sluice_protocol::{JsonObject, WriteJson};
 use uuid::Uuid;
 
 /// Most answers are no longer, in bytes.
@@ -21,7 +23,19 @@ pub(crate) fn answer(status: StatusCode, body: &impl Serialize) -> Response {
     if serde_json::to_writer(&mut bytes, body).is_err() {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     }
-    let mut response = (status, bytes).into_response();
+    of_json(status, bytes)
+}
+
+/// The same about a person.
+pub(crate) fn person(status: StatusCode, identity: &Identity) -> Response {
+    let mut bytes = Vec::with_capacity(USUAL);
+    PersonBody::from(identity).write_json(&mut bytes);
+    of_json(status, bytes)
+}
+
+fn of_json(status: StatusCode, text: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     no_store(response)
 }
@@ -37,8 +51,8 @@ fn no_store(mut response: Response) -> Response {
 }
 
 /// A person, as the person sees it.
-#[derive(Serialize)]
-pub(crate) struct PersonBody<'a> {
+#[cfg_attr(test, derive(Serialize))]
+struct PersonBody<'a> {
     id: Uuid,
     email: &'a str,
     email_verified: bool,
@@ -59,6 +73,20 @@ impl<'a> From<&'a Identity> for PersonBody<'a> {
             created_at: rfc3339(identity.created_at),
             updated_at: rfc3339(identity.updated_at),
         }
+    }
+}
+
+impl WriteJson for PersonBody<'_> {
+    fn write_json(&self, text: &mut Vec<u8>) {
+        let mut object = JsonObject::begin(text);
+        object.text("id", self.id.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
+        object.text("email", self.email);
+        object.boolean("email_verified", self.email_verified);
+        object.text("username", self.username);
+        object.text("status", self.status);
+        object.text("created_at", &self.created_at.to_text());
+        object.text("updated_at", &self.updated_at.to_text());
+        object.end();
     }
 }
 
@@ -223,9 +251,38 @@ pub(crate) fn rfc3339(time: Timestamp) -> Rfc3339 {
 /// A time of RFC 3339.
 pub(crate) struct Rfc3339(jiff::Timestamp);
 
+impl Rfc3339 {
+    fn to_text(&self) -> String {
+        DateTimePrinter::new().timestamp_to_string(&self.0)
+    }
+}
+
 impl Serialize for Rfc3339 {
     /// In one piece: piece by piece, each is searched for what is to be escaped.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&DateTimePrinter::new().timestamp_to_string(&self.0))
+        serializer.serialize_str(&self.to_text())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_is_written_as_a_serializer_writes_it() {
+        for email_verified in [false, true] {
+            let person = PersonBody {
+                id: Uuid::from_u128(0x0123_4567_89ab_7def_8123_4567_89ab_cdef),
+                email: "žofie@example.com",
+                email_verified,
+                username: "\"Žofie\\\n",
+                status: "active",
+                created_at: rfc3339(Timestamp::from_millis(1_800_000_000_001)),
+                updated_at: rfc3339(Timestamp::from_millis(0)),
+            };
+            let mut text = Vec::new();
+            person.write_json(&mut text);
+            assert_eq!(String::from_utf8(text).unwrap(), serde_json::to_string(&person).unwrap());
+        }
     }
 }

@@ -13,7 +13,7 @@ use sluice_protocol::ErrorCode;
 
 use super::refusing;
 use crate::extract::{ClientCall, NoCall, accept, authorization, client_call, parameters};
-use crate::respond::Json;
+use crate::respond::Written;
 use crate::respond::oauth_error::no_store;
 use crate::state::PublicState;
 
@@ -30,7 +30,7 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
         }
     };
     let mut response = match introspect(&state, &call).await {
-        Ok(Told::Json(answer)) => Json(answer).into_response(),
+        Ok(Told::Json(answer)) => Written(*answer).into_response(),
         Ok(Told::Jwt(token)) => ([(CONTENT_TYPE, HeaderValue::from_static(JWT))], token).into_response(),
         Err(error) => {
             let client = call.named_client();

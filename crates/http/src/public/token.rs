@@ -14,7 +14,7 @@ use sluice_protocol::{ErrorCode, TokenRequest};
 
 use super::refusing;
 use crate::extract::{ClientCall, NoCall, authorization, client_call, parameters};
-use crate::respond::Json;
+use crate::respond::Written;
 use crate::respond::dpop::offer_nonce;
 use crate::respond::oauth_error::no_store;
 use crate::state::PublicState;
@@ -30,7 +30,7 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
     };
     let mut response = match issue(&state, &call).await {
         Ok(tokens) => {
-            let mut response = Json(tokens).into_response();
+            let mut response = Written(tokens).into_response();
             no_store(&mut response);
             response
         }

@@ -18,6 +18,7 @@ use sluice_protocol::ErrorCode;
 use super::refusing;
 use crate::extract::{InvalidForm, access_token, authorization, caller, form_bytes, parameters};
 use crate::respond::Json;
+use crate::respond::Written;
 use crate::respond::dpop::offer_nonce;
 use crate::respond::oauth_error::{Refusing, no_store};
 use crate::state::PublicState;
@@ -39,7 +40,7 @@ pub(crate) async fn answer(State(state): State<Arc<PublicState>>, request: Reque
 
 fn told(userinfo: Userinfo) -> Response {
     let mut response = match userinfo {
-        Userinfo::Claims(claims) => Json(claims).into_response(),
+        Userinfo::Claims(claims) => Written(claims).into_response(),
         Userinfo::Jwt(token) => ([(CONTENT_TYPE, "application/jwt")], token).into_response(),
     };
     no_store(&mut response);

@@ -6,6 +6,7 @@ use axum::http::{Response as HttpResponse, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde::Serialize;
+use sluice_protocol::WriteJson;
 use tracing::error;
 
 /// What most answers fit into, in bytes.
@@ -21,6 +22,17 @@ impl<T: Serialize> IntoResponse for Json<T> {
             error!(%cause, "an answer cannot be written as JSON");
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         }
+        written(Body::from(text))
+    }
+}
+
+/// The same of what is written without a serializer.
+pub(crate) struct Written<T>(pub(crate) T);
+
+impl<T: WriteJson> IntoResponse for Written<T> {
+    fn into_response(self) -> Response {
+        let mut text = Vec::with_capacity(USUAL);
+        self.0.write_json(&mut text);
         written(Body::from(text))
     }
 }

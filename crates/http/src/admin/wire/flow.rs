@@ -8,11 +8,12 @@ use sluice_oauth::flow::{
     AcceptConsent, AcceptLogin, AwaitingConsent, AwaitingLogin, FlowAnswer, RejectFlow, Request,
 };
 use sluice_oauth::logout::LogoutView;
+use sluice_protocol::{JsonObject, WriteJson};
 
 use super::client::{ClientBody, rfc3339};
 
 /// `oAuth2LoginRequest`.
-#[derive(Serialize)]
+#[cfg_attr(test, derive(Serialize))]
 pub(crate) struct LoginRequestBody<'a> {
     challenge: &'a str,
     requested_scope: Vec<&'a str>,
@@ -48,10 +49,10 @@ impl<'a> LoginRequestBody<'a> {
 }
 
 /// `oAuth2ConsentRequest`.
-#[derive(Serialize)]
+#[cfg_attr(test, derive(Serialize))]
 pub(crate) struct ConsentRequestBody<'a> {
     /// What is asked for in detail (RFC 9396 §2); beyond Hydra, so there only where it was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     requested_authorization_details: Option<Value>,
     challenge: &'a str,
     consent_request_id: String,
@@ -96,6 +97,52 @@ impl<'a> ConsentRequestBody<'a> {
             amr: &flow.login.amr,
             context: flow.login.context.clone().unwrap_or_else(|| json!({})),
         }
+    }
+}
+
+impl WriteJson for LoginRequestBody<'_> {
+    fn write_json(&self, text: &mut Vec<u8>) {
+        let mut object = JsonObject::begin(text);
+        object.text("challenge", self.challenge);
+        object.texts("requested_scope", &self.requested_scope);
+        object.texts("requested_access_token_audience", self.requested_access_token_audience);
+        object.boolean("skip", self.skip);
+        object.text("subject", self.subject);
+        object.value("oidc_context", &self.oidc_context);
+        object.raw("client", self.client);
+        object.text("request_url", &self.request_url);
+        object.text("session_id", &self.session_id);
+        object.end();
+    }
+}
+
+impl WriteJson for ConsentRequestBody<'_> {
+    fn write_json(&self, text: &mut Vec<u8>) {
+        let mut object = JsonObject::begin(text);
+        object.value_if("requested_authorization_details", self.requested_authorization_details.as_ref());
+        object.text("challenge", self.challenge);
+        object.text("consent_request_id", &self.consent_request_id);
+        object.texts("requested_scope", &self.requested_scope);
+        object.texts("requested_access_token_audience", self.requested_access_token_audience);
+        object.boolean("skip", self.skip);
+        object.text("subject", self.subject);
+        object.value("oidc_context", &self.oidc_context);
+        object.raw("client", self.client);
+        object.text("request_url", &self.request_url);
+        object.text("login_challenge", &self.login_challenge);
+        object.text("login_session_id", &self.login_session_id);
+        object.text("acr", self.acr);
+        object.texts("amr", self.amr);
+        object.value("context", &self.context);
+        object.end();
+    }
+}
+
+impl WriteJson for RedirectTo {
+    fn write_json(&self, text: &mut Vec<u8>) {
+        let mut object = JsonObject::begin(text);
+        object.text("redirect_to", &self.redirect_to);
+        object.end();
     }
 }
 
@@ -232,7 +279,7 @@ impl From<RejectBody> for RejectFlow {
 }
 
 /// `oAuth2RedirectTo`.
-#[derive(Serialize)]
+#[cfg_attr(test, derive(Serialize))]
 pub(crate) struct RedirectTo {
     pub(crate) redirect_to: String,
 }
@@ -269,6 +316,58 @@ impl<'a> LogoutRequestBody<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn assert_same<T: WriteJson + Serialize>(body: &T) {
+        let mut text = Vec::new();
+        body.write_json(&mut text);
+        assert_eq!(String::from_utf8(text).unwrap(), serde_json::to_string(body).unwrap());
+    }
+
+    #[test]
+    fn requests_are_written_as_a_serializer_writes_them() {
+        let client: Box<RawValue> = serde_json::from_str(r#"{"client_id":"app"}"#).unwrap();
+        let audience = ["https://api.example".to_owned(), "b".to_owned()];
+        let odd = "\"\\\n<ž>";
+        assert_same(&RedirectTo { redirect_to: odd.to_owned() });
+        for is_full in [false, true] {
+            let oidc_context = || OidcContext {
+                acr_values: is_full.then(|| vec!["aal2"]),
+                display: is_full.then_some(odd),
+                id_token_hint_claims: is_full.then_some(HintClaims { sub: odd }),
+                login_hint: is_full.then_some("a@example.com"),
+                ui_locales: is_full.then(|| vec!["de", "en"]),
+            };
+            let some: &[String] = if is_full { &audience } else { &[] };
+            assert_same(&LoginRequestBody {
+                challenge: "c",
+                requested_scope: if is_full { vec!["openid", odd] } else { Vec::new() },
+                requested_access_token_audience: some,
+                skip: is_full,
+                subject: odd,
+                oidc_context: oidc_context(),
+                client: &client,
+                request_url: "https://id.example/oauth2/auth?a=b".to_owned(),
+                session_id: "s".to_owned(),
+            });
+            assert_same(&ConsentRequestBody {
+                requested_authorization_details: is_full.then(|| json!([{"type": "x"}])),
+                challenge: "c",
+                consent_request_id: "r".to_owned(),
+                requested_scope: vec!["openid"],
+                requested_access_token_audience: some,
+                skip: is_full,
+                subject: "alice",
+                oidc_context: oidc_context(),
+                client: &client,
+                request_url: odd.to_owned(),
+                login_challenge: "l".to_owned(),
+                login_session_id: "s".to_owned(),
+                acr: "aal1",
+                amr: some,
+                context: json!({"a": [odd]}),
+            });
+        }
+    }
     use crate::admin::json_body::read_json;
 
     #[test]

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use sluice_gateway::RequestRecord;
+use sluice_protocol::json_object::write_text;
 
 use super::super::super::text_lines;
 
@@ -59,14 +60,7 @@ impl Object<'_> {
             return self.cut_text(name, text);
         }
         self.0.extend_from_slice(name);
-        if is_plain(text) {
-            self.0.push(b'"');
-            self.0.extend_from_slice(text.as_bytes());
-            self.0.push(b'"');
-        } else {
-            // Memory takes every text.
-            let _ = serde_json::to_writer(&mut *self.0, text);
-        }
+        write_text(self.0, text);
     }
 
     #[cold]
@@ -99,33 +93,6 @@ impl Object<'_> {
         }
         self.0.push(b'"');
     }
-}
-
-/// Whether a text is its own escape (RFC 8259 §7).
-fn is_plain(text: &str) -> bool {
-    let (words, rest) = text.as_bytes().as_chunks();
-    let mut last = [b' '; WORD];
-    for (place, byte) in last.iter_mut().zip(rest) {
-        *place = *byte;
-    }
-    words.iter().chain([&last]).all(|word| is_plain_word(*word))
-}
-
-/// So many signs are looked at at once: nearly every text is short.
-const WORD: usize = size_of::<u64>();
-/// One in each byte.
-const ONES: u64 = u64::MAX / 255;
-
-/// Whether none of these signs has to be escaped: there is no byte that is less than a blank, a quotation mark or a backslash.
-const fn is_plain_word(word: [u8; WORD]) -> bool {
-    // The highest bit of a byte says that it, or one below it, is less than `least`.
-    const fn below(word: u64, least: u8) -> u64 {
-        word.wrapping_sub(ONES * least as u64) & !word
-    }
-    let word = u64::from_le_bytes(word);
-    let quotes = below(word ^ (ONES * b'"' as u64), 1);
-    let backslashes = below(word ^ (ONES * b'\\' as u64), 1);
-    (below(word, b' ') | quotes | backslashes) & (ONES << 7) == 0
 }
 
 fn micros(duration: Duration) -> u64 {
@@ -200,17 +167,6 @@ mod tests {
         let cut = line["path"].as_str().unwrap();
         assert!(cut.len() <= LONGEST && path.starts_with(cut.strip_suffix(CUT).unwrap()), "{cut}");
         assert_eq!(line["host"], json!(whole));
-    }
-
-    #[test]
-    fn a_text_is_plain_where_the_library_leaves_it_as_it_is_wherever_its_odd_sign_stands() {
-        for sign in (0..=0x17f).filter_map(char::from_u32) {
-            for place in [0, 1, 7, 8, 15, 16, 31, 63, 64] {
-                let text = format!("{}{sign}{}", "a".repeat(place), "b".repeat(64 - place));
-                let is_left = serde_json::to_string(&text).unwrap() == format!("\"{text}\"");
-                assert_eq!(is_plain(&text), is_left, "{sign:?} at {place}");
-            }
-        }
     }
 
     #[test]
