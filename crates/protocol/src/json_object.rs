@@ -13,20 +13,9 @@ pub trait WriteJson {
 
 impl WriteJson for Map<String, Value> {
     fn write_json(&self, text: &mut Vec<u8>) {
-        text.push(b'{');
-        for (place, (name, value)) in self.iter().enumerate() {
-            if place > 0 {
-                text.push(b',');
-            }
-            write_text(text, name);
-            text.push(b':');
-            match value {
-                Value::String(value) => write_text(text, value),
-                // Memory takes every text.
-                value => drop(serde_json::to_writer(&mut *text, value)),
-            }
-        }
-        text.push(b'}');
+        let mut object = JsonObject::begin(text);
+        object.members(self);
+        object.end();
     }
 }
 
@@ -86,6 +75,20 @@ impl<'a> JsonObject<'a> {
         let _ = serde_json::to_writer(self.name(name), value);
     }
 
+    /// All members of another object.
+    pub fn members(&mut self, members: &Map<String, Value>) {
+        for (name, value) in members {
+            self.comma();
+            write_text(self.0, name);
+            self.0.push(b':');
+            match value {
+                Value::String(value) => write_text(self.0, value),
+                // Memory takes every text.
+                value => drop(serde_json::to_writer(&mut *self.0, value)),
+            }
+        }
+    }
+
     /// A number, if it is there.
     pub fn number_if(&mut self, name: &'static str, value: Option<i64>) {
         if let Some(value) = value {
@@ -116,12 +119,19 @@ impl<'a> JsonObject<'a> {
 
     /// The name of the next member; its value goes behind it.
     fn name(&mut self, name: &'static str) -> &mut Vec<u8> {
-        // Whatever a value is, it ends with another sign.
-        let before: &[u8] = if self.0.last() == Some(&b'{') { b"\"" } else { b",\"" };
-        self.0.extend_from_slice(before);
+        self.comma();
+        self.0.push(b'"');
         self.0.extend_from_slice(name.as_bytes());
         self.0.extend_from_slice(b"\":");
         self.0
+    }
+
+    /// What stands before a member, if it is not the first.
+    fn comma(&mut self) {
+        // Whatever a value is, it ends with another sign.
+        if self.0.last() != Some(&b'{') {
+            self.0.push(b',');
+        }
     }
 }
 
@@ -216,11 +226,13 @@ mod tests {
         object.text_if("text too", Some("\n"));
         object.raw_if("raw too", Some(&raw));
         object.value_if("value too", Some(&json!([])));
+        object.members(&Map::new());
+        object.members(json!({"more": "x", "and more": 1}).as_object().unwrap());
         object.end();
         text.push(b']');
         let read: serde_json::Value = serde_json::from_slice(&text).unwrap();
         let expected = json!([{}, {"raw": {"a": {}}, "text": "{", "none": [], "texts": ["a", "\"{"], "yes": true, "no": false, "number": i64::MIN,
-            "value": {"b": null}, "number too": 1, "text too": "\n", "raw too": {"a": {}}, "value too": []}]);
+            "value": {"b": null}, "number too": 1, "text too": "\n", "raw too": {"a": {}}, "value too": [], "more": "x", "and more": 1}]);
         assert_eq!(read, expected);
     }
 }

@@ -1,12 +1,13 @@
 //! JWT access tokens (RFC 9068). Public claims for resource servers, and one sealed claim with what only this server
 //! acts on: so a JWT is revoked and introspected like any other token, although nothing of it is stored.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sluice_crypto::jws::{SigningKey, VerifiedJws};
 use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{Rng, Timestamp};
+use sluice_protocol::{JsonObject, WriteJson};
 
 use crate::claims::AccessTokenClaims;
 use crate::sealed::{NotAToken, decode, encode_for_jwt};
@@ -83,7 +84,7 @@ pub enum ScopeClaim {
     Both,
 }
 
-#[derive(Serialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 struct Public<'a> {
     iss: &'a str,
     sub: &'a str,
@@ -91,31 +92,64 @@ struct Public<'a> {
     client_id: &'a str,
     exp: i64,
     iat: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     nbf: Option<i64>,
     jti: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     scope: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     scp: Option<Vec<&'a str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     auth_time: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     acr: Option<&'a str>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    #[cfg_attr(test, serde(skip_serializing_if = "<[String]>::is_empty"))]
     amr: &'a [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     cnf: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     act: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     authorization_details: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     ext: Option<Map<String, Value>>,
     slc: String,
-    #[serde(flatten)]
+    #[cfg_attr(test, serde(flatten))]
     top_level: Map<String, Value>,
 }
+
+impl WriteJson for Public<'_> {
+    fn write_json(&self, text: &mut Vec<u8>) {
+        let mut object = JsonObject::begin(text);
+        object.text("iss", self.iss);
+        object.text("sub", self.sub);
+        object.texts("aud", self.aud);
+        object.text("client_id", self.client_id);
+        object.number("exp", self.exp);
+        object.number("iat", self.iat);
+        object.number_if("nbf", self.nbf);
+        object.text("jti", &self.jti);
+        object.text_if("scope", self.scope);
+        if let Some(scp) = &self.scp {
+            object.texts("scp", scp);
+        }
+        object.number_if("auth_time", self.auth_time);
+        object.text_if("acr", self.acr);
+        if !self.amr.is_empty() {
+            object.texts("amr", self.amr);
+        }
+        object.value_if("cnf", self.cnf.as_ref());
+        object.raw_if("act", self.act.as_deref());
+        object.raw_if("authorization_details", self.authorization_details.as_deref());
+        object.value_if("ext", self.ext.as_ref());
+        object.text(FACTS, &self.slc);
+        object.members(&self.top_level);
+        object.end();
+    }
+}
+
+/// What most payloads fit into, in bytes.
+const USUAL: usize = 1024;
 
 /// Writes a JWT; `extra` are the consent claims.
 ///
@@ -154,7 +188,8 @@ pub fn write(
         slc: sealer.seal(Purpose::TokenFacts, &encode_for_jwt(claims), rng),
         top_level,
     };
-    let payload = serde_json::to_vec(&public).unwrap_or_default();
+    let mut payload = Vec::with_capacity(USUAL);
+    public.write_json(&mut payload);
     key.sign(Some(layout.typ.as_str()), &payload)
 }
 
@@ -227,4 +262,44 @@ pub fn is_reserved(name: &str) -> bool {
         FACTS,
     ];
     RESERVED.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn public_claims_are_written_as_a_serializer_writes_them() {
+        let texts = ["a".to_owned(), "\"\\\n".to_owned()];
+        let map = json!({"x": "y", "\"": [1], "n": null}).as_object().cloned().unwrap_or_default();
+        let raw = || RawValue::from_string(r#"{"sub":"a"}"#.to_owned()).ok();
+        for is_full in [false, true] {
+            let public = Public {
+                iss: "https://id.example/",
+                sub: "žofie",
+                aud: if is_full { &texts } else { &texts[..1] },
+                client_id: "app",
+                exp: 1_800_000_000,
+                iat: -1,
+                nbf: is_full.then_some(0),
+                jti: "j".to_owned(),
+                scope: is_full.then_some("openid \"x\""),
+                scp: is_full.then(|| vec!["openid", "x"]),
+                auth_time: is_full.then_some(1),
+                acr: is_full.then_some("aal1"),
+                amr: if is_full { &texts } else { &[] },
+                cnf: is_full.then(|| json!({"jkt": "x"})),
+                act: raw().filter(|_| is_full),
+                authorization_details: raw().filter(|_| is_full),
+                ext: is_full.then(|| map.clone()),
+                slc: "s".to_owned(),
+                top_level: if is_full { map.clone() } else { Map::new() },
+            };
+            let mut text = Vec::new();
+            public.write_json(&mut text);
+            assert_eq!(String::from_utf8(text).unwrap(), serde_json::to_string(&public).unwrap());
+        }
+    }
 }

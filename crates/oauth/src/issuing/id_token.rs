@@ -2,12 +2,11 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::Serialize;
 use serde_json::{Map, Value};
 use sluice_crypto::digest::{sha256, sha384, sha512};
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_primitives::GrantId;
-use sluice_protocol::ClientId;
+use sluice_protocol::{ClientId, JsonObject, WriteJson};
 use sluice_token::TokenId;
 use sluice_token::jwt::FACTS;
 
@@ -34,7 +33,8 @@ const RESERVED: [&str; 18] = [
 ];
 
 /// What an id token says.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
+#[cfg_attr(test, derive(serde::Serialize))]
 #[expect(missing_docs, reason = "the fields are the claims of OpenID Connect Core §2")]
 pub struct IdTokenClaims<'a> {
     pub iss: &'a str,
@@ -43,25 +43,50 @@ pub struct IdTokenClaims<'a> {
     pub exp: i64,
     pub iat: i64,
     pub auth_time: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     pub rat: Option<i64>,
     pub jti: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     pub nonce: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     pub acr: Option<&'a str>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    #[cfg_attr(test, serde(skip_serializing_if = "<[String]>::is_empty"))]
     pub amr: &'a [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     pub sid: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     pub at_hash: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     pub c_hash: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     pub s_hash: Option<String>,
-    #[serde(flatten)]
+    #[cfg_attr(test, serde(flatten))]
     pub extra: Map<String, Value>,
+}
+
+impl WriteJson for IdTokenClaims<'_> {
+    fn write_json(&self, text: &mut Vec<u8>) {
+        let mut object = JsonObject::begin(text);
+        object.text("iss", self.iss);
+        object.text("sub", self.sub);
+        object.texts("aud", &self.aud);
+        object.number("exp", self.exp);
+        object.number("iat", self.iat);
+        object.number("auth_time", self.auth_time);
+        object.number_if("rat", self.rat);
+        object.text("jti", &self.jti);
+        object.text_if("nonce", self.nonce);
+        object.text_if("acr", self.acr);
+        if !self.amr.is_empty() {
+            object.texts("amr", self.amr);
+        }
+        object.text_if("sid", self.sid.as_deref());
+        object.text_if("at_hash", self.at_hash.as_deref());
+        object.text_if("c_hash", self.c_hash.as_deref());
+        object.text_if("s_hash", self.s_hash.as_deref());
+        object.members(&self.extra);
+        object.end();
+    }
 }
 
 /// Hashes of what an id token comes with, by which the client sees that nobody exchanged it (OpenID Connect Core §3.3.2.11;
@@ -121,6 +146,36 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn claims_are_written_as_a_serializer_writes_them() {
+        let amr = ["pwd".to_owned(), "\"".to_owned()];
+        let extra = serde_json::json!({"email": "a@example.com", "\\": [1], "address": {"x": null}});
+        for is_full in [false, true] {
+            let some = |text: &str| is_full.then(|| text.to_owned());
+            let claims = IdTokenClaims {
+                iss: "https://id.example/",
+                sub: "žofie",
+                aud: ["app"],
+                exp: 1_800_000_000,
+                iat: -1,
+                auth_time: 0,
+                rat: is_full.then_some(1),
+                jti: "j".to_owned(),
+                nonce: is_full.then_some("\"\n"),
+                acr: is_full.then_some("aal1"),
+                amr: if is_full { &amr } else { &[] },
+                sid: some("s"),
+                at_hash: some("a"),
+                c_hash: some("c"),
+                s_hash: some("h"),
+                extra: extra.as_object().filter(|_| is_full).cloned().unwrap_or_default(),
+            };
+            let mut text = Vec::new();
+            claims.write_json(&mut text);
+            assert_eq!(String::from_utf8(text).unwrap(), serde_json::to_string(&claims).unwrap());
+        }
+    }
 
     #[test]
     fn a_consent_page_may_name_the_client_but_no_other() {

@@ -8,7 +8,7 @@ use sluice_crypto::Sealer;
 use sluice_crypto::jws::SignError;
 use sluice_primitives::{Rng, Timestamp};
 use sluice_protocol::token_response::{TokenResponse, TokenType};
-use sluice_protocol::{ErrorCode, GrantType, Scope};
+use sluice_protocol::{ErrorCode, GrantType, Scope, WriteJson};
 use sluice_token::claims::{Extra, RareClaims};
 use sluice_token::jwt::{HeaderType, JwtLayout};
 use sluice_token::{AccessTokenClaims, Confirmation, TokenId};
@@ -22,6 +22,9 @@ use crate::client::{AccessTokenStrategy, Client};
 use crate::config::{Config, ScopeStrategy};
 use crate::grant::Grant;
 use crate::keys::KeyRing;
+
+/// What the claims of most id tokens fit into, in bytes.
+const USUAL: usize = 512;
 
 /// What is to be issued.
 #[derive(Debug)]
@@ -270,7 +273,8 @@ impl TokenIssuer {
             s_hash: beside.s_hash,
             extra: permitted_to(&grant.client, grant.claims.of_id_tokens()),
         };
-        let payload = serde_json::to_vec(&claims).unwrap_or_default();
+        let mut payload = Vec::with_capacity(USUAL);
+        claims.write_json(&mut payload);
         let signed = key.sign(Some("JWT"), &payload)?;
         match issue.recipient {
             Some(recipient) => Ok(recipient.encrypt(Content::Jwt, &signed)?),
