@@ -89,6 +89,23 @@ impl<'a> JsonObject<'a> {
         }
     }
 
+    /// The members of what a serializer writes as an object.
+    pub fn flattened<T: Serialize>(&mut self, value: &T) {
+        let start = self.0.len();
+        let is_written = serde_json::to_writer(&mut *self.0, value).is_ok();
+        let inside = self.0.get(start..).and_then(|text| text.strip_prefix(b"{")?.strip_suffix(b"}"));
+        if !is_written || inside.is_none_or(<[u8]>::is_empty) {
+            return self.0.truncate(start);
+        }
+        self.0.pop();
+        // What stood before its first member becomes what stands between that and the one before.
+        if start.checked_sub(1).and_then(|before| self.0.get(before)) == Some(&b'{') {
+            self.0.remove(start);
+        } else if let Some(opening) = self.0.get_mut(start) {
+            *opening = b',';
+        }
+    }
+
     /// A number, if it is there.
     pub fn number_if(&mut self, name: &'static str, value: Option<i64>) {
         if let Some(value) = value {
@@ -200,6 +217,33 @@ mod tests {
             let mut text = Vec::new();
             map.as_object().unwrap().write_json(&mut text);
             assert_eq!(String::from_utf8(text).unwrap(), map.to_string());
+        }
+    }
+
+    #[test]
+    fn an_object_has_the_members_of_others_wherever_they_come() {
+        for (others, expected) in [
+            (vec![json!({})], json!({})),
+            (vec![json!({"a": "}"}), json!({})], json!({"a": "}"})),
+            (
+                vec![json!({}), json!({"a": 1, "b": {"c": "{"}}), json!({"d": []})],
+                json!({"a": 1, "b": {"c": "{"}, "d": []}),
+            ),
+            (vec![json!("{}"), json!([{}]), json!(null), json!({"a": 1})], json!({"a": 1})),
+        ] {
+            for is_more in [false, true] {
+                let (mut text, mut expected) = (Vec::new(), expected.clone());
+                let mut object = JsonObject::begin(&mut text);
+                others.iter().for_each(|other| object.flattened(other));
+                if is_more {
+                    object.text("more", "x");
+                    object.flattened(&json!({"z": 1}));
+                    expected["more"] = json!("x");
+                    expected["z"] = json!(1);
+                }
+                object.end();
+                assert_eq!(serde_json::from_slice::<Value>(&text).unwrap(), expected, "{others:?}");
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use http::header::LOCATION;
 use http::{HeaderValue, Method, StatusCode, Uri};
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use sluice_oauth::client::{ClientFilter, ClientPage, ClientService, ListClients, RefusedPatch};
-use sluice_protocol::ClientId;
+use sluice_protocol::{ClientId, WriteJson};
 
 use super::client_listings::{ClientListing, ClientListings};
 use super::client_texts::ClientTexts;
@@ -22,7 +22,7 @@ use super::wire::client_form::{ClientPatch, patch_client, read_client};
 use super::wire::lifespans::LifespansBody;
 use crate::admin_guard::AdminGuard;
 use crate::busy::{self, BusyRoute};
-use crate::respond::{AdminError, Json, JsonText};
+use crate::respond::{AdminError, JsonText, Written};
 
 type Clients = State<Arc<ClientsState>>;
 
@@ -70,23 +70,29 @@ async fn list(State(clients): Clients, RawQuery(query): RawQuery) -> Result<Resp
         return Ok(known.into_response());
     }
     let page = clients.service.page(&asked).await?;
-    let made = listing(&asked, &page, clients.service.total(&asked, &page).await)?;
+    let made = listing(&asked, &page, clients.service.total(&asked, &page).await);
     clients.listings.keep(asked, generation, &made);
     Ok(made.into_response())
 }
 
-fn listing(asked: &ClientFilter, page: &ClientPage, total: Option<u64>) -> Result<ClientListing, AdminError> {
-    let clients: Vec<_> = page.clients.iter().map(ClientBody::from).collect();
-    let body = serde_json::to_vec(&clients).map_err(|cause| AdminError::fault(&cause, false))?;
+fn listing(asked: &ClientFilter, page: &ClientPage, total: Option<u64>) -> ClientListing {
+    let mut body = vec![b'['];
+    for (place, client) in page.clients.iter().enumerate() {
+        if place > 0 {
+            body.push(b',');
+        }
+        ClientBody::from(client).write_json(&mut body);
+    }
+    body.push(b']');
     // Kept perhaps: without the room that it grew into.
-    Ok(ClientListing { body: Bytes::from(body.into_boxed_slice()), links: links(asked, page), total })
+    ClientListing { body: Bytes::from(body.into_boxed_slice()), links: links(asked, page), total }
 }
 
 async fn create(State(clients): Clients, body: JsonBody) -> Result<Response, AdminError> {
     let metadata = read_client(body.bytes()).map_err(AdminError::malformed)?;
     let made = clients.service.create(metadata).await?;
     let location = format!("{PATH}/{}", utf8_percent_encode(made.client.id.as_str(), IN_A_PATH));
-    let body = Json(ClientBody::with_secret(&made));
+    let body = Written(ClientBody::with_secret(&made));
     Ok((StatusCode::CREATED, [(LOCATION, location)], body).into_response())
 }
 
@@ -106,7 +112,7 @@ async fn replace(
 ) -> Result<Response, AdminError> {
     let metadata = read_client(body.bytes()).map_err(AdminError::malformed)?;
     let changed = clients.service.replace(&client_id(&id)?, metadata).await?;
-    Ok(Json(ClientBody::with_secret(&changed)).into_response())
+    Ok(Written(ClientBody::with_secret(&changed)).into_response())
 }
 
 async fn patch(
@@ -117,7 +123,7 @@ async fn patch(
     let patch: ClientPatch = body.read_any()?;
     let edit = |client: &_| patch_client(client, &patch).map_err(RefusedPatch);
     let changed = clients.service.patch(&client_id(&id)?, edit).await?;
-    Ok(Json(ClientBody::with_secret(&changed)).into_response())
+    Ok(Written(ClientBody::with_secret(&changed)).into_response())
 }
 
 async fn delete(State(clients): Clients, Path(id): Path<String>) -> Result<StatusCode, AdminError> {
@@ -132,12 +138,12 @@ async fn set_lifespans(
 ) -> Result<Response, AdminError> {
     let lifespans: LifespansBody = body.read()?;
     let client = clients.service.set_lifespans(&client_id(&id)?, lifespans.into()).await?;
-    Ok(Json(ClientBody::from(&*client)).into_response())
+    Ok(Written(ClientBody::from(&*client)).into_response())
 }
 
 async fn rotate_secret(State(clients): Clients, Path(id): Path<String>) -> Result<Response, AdminError> {
     let rotated = clients.service.rotate_secret(&client_id(&id)?).await?;
-    Ok(Json(ClientBody::with_secret(&rotated)).into_response())
+    Ok(Written(ClientBody::with_secret(&rotated)).into_response())
 }
 
 async fn forget_rotated_secrets(
@@ -145,7 +151,7 @@ async fn forget_rotated_secrets(
     Path(id): Path<String>,
 ) -> Result<Response, AdminError> {
     let client = clients.service.forget_rotated_secrets(&client_id(&id)?).await?;
-    Ok(Json(ClientBody::from(&*client)).into_response())
+    Ok(Written(ClientBody::from(&*client)).into_response())
 }
 
 /// What cannot be an id belongs to no client.

@@ -1,11 +1,11 @@
 //! A client as Hydra's admin API spells it, absent and empty fields included.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sluice_crypto::jwk::JwkSet;
 use sluice_oauth::client::{AccessTokenStrategy, Client, GivenUrl, Registered};
 use sluice_primitives::Timestamp;
-use sluice_protocol::RedirectUri;
+use sluice_protocol::{JsonObject, RedirectUri, WriteJson};
 
 use super::client_extensions::ExtensionsBody;
 use super::lifespans::LifespansBody;
@@ -170,6 +170,55 @@ impl<'a> From<&'a Client> for ClientBody<'a> {
             lifespans: LifespansBody::from(&client.lifespans),
             extensions: ExtensionsBody::from(client),
         }
+    }
+}
+
+/// Through a serializer, what is flattened costs more than all the rest.
+impl WriteJson for ClientBody<'_> {
+    fn write_json(&self, text: &mut Vec<u8>) {
+        let mut object = JsonObject::begin(text);
+        object.text("client_id", self.client_id);
+        object.text("client_name", self.client_name);
+        object.text_if("client_secret", self.client_secret);
+        object.flattened(&self.management);
+        object.texts("redirect_uris", &self.redirect_uris);
+        object.texts("grant_types", &self.grant_types);
+        object.texts("response_types", &self.response_types);
+        object.text("scope", self.scope);
+        object.texts("audience", self.audience);
+        object.text("owner", self.owner);
+        object.text("policy_uri", self.policy_uri);
+        object.texts("allowed_cors_origins", self.allowed_cors_origins);
+        object.text("tos_uri", self.tos_uri);
+        object.text("client_uri", self.client_uri);
+        object.text("logo_uri", self.logo_uri);
+        object.texts("contacts", self.contacts);
+        object.number("client_secret_expires_at", self.client_secret_expires_at);
+        object.text("subject_type", self.subject_type);
+        object.text_if("sector_identifier_uri", self.sector_identifier_uri);
+        object.text_if("jwks_uri", self.jwks_uri);
+        match self.jwks.set {
+            Some(set) => object.value("jwks", set),
+            None => object.value("jwks", &Map::new()),
+        }
+        object.text("token_endpoint_auth_method", self.token_endpoint_auth_method);
+        object.text_if("token_endpoint_auth_signing_alg", self.token_endpoint_auth_signing_alg);
+        if !self.request_uris.is_empty() {
+            object.texts("request_uris", self.request_uris);
+        }
+        object.text_if("request_object_signing_alg", self.request_object_signing_alg);
+        object.text("userinfo_signed_response_alg", self.userinfo_signed_response_alg);
+        object.text_if("id_token_signed_response_alg", self.id_token_signed_response_alg);
+        object.text("created_at", &self.created_at);
+        object.text("updated_at", &self.updated_at);
+        object.flattened(&self.logout);
+        object.value_if("metadata", self.metadata);
+        object.text_if("access_token_strategy", self.access_token_strategy);
+        object.boolean("skip_consent", self.skip_consent);
+        object.boolean("skip_logout_consent", self.skip_logout_consent);
+        object.flattened(&self.lifespans);
+        object.flattened(&self.extensions);
+        object.end();
     }
 }
 

@@ -13,7 +13,11 @@ fn client(json: &Value) -> Client {
 }
 
 fn written(client: &Client) -> String {
-    serde_json::to_string_pretty(&ClientBody::from(client)).unwrap()
+    let body = ClientBody::from(client);
+    let mut text = Vec::new();
+    body.write_json(&mut text);
+    assert_eq!(String::from_utf8(text).unwrap(), serde_json::to_string(&body).unwrap());
+    serde_json::to_string_pretty(&body).unwrap()
 }
 
 fn full() -> Value {
@@ -52,7 +56,9 @@ fn what_is_written_reads_as_the_same_client() {
     let odd = json!({"client_id": "odd", "jwks_uri": "https://A.example", "metadata": ["a", 1],
         "backchannel_logout_uri": "https://A.example", "frontchannel_logout_session_required": true,
         "access_token_jwt_typ": "JWT"});
-    for asked in [json!({"client_id": "least"}), full(), odd] {
+    let keys = json!({"client_id": "keys", "jwks": {"keys": [{"kty": "EC", "crv": "P-256", "kid": "1",
+        "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}]}});
+    for asked in [json!({"client_id": "least"}), full(), odd, keys] {
         let made = client(&asked);
         let written: Value = serde_json::from_str(&written(&made)).unwrap();
         assert_eq!(client(&written), made);
