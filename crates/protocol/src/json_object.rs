@@ -234,7 +234,9 @@ mod tests {
             for is_more in [false, true] {
                 let (mut text, mut expected) = (Vec::new(), expected.clone());
                 let mut object = JsonObject::begin(&mut text);
-                others.iter().for_each(|other| object.flattened(other));
+                for other in &others {
+                    object.flattened(other);
+                }
                 if is_more {
                     object.text("more", "x");
                     object.flattened(&json!({"z": 1}));
