@@ -6,6 +6,8 @@
     reason = "a promise that cannot be checked is broken"
 )]
 
+use std::collections::HashSet;
+
 use futures_util::future::join_all;
 use serde_json::json;
 use sluice_commit::StoreError;
@@ -55,6 +57,32 @@ pub async fn a_client_id_is_given_once(fixture: &impl Fixture) {
     assert_eq!(insert(&*store, &given::client("shop", "first")).await, Insertion::Inserted);
     assert_eq!(insert(&*store, &given::client("shop", "second")).await, Insertion::Taken);
     assert_eq!(find(&*store, "shop").await.unwrap().owner, "first");
+}
+
+/// Of many that come at once only those go away empty-handed whose ids are taken, and the feed tells of the others alone.
+pub async fn a_crowd_beside_an_id_that_is_taken_gets_its_own(fixture: &impl Fixture) {
+    let (store, reader) = (fixture.store(), fixture.second_node().await);
+    insert(&*store, &given::client("number-20", "first")).await;
+    let mut position = reader.read(&FeedPosition::default()).await.unwrap().position;
+    for round in 0..3 {
+        let name = |number: usize| {
+            if number == 20 { "number-20".to_owned() } else { format!("number-{number}-{round}") }
+        };
+        let crowd: Vec<_> = (0..40).map(|number| given::client(&name(number), "crowd")).collect();
+        let outcomes = join_all(crowd.iter().map(|one| insert(&*store, one))).await;
+        for (number, (one, outcome)) in crowd.iter().zip(outcomes).enumerate() {
+            let expected = if number == 20 { Insertion::Taken } else { Insertion::Inserted };
+            assert_eq!(outcome, expected, "{number} in round {round}");
+            let owner = find(&*store, one.id.as_str()).await.unwrap().owner;
+            assert_eq!(owner, if number == 20 { "first" } else { "crowd" });
+        }
+        let batch = reader.read(&position).await.unwrap();
+        let told: HashSet<_> = batch.changes.iter().collect();
+        let made = crowd.iter().filter(|one| one.id.as_str() != "number-20");
+        let made: Vec<_> = made.map(|one| Change::Client(one.id.clone())).collect();
+        assert_eq!((batch.changes.len(), told), (made.len(), made.iter().collect()));
+        position = batch.position;
+    }
 }
 
 /// What PostgreSQL cannot hold, no store takes.

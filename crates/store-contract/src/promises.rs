@@ -9,6 +9,7 @@ macro_rules! store_contract {
                 a_client_is_found_as_it_was_inserted,
                 a_client_is_found_as_it_was_written,
                 a_client_id_is_given_once,
+                a_crowd_beside_an_id_that_is_taken_gets_its_own,
                 a_client_with_text_that_cannot_be_stored_is_refused,
                 a_replaced_client_has_the_next_revision,
                 a_client_that_changed_meanwhile_is_not_replaced,

@@ -165,7 +165,7 @@ impl PostgresStore {
         let lane = |_| Arc::new(Hot { link: shared(), counters: counters.clone() });
         let lanes: Vec<Arc<Hot>> = (0..options.lanes.get()).map(lane).collect();
         let queues = Queues { lanes: &lanes, depth: options.depth, batch: BATCH, metrics: &metrics };
-        let insert_client = |hot| InsertClients { hot, node: options.node, clock: options.clock.clone() };
+        let insert_client = |hot| InsertClients::new(hot, options.node, options.clock.clone());
         let revoke_grant = |hot| RevokeGrants { hot, node: options.node, clock: options.clock.clone() };
         let readers: Vec<Arc<Link>> = (0..options.readers.get()).map(|_| shared()).collect();
         let (depth, patience) = (options.depth.get(), options.deadline);

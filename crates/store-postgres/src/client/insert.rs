@@ -16,10 +16,19 @@ use crate::connection::Params;
 use crate::error::{Failure, column};
 use crate::feed::append::change_kind;
 use crate::grant::Hot;
+use crate::guess::Guess;
 use crate::statistics::Kind;
 use crate::storable;
 
-const INSERT: &str = include_str!("insert.sql");
+const INSERT: &str = concat!(
+    include_str!("insert_begin.sql"),
+    "    ON CONFLICT (client_id) DO NOTHING\n",
+    include_str!("insert_end.sql")
+);
+/// Of clients that are guessed not to be there: if one is, all of it fails, and nothing is written.
+const INSERT_NEW: &str = concat!(include_str!("insert_begin.sql"), include_str!("insert_end.sql"));
+/// What says that a client is there.
+const KEY: &str = "client_pkey";
 const ATTEMPTS: &str = include_str!("attempts.sql");
 
 /// A client as it is stored.
@@ -56,10 +65,11 @@ impl NewClient {
 
 /// Inserts batches of clients.
 pub(crate) struct InsertClients {
-    pub(crate) hot: Arc<Hot>,
+    hot: Arc<Hot>,
     /// The origin of what the feed tells.
-    pub(crate) node: NodeId,
-    pub(crate) clock: Arc<dyn Clock>,
+    node: NodeId,
+    clock: Arc<dyn Clock>,
+    guess: Guess,
 }
 
 impl Writer for InsertClients {
@@ -91,8 +101,13 @@ impl Writer for InsertClients {
 }
 
 impl InsertClients {
+    /// Inserts clients on `hot`; what the feed tells of them comes from `node`.
+    pub(crate) fn new(hot: Arc<Hot>, node: NodeId, clock: Arc<dyn Clock>) -> Self {
+        Self { hot, node, clock, guess: Guess::default() }
+    }
+
     /// How many of the batch were not there yet.
-    async fn insert(&self, batch: &[NewClient]) -> Result<usize, Failure> {
+    async fn insert(&mut self, batch: &[NewClient]) -> Result<usize, Failure> {
         let texts = |of: fn(&NewClient) -> &str| batch.iter().map(of).collect::<Vec<_>>();
         let numbers = |of: fn(&NewClient) -> i64| batch.iter().map(of).collect::<Vec<_>>();
         let (ids, names) = (texts(|op| op.id.as_str()), texts(|op| &op.name));
@@ -105,7 +120,16 @@ impl InsertClients {
         let params: Params<'_> = &[
             &ids, &revisions, &names, &owners, &documents, &created, &updated, &attempts, &node, &now, &kind,
         ];
-        self.hot.link.query(INSERT, params).await.map(|rows| rows.len())
+        if self.guess.is_made(batch.len()) {
+            let done = self.hot.link.query(INSERT_NEW, params).await;
+            if self.guess.turned_out(done, &[KEY])? {
+                return Ok(batch.len());
+            }
+        }
+        let rows = self.hot.link.query(INSERT, params).await?;
+        // A number that cannot be read is none that could be relied upon: then each is looked for.
+        let inserted = rows.first().and_then(|row| column::<i64>(row, 0).ok());
+        Ok(inserted.and_then(|inserted| usize::try_from(inserted).ok()).unwrap_or_default())
     }
 
     /// Who wrote the clients that are there: this attempt, now or before its answer was lost, or another.

@@ -1,9 +1,3 @@
--- Clients and what the feed tells of them. The origin's row is locked after the clients', as in every other transaction.
-WITH made AS (
-    INSERT INTO client (client_id, revision, name, owner, document, created_at, updated_at, attempt)
-    SELECT unnest($1::text[]), unnest($2::bigint[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
-        unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::uuid[])
-    ON CONFLICT (client_id) DO NOTHING
     RETURNING client_id
 ), counted AS (
     INSERT INTO node AS n (node_id, revocation_counter, change_counter, appended_at)
@@ -19,4 +13,4 @@ WITH made AS (
     SELECT n.node_id, n.change_counter + 1 - m.place, $10, $11, m.client_id
     FROM counted AS n, (SELECT client_id, row_number() OVER () AS place FROM made) AS m
 )
-SELECT client_id FROM made
+SELECT count(*) FROM made
