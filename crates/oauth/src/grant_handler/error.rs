@@ -161,6 +161,9 @@ impl TokenError {
             Self::Issue(IssueError::TooLong) => {
                 "The access token would be too long for a JWT: ask for less, in `authorization_details` say."
             }
+            Self::Client(ClientAuthError::Missing) => {
+                "The request names no client, neither in `Authorization: Basic` nor by `client_id` or an assertion."
+            }
             _ => self.code().description(),
         }
     }

@@ -119,6 +119,15 @@ async fn an_unknown_client_and_a_wrong_secret_get_the_same_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_names_no_client_is_told_that_it_is_this() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    let answer = asks(&sluice, "", &[]).await;
+    assert!(answer.body.contains("names no client"), "{}", answer.body);
+    answer.refused_with(400, "invalid_request");
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn ids_and_secrets_with_special_characters_are_form_encoded() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
     let id = "app:one+two%20 &=?/\"\\";
