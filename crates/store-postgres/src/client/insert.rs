@@ -20,13 +20,9 @@ use crate::guess::Guess;
 use crate::statistics::Kind;
 use crate::storable;
 
-const INSERT: &str = concat!(
-    include_str!("insert_begin.sql"),
-    "    ON CONFLICT (client_id) DO NOTHING\n",
-    include_str!("insert_end.sql")
-);
+const INSERT: &str = include_str!("insert.sql");
 /// Of clients that are guessed not to be there: if one is, all of it fails, and nothing is written.
-const INSERT_NEW: &str = concat!(include_str!("insert_begin.sql"), include_str!("insert_end.sql"));
+const INSERT_NEW: &str = include_str!("insert_new.sql");
 /// What says that a client is there.
 const KEY: &str = "client_pkey";
 const ATTEMPTS: &str = include_str!("attempts.sql");
