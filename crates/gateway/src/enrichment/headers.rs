@@ -53,15 +53,16 @@ pub fn strip(headers: &mut HeaderMap, configured: &[HeaderName], enrichment: Opt
 
 /// Whether a name begins with `OAuth-`, or with what an upstream may take for it.
 pub fn is_reserved(name: &str) -> bool {
-    if !matches!(name.as_bytes().first(), Some(b'o' | b'O')) {
-        return false;
-    }
     let Some((prefix, rest)) = name.as_bytes().split_first_chunk::<5>() else { return false };
-    prefix.eq_ignore_ascii_case(b"oauth") && rest.first().is_some_and(|next| !next.is_ascii_alphanumeric())
+    let [first, ..] = prefix;
+    (first | 0x20) == b'o'
+        && prefix.eq_ignore_ascii_case(b"oauth")
+        && rest.first().is_some_and(|next| !next.is_ascii_alphanumeric())
 }
 
 /// Whether a name is that of a header with another method or path than those that were judged, or what an upstream may take for it.
 pub(crate) fn is_override(name: &str) -> bool {
+    // All of them begin with it.
     let may_be = matches!(name.as_bytes().first(), Some(b'x' | b'X'));
     may_be && OVERRIDES.iter().any(|known| is_same(known, name))
 }

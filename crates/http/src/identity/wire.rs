@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::header::CACHE_CONTROL;
 use http::{HeaderValue, StatusCode};
 use jiff::fmt::temporal::DateTimePrinter;
 use serde::{Serialize, Serializer};
@@ -13,6 +13,8 @@ use sluice_identity::session::{IdentitySession, TokenPair, acr_of};
 use sluice_primitives::{SessionId, Timestamp};
 use sluice_protocol::{JsonObject, WriteJson};
 use uuid::Uuid;
+
+use crate::respond::written;
 
 /// Most answers are no longer, in bytes.
 const USUAL: usize = 512;
@@ -34,9 +36,8 @@ pub(crate) fn person(status: StatusCode, identity: &Identity) -> Response {
 }
 
 fn of_json(status: StatusCode, text: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(text));
+    let mut response = written(Body::from(text));
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     no_store(response)
 }
 

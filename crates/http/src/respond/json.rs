@@ -46,7 +46,8 @@ impl IntoResponse for JsonText {
     }
 }
 
-fn written(body: Body) -> Response {
+/// An answer whose body is JSON.
+pub(crate) fn written(body: Body) -> Response {
     let mut response = HttpResponse::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response

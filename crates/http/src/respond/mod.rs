@@ -12,5 +12,5 @@ pub(crate) mod problem;
 pub(crate) mod redirect;
 
 pub(crate) use admin_error::AdminError;
-pub(crate) use json::{Json, JsonText, Written};
+pub(crate) use json::{Json, JsonText, Written, written};
 pub(crate) use problem::{Problem, ProblemKind};

@@ -46,7 +46,9 @@ impl LastHost {
             return Some(host.clone());
         }
         let text = str::from_utf8(value.as_bytes()).ok().filter(|text| is_host(text))?;
-        Some(last.insert(Host::new(value.clone(), text)).clone())
+        // A copy: what was read is a piece of all that came with it, tokens too, and would keep that as long as the connection.
+        let copy = HeaderValue::from_str(text).ok()?;
+        Some(last.insert(Host::new(copy, text)).clone())
     }
 }
 
@@ -57,8 +59,14 @@ mod tests {
     #[test]
     fn a_host_is_read_anew_where_it_differs_from_the_last() {
         let (last, said) = (LastHost::default(), HeaderValue::from_static);
-        let host = last.read(&said("a:80")).unwrap();
+        let first = said("a:80");
+        let host = last.read(&first).unwrap();
         assert_eq!((&host.value, &*host.text), (&said("a:80"), "a:80"));
+        assert_ne!(
+            host.value.as_bytes().as_ptr(),
+            first.as_bytes().as_ptr(),
+            "it keeps nothing of the request"
+        );
         assert!(Arc::ptr_eq(&host, &last.read(&said("a:80")).unwrap()));
         assert!(last.read(&said("a b")).is_none());
         assert!(Arc::ptr_eq(&host, &last.read(&said("a:80")).unwrap()), "what is none takes nobody's place");
