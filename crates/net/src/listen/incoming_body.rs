@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
+use super::quiet;
 use super::record::Record;
 use super::rest::Stage;
 
@@ -63,7 +64,7 @@ impl Body for IncomingBody {
         };
         let Some((record, request)) = &this.origin else { return Pin::new(incoming).poll_frame(context) };
         record.hold_body(*request, Stage::held(&incoming.size_hint()));
-        let polled = Pin::new(&mut *incoming).poll_frame(context);
+        let polled = quiet::take(incoming, context);
         match &polled {
             Poll::Ready(None) => this.end(Stage::Read),
             Poll::Ready(Some(Ok(frame))) if frame.is_trailers() || incoming.is_end_stream() => {

@@ -4,7 +4,7 @@
 //! `accept`: taking connections; `places`: how many at once; `open_files`: whether there are files for them.
 //! `connection`: one connection, TLS and HTTP. `client_io`: its bytes, and its end, which
 //! `lingering` draws out where answers would be lost. `record`: what is known of it; `counted`: its requests and their answers;
-//! `incoming_body`, `rest`: the bodies of requests, and what nobody reads of them. `supervision`: who
+//! `incoming_body`, `rest`: the bodies of requests, and what nobody reads of them; `quiet`: what of them wakes a connection. `supervision`: who
 //! has been idle or slow too long, and the drain. `request_facts`: what a request is told about its connection.
 //!
 //! Timeouts of connections are kept by one sweep over all of them instead of a timer each: a request then costs one
@@ -19,6 +19,7 @@ mod limits;
 mod lingering;
 mod open_files;
 mod places;
+mod quiet;
 mod record;
 mod request_facts;
 mod rest;

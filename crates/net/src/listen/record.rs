@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use futures_util::task::AtomicWaker;
 use hyper::body::Incoming;
 
+use super::quiet::QuietWaker;
 use super::rest::{After, Rest, Stage};
 use crate::header_lines::MAX_HEADER_LINES_AT_ONCE;
 
@@ -260,19 +261,21 @@ impl Record {
     /// Runs a connection under orders. `None` if it was cut.
     pub(crate) async fn supervise<C: Drainable>(&self, mut connection: Pin<&mut C>) -> Option<C::Output> {
         let mut told = false;
+        let mut waker = QuietWaker::default();
         poll_fn(|context: &mut Context<'_>| {
             self.waker.register(context.waker());
+            let quiet = &mut waker.context(context.waker());
             let polled = match self.due() {
                 Order::Cut => return Poll::Ready(None),
                 Order::Drain if !told => {
                     told = true;
                     connection.as_mut().drain();
                     self.draining.store(true, Ordering::Relaxed);
-                    let polled = connection.as_mut().poll(context).map(Some);
+                    let polled = connection.as_mut().poll(quiet).map(Some);
                     self.draining.store(false, Ordering::Relaxed);
                     polled
                 }
-                Order::Drain | Order::Late | Order::Continue => connection.as_mut().poll(context).map(Some),
+                Order::Drain | Order::Late | Order::Continue => connection.as_mut().poll(quiet).map(Some),
             };
             if polled.is_pending() {
                 self.rest.read_away(self.requests(), context);

@@ -2,7 +2,10 @@
 //! otherwise the answer says that it is the last one (RFC 9112 §9.3, §9.6).
 
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::ready;
 use std::time::Duration;
 
 use axum::Router;
@@ -206,4 +209,54 @@ async fn how_long_a_body_is_is_what_is_left_of_it() {
     drop(in_time(handed_on.recv()).await);
     say(&mut stream, &"x".repeat(TOO_LONG - 1)).await;
     next_request_is_answered(&mut stream).await;
+}
+
+/// hyper wakes a connection for the last part of a body, too: what waits for something else was asked about it in vain.
+#[tokio::test]
+async fn who_has_taken_a_whole_body_and_waits_is_not_asked_again_for_it() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counts = asked.clone();
+    let answer = move |request: Request| {
+        let (counts, mut body) = (counts.clone(), request.into_body());
+        async move {
+            let mut sleep = pin!(tokio::time::sleep(SOON));
+            let mut taken = Vec::new();
+            let mut ended = false;
+            poll_fn(|context| {
+                counts.fetch_add(1, Ordering::Relaxed);
+                while !ended {
+                    match ready!(Pin::new(&mut body).poll_frame(context)) {
+                        Some(part) => taken.extend_from_slice(part.unwrap().data_ref().unwrap()),
+                        None => ended = true,
+                    }
+                }
+                sleep.as_mut().poll(context)
+            })
+            .await;
+            taken
+        }
+    };
+    let server = running(Router::new().route("/", any(answer)), Limits::default()).await;
+    let mut stream = server.connect().await;
+    for _ in 0..3 {
+        asked.store(0, Ordering::Relaxed);
+        say(&mut stream, &format!("{}four", head("POST", "content-length: 4"))).await;
+        let answer = answer_until(&mut stream, "four").await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer:?}");
+        assert_eq!(asked.load(Ordering::Relaxed), 2, "at the beginning, and when the time was over");
+    }
+    // What comes in parts is taken to its end.
+    for (fields, parts) in [
+        ("content-length: 8", ["fo", "ur", "four"]),
+        ("transfer-encoding: chunked", ["4\r\nfour\r\n", "4\r\nfo", "ur\r\n0\r\n\r\n"]),
+        ("expect: 100-continue\r\ncontent-length: 8", ["four", "fo", "ur"]),
+    ] {
+        say(&mut stream, &head("POST", fields)).await;
+        for part in parts {
+            tokio::time::sleep(SOON).await;
+            say(&mut stream, part).await;
+        }
+        let answer = answer_until(&mut stream, "fourfour").await;
+        assert!(answer.contains("HTTP/1.1 200 "), "{answer:?}");
+    }
 }
