@@ -9,14 +9,14 @@ use axum::routing::{get, post, put};
 use bytes::Bytes;
 use http::header::LOCATION;
 use http::{HeaderValue, Method, StatusCode, Uri};
-use percent_encoding::{percent_decode_str, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use sluice_oauth::client::{ClientFilter, ClientPage, ClientService, ListClients, RefusedPatch};
 use sluice_protocol::{ClientId, WriteJson};
 
 use super::client_listings::{ClientListing, ClientListings};
 use super::client_texts::ClientTexts;
 use super::json_body::{JsonBody, MAX_BODY};
-use super::path::{IN_A_PATH, Path};
+use super::path::{IN_A_PATH, Path, last_segment};
 use super::wire::client::ClientBody;
 use super::wire::client_form::{ClientPatch, patch_client, read_client};
 use super::wire::lifespans::LifespansBody;
@@ -57,9 +57,7 @@ pub(crate) fn busy(clients: &Arc<ClientsState>, guard: &AdminGuard) -> [BusyRout
 
 /// As [`find`], where no router has taken the path apart.
 async fn find_by_path(State(clients): Clients, uri: Uri) -> Result<Response, AdminError> {
-    let raw = uri.path().rsplit('/').next().unwrap_or_default();
-    let id = percent_decode_str(raw).decode_utf8().map_err(|_| AdminError::not_found())?;
-    told(&clients, &id).await
+    told(&clients, &last_segment(&uri)?).await
 }
 
 async fn list(State(clients): Clients, RawQuery(query): RawQuery) -> Result<Response, AdminError> {

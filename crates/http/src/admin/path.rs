@@ -1,8 +1,11 @@
 //! Path parameters of the admin API: axum's, but what is refused is refused in the shape that all errors here have.
 
+use std::borrow::Cow;
+
 use axum::extract::{FromRequestParts, Path as AnyPath};
+use http::Uri;
 use http::request::Parts;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str};
 use serde::de::DeserializeOwned;
 
 use crate::respond::AdminError;
@@ -19,9 +22,17 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, AdminError> {
         match AnyPath::from_request_parts(parts, state).await {
             Ok(AnyPath(parameters)) => Ok(Self(parameters)),
-            Err(_) => {
-                Err(AdminError::malformed("The path is not valid UTF-8 once percent-decoded.".to_owned()))
-            }
+            Err(_) => Err(no_text()),
         }
     }
+}
+
+/// Where no router has taken the path apart: its last segment, percent-decoded.
+pub(super) fn last_segment(uri: &Uri) -> Result<Cow<'_, str>, AdminError> {
+    let raw = uri.path().rsplit('/').next().unwrap_or_default();
+    percent_decode_str(raw).decode_utf8().map_err(|_| no_text())
+}
+
+fn no_text() -> AdminError {
+    AdminError::malformed("The path is not valid UTF-8 once percent-decoded.".to_owned())
 }

@@ -56,8 +56,11 @@ fn admin_on(repo: Arc<dyn ClientRepository>) -> (Router, Arc<ClientDirectory>) {
 }
 
 fn admin_of(service: Arc<ClientService>) -> Router {
-    let clients = ClientsState { service, texts: Arc::default(), listings: ClientListings::default() };
-    routes(Arc::new(clients))
+    routes(state_of(service))
+}
+
+fn state_of(service: Arc<ClientService>) -> Arc<ClientsState> {
+    Arc::new(ClientsState { service, texts: Arc::default(), listings: ClientListings::default() })
 }
 
 fn service_on(repo: Arc<dyn ClientRepository>) -> (Arc<ClientService>, Arc<ClientDirectory>) {
@@ -242,4 +245,8 @@ async fn a_path_that_is_not_text_is_refused_in_the_shape_of_all_errors() {
     let answer = ask(&admin(), "GET", "/admin/clients/%FF", "").await;
     assert_eq!(answer.status, 400);
     assert_eq!(answer.json["error_description"], "The path is not valid UTF-8 once percent-decoded.");
+    // Around the router, too.
+    let (service, _) = service_on(Arc::new(MemoryStore::default()));
+    let refused = find_by_path(State(state_of(service)), Uri::from_static("/admin/clients/%FF")).await;
+    assert_eq!(refused.into_response().status(), 400);
 }
