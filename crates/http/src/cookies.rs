@@ -120,7 +120,7 @@ impl CookiePolicy {
             SameSite::None if self.secure => cookie::SameSite::None,
             SameSite::None => cookie::SameSite::Lax,
         };
-        let name = format!("{}{}", self.session_prefix(), self.session_name);
+        let name = [self.session_prefix(), &self.session_name].concat();
         let cookie = self.base(name, value).path(self.session_path.clone()).same_site(same_site);
         match &self.domain {
             Some(domain) => cookie.domain(domain.clone()),

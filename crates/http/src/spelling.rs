@@ -46,6 +46,10 @@ impl Spelling {
 
 /// The path that those mean who append `/.well-known/…` to an issuer that ends in a slash.
 fn appended(path: &str) -> Cow<'_, str> {
+    // Looking for a longer text is dear, and hardly a path has two slashes in a row.
+    if !path.as_bytes().windows(2).any(|two| two == b"//") {
+        return Cow::Borrowed(path);
+    }
     let from = path.len().saturating_sub(path.trim_start_matches('/').len() + 1);
     let below = path.get(from..).unwrap_or(path);
     match below.split_once("//.well-known/") {

@@ -6,15 +6,16 @@ use std::net::IpAddr;
 /// `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255`, and nothing is longer.
 const LONGEST: usize = 45;
 
-/// The text of an address.
-pub(super) struct AddressText {
+/// The text of an address. It takes no notice of a width that it is to be displayed in.
+#[derive(Debug, Clone, Copy)]
+pub struct AddressText {
     text: [u8; LONGEST],
     length: usize,
 }
 
 impl AddressText {
     /// As the address displays itself.
-    pub(super) fn of(address: IpAddr) -> Self {
+    pub fn of(address: IpAddr) -> Self {
         let mut text = Self { text: [0; LONGEST], length: 0 };
         match address {
             IpAddr::V4(address) => {

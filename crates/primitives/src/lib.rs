@@ -2,7 +2,9 @@
 //!
 //! [`id`]: typed ids. [`time`], [`clock`]: points and spans of time, and who tells them. [`rng`]: randomness as an
 //! argument. [`secret`]: a value that never prints. [`Tally`]: what many threads count at once.
+//! [`AddressText`]: an address of the network as text, where it is written for each request.
 
+mod address_text;
 pub mod clock;
 pub mod id;
 pub mod rng;
@@ -10,6 +12,7 @@ pub mod secret;
 mod tally;
 pub mod time;
 
+pub use address_text::AddressText;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use id::{AttemptId, GrantId, IdentityId, NetworkId, NodeId, SessionId, TrustId};
 pub use rng::{OsRng, Rng, SeededRng};

@@ -75,5 +75,5 @@ fn seal(sealer: &Sealer, purpose: Purpose, parts: &[&[u8]], rng: &dyn Rng) -> St
         plaintext.extend_from_slice(part);
     }
     let mark = if purpose == Purpose::ForeignHash { FOREIGN } else { PROVISIONAL };
-    format!("{mark}{}", sealer.seal(purpose, &plaintext, rng))
+    [mark, &sealer.seal(purpose, &plaintext, rng)].concat()
 }

@@ -85,8 +85,11 @@ impl WriteJson for PersonBody<'_> {
         object.boolean("email_verified", self.email_verified);
         object.text("username", self.username);
         object.text("status", self.status);
-        object.text("created_at", &self.created_at.to_text());
-        object.text("updated_at", &self.updated_at.to_text());
+        let created_at = self.created_at.to_text();
+        object.text("created_at", &created_at);
+        // The same of somebody who has just registered.
+        let is_new = self.updated_at == self.created_at;
+        object.text("updated_at", &if is_new { created_at } else { self.updated_at.to_text() });
         object.end();
     }
 }
@@ -250,6 +253,7 @@ pub(crate) fn rfc3339(time: Timestamp) -> Rfc3339 {
 }
 
 /// A time of RFC 3339.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rfc3339(jiff::Timestamp);
 
 impl Rfc3339 {
@@ -279,7 +283,11 @@ mod tests {
                 username: "\"Žofie\\\n",
                 status: "active",
                 created_at: rfc3339(Timestamp::from_millis(1_800_000_000_001)),
-                updated_at: rfc3339(Timestamp::from_millis(0)),
+                updated_at: rfc3339(Timestamp::from_millis(if email_verified {
+                    0
+                } else {
+                    1_800_000_000_001
+                })),
             };
             let mut text = Vec::new();
             person.write_json(&mut text);

@@ -59,7 +59,10 @@ impl Email {
     /// may be a stranger to the domain.
     pub fn may_lead_elsewhere(&self) -> bool {
         let local = self.0.rsplit_once('@').map_or("", |(local, _)| local);
-        local.contains(['%', '!', '|']) || local.starts_with('-') || local.contains("=?")
+        let bytes = local.as_bytes();
+        bytes.iter().any(|byte| matches!(byte, b'%' | b'!' | b'|'))
+            || bytes.first() == Some(&b'-')
+            || bytes.windows(2).any(|two| two == b"=?")
     }
 
     /// The address, normalised.
@@ -83,7 +86,7 @@ impl FromStr for Email {
         if raw.len() > MAX_BYTES {
             return Err(InvalidEmail::TooLong);
         }
-        if raw.contains(is_unseen) {
+        if !raw.is_ascii() && raw.contains(is_unseen) {
             return Err(InvalidEmail::Malformed);
         }
         let (local, domain) = raw.rsplit_once('@').ok_or(InvalidEmail::Malformed)?;
@@ -96,11 +99,8 @@ impl FromStr for Email {
         if normalised.len() > MAX_BYTES {
             return Err(InvalidEmail::TooLong);
         }
-        // A quoted local part may hold these; nobody has such an address, and much software trips over it.
-        let odd =
-            |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\\' | '<' | '>' | '(' | ')');
         let options = Options::default().without_display_text().without_domain_literal().with_required_tld();
-        if normalised.contains(odd) || EmailAddress::parse_with_options(&normalised, options).is_err() {
+        if has_odd(&normalised) || EmailAddress::parse_with_options(&normalised, options).is_err() {
             return Err(InvalidEmail::Malformed);
         }
         Ok(Self(normalised))
@@ -118,6 +118,14 @@ fn lowered(local: &str) -> String {
         lowered.extend(local.to_lowercase().nfc());
     }
     lowered
+}
+
+/// Whether something is in it that only a quoted local part may hold: nobody has such an address, and much software trips over it.
+fn has_odd(address: &str) -> bool {
+    let is_odd = |byte: u8| matches!(byte, b'\0'..=b' ' | b'\x7f' | b'"' | b'\\' | b'<' | b'>' | b'(' | b')');
+    // To the end in any case: so the compiler takes many bytes at once.
+    address.bytes().fold(false, |odd, byte| odd | is_odd(byte))
+        || (!address.is_ascii() && address.contains(|c: char| c.is_whitespace() || c.is_control()))
 }
 
 /// Whether it shows nothing by itself: format characters, zero-width ones, fillers, variation selectors.

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 use sluice_net::bounded::half_for_new;
-use sluice_primitives::{Lifetime, SessionId, Timestamp};
+use sluice_primitives::{AddressText, Lifetime, SessionId, Timestamp};
 
 use crate::identity::LoginNameHash;
 
@@ -173,7 +173,7 @@ pub(crate) struct Site(u128);
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.first.fmt(f)
+        AddressText::of(self.first).fmt(f)
     }
 }
 

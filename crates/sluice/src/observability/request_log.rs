@@ -7,7 +7,6 @@
 //!
 //! Neither query nor headers are logged: both carry secrets.
 
-mod address_text;
 mod finishing;
 mod unreadable;
 
@@ -23,7 +22,7 @@ use http::header::CONTENT_LENGTH;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Body;
 use sluice_net::{PeerAddress, TrustedProxies};
-use sluice_primitives::Rng;
+use sluice_primitives::{AddressText, Rng};
 use tower::{Layer, Service};
 use tracing::{Span, error, error_span, info};
 
@@ -31,7 +30,6 @@ use super::current_request;
 use super::metrics::{Exchange, HttpMetrics};
 use super::request_id::{self, X_REQUEST_ID};
 use super::traces;
-use address_text::AddressText;
 pub(crate) use finishing::Finishing;
 
 /// What is answered when somebody only wants to know whether the server lives.

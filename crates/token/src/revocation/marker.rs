@@ -49,7 +49,7 @@ impl Target {
             Self::Grant(grant) => grant.to_string(),
             Self::Session(session) => session.to_string(),
             Self::Subject(subject) | Self::SubjectConsents(subject) => subject.to_string(),
-            Self::SubjectClient(subject, client) => format!("{client}\n{subject}"),
+            Self::SubjectClient(subject, client) => [client.as_str(), subject.as_str()].join("\n"),
             Self::Client(client) => client.to_string(),
         }
     }

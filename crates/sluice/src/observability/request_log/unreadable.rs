@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use sluice_net::{PeerAddress, Unreadable};
+use sluice_primitives::AddressText;
 use tracing::info;
 
-use super::address_text::AddressText;
 use super::{RequestLogLayer, Shared};
 
 impl RequestLogLayer {
