@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a promise that cannot be checked is broken")]
 
-use sluice_oauth::grant::{Grant, GrantRepository, Rotation};
+use sluice_oauth::grant::{Grant, GrantClaims, GrantRepository, Rotation};
 use sluice_oauth::takeover::{HydraNetwork, HydraToken, HydraTokenRepository, TokenGrant, TokenMac};
 use sluice_primitives::{GrantId, Timestamp};
 use uuid::Uuid;
@@ -111,6 +111,7 @@ pub async fn a_grant_of_hydra_that_was_revoked_is_there_as_long_as_its_last_toke
         import(&*store, vec![later(&token, 9_000_000, "openid email")]).await;
         let found = grant(&*store, token.grant.id).await;
         assert_eq!((found.expires_at, found.revoked_at), (given::at(9_000_000), Some(given::at(200))));
+        assert_eq!(found.claims, GrantClaims::default(), "it does not come back either");
         let again = store.rotate_refresh(given::rotate(token.grant.id, 0, 300)).await.unwrap();
         assert_eq!(again, Rotation::Revoked);
     }

@@ -96,6 +96,7 @@ pub async fn the_predecessor_after_the_window_revokes_the_grant(fixture: &impl F
     assert_eq!(rotate(&*store, given::rotate(grant.id, 0, 130)).await, Verdict::Reused);
     let stored = GrantRepository::find(&*store, grant.id).await.unwrap().unwrap();
     assert_eq!((stored.revoked_at, stored.generation), (Some(given::at(130)), Generation(1)));
+    assert_eq!(stored.claims, GrantClaims::default());
     let marker = given::markers(&*fixture.second_node().await).await.pop().unwrap();
     assert_eq!((marker.target, marker.at), (Target::Grant(grant.id), given::at(130)));
     assert_eq!(marker.expires_at, given::at(200_000));
@@ -157,9 +158,10 @@ pub async fn a_rotation_brings_the_claims_of_a_hook(fixture: &impl Fixture) {
     assert_eq!(given::rotated(&*store, given::rotate(grant.id, 1, 200)).await.claims, first.claims);
     let third = given::rotated(&*store, bringing("third", 2, 300)).await;
     assert_eq!(third.claims, given::replaced_by("third"));
+    let stored = async || GrantRepository::find(&*other, grant.id).await.unwrap().unwrap().claims;
+    assert_eq!(stored().await, third.claims);
     assert_eq!(rotate(&*store, bringing("reused", 0, 400)).await, Verdict::Reused);
-    let stored = GrantRepository::find(&*other, grant.id).await.unwrap().unwrap();
-    assert_eq!(stored.claims, third.claims);
+    assert_eq!(stored().await, GrantClaims::default());
 }
 
 /// In one batch, too, each grant gets its own claims, and keeps those that it has if it is brought none.

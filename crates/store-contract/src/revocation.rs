@@ -4,7 +4,8 @@
 
 use sluice_oauth::consent::Forget;
 use sluice_oauth::grant::{
-    Grant, GrantPage, GrantRepository, Listed, RedeemCode, Redemption, RotateRefresh, Rotation, Standing,
+    Grant, GrantClaims, GrantPage, GrantRepository, Listed, RedeemCode, Redemption, RotateRefresh, Rotation,
+    Standing,
 };
 use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
 use sluice_primitives::Timestamp;
@@ -178,10 +179,9 @@ pub async fn a_grant_is_revoked_once(fixture: &impl Fixture) {
     let grant = given::inserted(&*store, given::grant()).await;
     store.revoke(grant.id, given::at(20), given::at(9000)).await.unwrap();
     store.revoke(grant.id, given::at(30), given::at(9000)).await.unwrap();
-    assert_eq!(
-        GrantRepository::find(&*store, grant.id).await.unwrap().unwrap().revoked_at,
-        Some(given::at(20))
-    );
+    let found = GrantRepository::find(&*store, grant.id).await.unwrap().unwrap();
+    assert_eq!(found.revoked_at, Some(given::at(20)));
+    assert_eq!(found.claims, GrantClaims::default(), "nothing is kept of its person but who that is");
     assert!(given::is_marked(&*store, &Target::Grant(grant.id)).await);
 }
 
@@ -209,10 +209,12 @@ pub async fn a_sweep_revokes_the_grants_that_wide_markers_cover(fixture: &impl F
     mark(&*store, &Target::Client(given::client_id("shop"))).await;
     assert_eq!(sweep(&*store, USED).await, 3);
     for grant in covered {
-        assert!(GrantRepository::find(&*store, grant).await.unwrap().unwrap().revoked_at.is_some());
+        let found = GrantRepository::find(&*store, grant).await.unwrap().unwrap();
+        assert!(found.revoked_at.is_some() && found.claims == GrantClaims::default(), "{found:?}");
     }
     for grant in [bystander, later] {
-        assert_eq!(GrantRepository::find(&*store, grant.id).await.unwrap().unwrap().revoked_at, None);
+        let found = GrantRepository::find(&*store, grant.id).await.unwrap().unwrap();
+        assert_eq!((found.revoked_at, found.claims), (None, grant.claims));
     }
     assert_eq!(given::markers(&*store).await.len(), 1, "the marker has not expired yet");
 }

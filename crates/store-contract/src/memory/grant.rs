@@ -31,9 +31,18 @@ impl Row {
     pub(super) fn say(&mut self, later: Grant) {
         let has_begun = self.grant.generation != Generation(0) && self.grant.revoked_at.is_none();
         if !has_begun && self.grant.expires_at <= later.expires_at {
-            let Grant { scope, audience, claims, rotated_at, expires_at, .. } = later;
+            let Grant { scope, audience, mut claims, rotated_at, expires_at, .. } = later;
+            if self.grant.revoked_at.is_some() {
+                claims = GrantClaims::default();
+            }
             self.grant = Grant { scope, audience, claims, rotated_at, expires_at, ..self.grant.clone() };
         }
+    }
+
+    /// Nothing is kept then of its person but who that is.
+    fn revoke(&mut self, now: Timestamp) {
+        self.grant.revoked_at.get_or_insert(now);
+        self.grant.claims = GrantClaims::default();
     }
 
     /// Takes the claims that a redemption or rotation brings.
@@ -63,7 +72,7 @@ impl Data {
     /// Revokes a grant for misuse, and appends its marker.
     fn punish(&mut self, node: NodeId, grant: GrantId, (now, expires_at): (Timestamp, Timestamp)) {
         let Some(row) = self.grants.get_mut(&grant) else { return };
-        row.grant.revoked_at = Some(now);
+        row.revoke(now);
         self.mark(node, Marker { target: Target::Grant(grant), at: now, expires_at });
     }
 
@@ -145,7 +154,7 @@ impl Data {
         covered.truncate(limit);
         for grant in &covered {
             if let Some(row) = self.grants.get_mut(grant) {
-                row.grant.revoked_at = Some(now);
+                row.revoke(now);
             }
         }
         if complete {
@@ -220,7 +229,7 @@ impl GrantRepository for MemoryStore {
     ) -> Result<(), StoreError> {
         self.write(|data| {
             if let Some(row) = data.grants.get_mut(&grant) {
-                row.grant.revoked_at.get_or_insert(now);
+                row.revoke(now);
             }
             let target = Target::Grant(grant);
             data.mark(self.node, Marker { target, at: now, expires_at: marker_expires_at });

@@ -1,6 +1,6 @@
 -- Revokes a grant for misuse and appends its marker, unless it is revoked already. The counter was raised before.
 WITH revoked AS (
-    UPDATE oauth_grant SET revoked_at = $2
+    UPDATE oauth_grant SET revoked_at = $2, claims = ''
     WHERE grant_id = $1 AND revoked_at IS NULL
     RETURNING grant_id
 )

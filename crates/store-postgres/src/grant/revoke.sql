@@ -1,5 +1,5 @@
--- Revokes grants and appends their markers, also of grants that are no rows, and tells which it revoked. The origin's row is locked first:
--- see raise_revocation_counter.sql. What is inserted while that is waited for is not seen here: see revoke_late.sql.
+-- Revokes grants and appends their markers, also of grants that are no rows, and tells which it revoked. Of what applications were told
+-- nothing stays. The origin's row is locked first: see raise_revocation_counter.sql. What is inserted while that is waited for is not seen here: see revoke_late.sql.
 WITH counted AS (
     INSERT INTO node AS n (node_id, revocation_counter, change_counter, appended_at)
     VALUES ($4, GREATEST($5::bigint * 1000, 0) + cardinality($1::uuid[]), GREATEST($5::bigint * 1000, 0), $5)
@@ -12,7 +12,7 @@ WITH counted AS (
     FROM UNNEST($1::uuid[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS r (grant_id, at, expires_at, place)
 ), revoked AS (
     UPDATE oauth_grant AS g
-    SET revoked_at = a.at
+    SET revoked_at = a.at, claims = ''
     FROM counted AS c, asked AS a
     WHERE g.grant_id = a.grant_id AND g.revoked_at IS NULL
     RETURNING g.grant_id

@@ -20,7 +20,7 @@ covered AS MATERIALIZED (
     ORDER BY g.grant_id LIMIT $4
 ),
 revoked AS (
-    UPDATE oauth_grant AS g SET revoked_at = $3 FROM covered AS c
+    UPDATE oauth_grant AS g SET revoked_at = $3, claims = '' FROM covered AS c
     WHERE g.grant_id = c.grant_id AND g.revoked_at IS NULL
     RETURNING g.grant_id
 )

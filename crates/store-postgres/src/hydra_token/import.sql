@@ -17,7 +17,8 @@ WITH granted AS (
     )
     ORDER BY n.grant_id, n.expires_at DESC
     ON CONFLICT (grant_id) DO UPDATE
-    SET scope = EXCLUDED.scope, audience = EXCLUDED.audience, claims = EXCLUDED.claims,
+    SET scope = EXCLUDED.scope, audience = EXCLUDED.audience,
+        claims = CASE WHEN g.revoked_at IS NULL THEN EXCLUDED.claims ELSE '' END,
         expires_at = EXCLUDED.expires_at, rotated_at = EXCLUDED.rotated_at
     WHERE (g.generation = 0 OR g.revoked_at IS NOT NULL) AND g.expires_at <= EXCLUDED.expires_at
 )
