@@ -1,5 +1,6 @@
 //! `/oauth2/auth` (RFC 6749 §3.1).
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use axum::Extension;
@@ -10,11 +11,12 @@ use sluice_net::PeerAddress;
 use sluice_oauth::authorization::{AuthorizationError, Browser, ShownError, Step};
 use sluice_oauth::refusals::Endpoint;
 use sluice_protocol::Parameters;
+use sluice_protocol::parameters::InvalidParameters;
 
 use super::refusing;
 use crate::extract::form_bytes;
 use crate::respond::oauth_error::retry_later;
-use crate::respond::page::{ErrorView, error_page, show_in_frame};
+use crate::respond::page::{ErrorView, SIGN_IN, error_page, show_in_frame};
 use crate::respond::redirect;
 use crate::state::PublicState;
 
@@ -59,13 +61,17 @@ pub(super) async fn answer(
 /// `POST /oauth2/auth` (OpenID Connect Core §3.1.2.1): the same as `GET`, asked for again as `GET`, so that cookies with
 /// `SameSite=Lax` come along. No cookie is read before.
 pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
+    let refused = |reason: &dyn Display, cause| {
+        tracing::info!(%reason, "authorization request refused");
+        shown(&state, &ShownError::Parameters(cause), None)
+    };
     match form_bytes(request).await {
-        Ok((_, bytes)) => redirect::ask_again_with_get(&state.config.issuer.endpoint("/oauth2/auth"), &bytes),
-        Err(error) => {
-            tracing::info!(reason = %error, "authorization request refused");
-            let cause = sluice_protocol::parameters::InvalidParameters::NotUtf8;
-            shown(&state, &ShownError::Parameters(cause), None)
+        Ok((_, bytes)) => {
+            let endpoint = state.config.issuer.endpoint("/oauth2/auth");
+            redirect::ask_again_with_get(&endpoint, &bytes)
+                .unwrap_or_else(|long| refused(&long.clone(), long))
         }
+        Err(error) => refused(&error, InvalidParameters::NotUtf8),
     }
 }
 
@@ -105,7 +111,7 @@ fn shown(state: &PublicState, error: &ShownError, client: Option<&str>) -> Respo
     state.authorization.metrics.shown_errors.add();
     refusing(state, Endpoint::Authorization, client).log(error.code(), error);
     let (sentence, way_out) = (error.sentence(), error.way_out());
-    let view = ErrorView { code: error.code(), sentence, way_out, over: error.is_over() };
+    let view = ErrorView { title: SIGN_IN, code: error.code(), sentence, way_out, over: error.is_over() };
     let mut response = error_page(&state.config, &view);
     if matches!(error, ShownError::Framed) {
         show_in_frame(&mut response);

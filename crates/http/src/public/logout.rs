@@ -11,7 +11,7 @@ use sluice_protocol::{ErrorCode, Parameters};
 
 use crate::extract::{InvalidForm, NoBody, form_bytes};
 use crate::respond::oauth_error::log;
-use crate::respond::page::{ErrorView, error_page, logged_out_page};
+use crate::respond::page::{ErrorView, SIGN_OUT, error_page, logged_out_page};
 use crate::respond::redirect::{ask_again_with_get, redirect};
 use crate::state::PublicState;
 
@@ -28,7 +28,9 @@ pub(crate) async fn get(
 pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
     match form_bytes(request).await {
         Ok((_, bytes)) => {
-            ask_again_with_get(&state.config.issuer.endpoint("/oauth2/sessions/logout"), &bytes)
+            let endpoint = state.config.issuer.endpoint("/oauth2/sessions/logout");
+            ask_again_with_get(&endpoint, &bytes)
+                .unwrap_or_else(|_| unreadable(&state, &InvalidForm::Body(NoBody::TooLarge)))
         }
         Err(error) => unreadable(&state, &error),
     }
@@ -71,7 +73,13 @@ fn done(state: &PublicState, frames: &[url::Url], continue_to: Option<&str>) -> 
 
 fn refuse(state: &PublicState, error: &LogoutError) -> Response {
     log("logout", error.code(), error);
-    let view = ErrorView { code: error.code(), sentence: error.sentence(), way_out: None, over: false };
+    let view = ErrorView {
+        title: SIGN_OUT,
+        code: error.code(),
+        sentence: error.sentence(),
+        way_out: None,
+        over: false,
+    };
     error_page(&state.config, &view).into_response()
 }
 
@@ -80,7 +88,7 @@ fn unreadable(state: &PublicState, error: &InvalidForm) -> Response {
     let code = ErrorCode::InvalidRequest;
     log("logout", code, error);
     let (status, sentence) = reason(error);
-    let view = ErrorView { code, sentence, way_out: None, over: false };
+    let view = ErrorView { title: SIGN_OUT, code, sentence, way_out: None, over: false };
     let mut response = error_page(&state.config, &view);
     // A configured error page is gone to by a redirect, whatever the reason.
     if response.status().is_client_error() {

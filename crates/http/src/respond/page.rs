@@ -26,8 +26,14 @@ const POLICY: &str =
 const FRAMED: &str =
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors *";
 
+/// What is said of a login that cannot go on, and of a logout.
+pub(crate) const SIGN_IN: &str = "This sign-in cannot go on";
+pub(crate) const SIGN_OUT: &str = "This sign-out cannot go on";
+
 /// An error as the user sees it.
 pub(crate) struct ErrorView<'a> {
+    /// What cannot go on: [`SIGN_IN`] or [`SIGN_OUT`].
+    pub(crate) title: &'static str,
     pub(crate) code: ErrorCode,
     pub(crate) sentence: &'a str,
     pub(crate) way_out: Option<&'a str>,
@@ -52,7 +58,7 @@ pub(crate) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
     } else {
         let page = ErrorPage {
             brand: &brand,
-            title: "This sign-in cannot go on",
+            title: view.title,
             sentence: view.sentence,
             error_code: view.code.as_str(),
             hint: None,

@@ -5,6 +5,8 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, L
 use axum::response::{Html, IntoResponse, Response};
 use form_urlencoded::Serializer;
 use sluice_oauth::authorization::Location;
+use sluice_protocol::authorization_request::MAX_REQUEST;
+use sluice_protocol::parameters::InvalidParameters;
 
 /// Sends the browser on; the address it comes from is told to nobody (sealed values are in it).
 pub(crate) fn go(location: &Location) -> Response {
@@ -29,9 +31,16 @@ pub(crate) fn redirect(status: StatusCode, url: &str) -> Response {
 
 /// Asks for what was posted again with `GET`, at `endpoint`. The form is written anew: its bytes may be none that a header
 /// can hold.
-pub(crate) fn ask_again_with_get(endpoint: &str, form: &[u8]) -> Response {
+///
+/// # Errors
+/// [`InvalidParameters::TooLong`] if that `GET` would be refused for its length. Nobody is sent there for it: proxies take a longer head for
+/// a fault of this server, and leave it out for a while.
+pub(crate) fn ask_again_with_get(endpoint: &str, form: &[u8]) -> Result<Response, InvalidParameters> {
     let query = Serializer::new(String::new()).extend_pairs(form_urlencoded::parse(form)).finish();
-    redirect(StatusCode::SEE_OTHER, &format!("{endpoint}?{query}"))
+    if query.len() > MAX_REQUEST {
+        return Err(InvalidParameters::TooLong(MAX_REQUEST));
+    }
+    Ok(redirect(StatusCode::SEE_OTHER, &format!("{endpoint}?{query}")))
 }
 
 /// The page that posts itself (Form Post Response Mode §2). Its one script is allowed by its hash.

@@ -13,7 +13,7 @@ use super::policy::Policy;
 use super::standalone::sign_in_url;
 use super::views::{ErrorPage, ExpiredPage, WayOut};
 use crate::extract::{MAX_FORM, accept};
-use crate::respond::page::ErrorView;
+use crate::respond::page::{ErrorView, SIGN_IN};
 use crate::respond::{self, oauth_error};
 
 /// The codes that `/ui/error` knows: those of an authorization or logout request.
@@ -41,7 +41,7 @@ pub(super) async fn show(State(ui): State<UiState>, RawQuery(query): RawQuery) -
     let fields = Parameters::parse(query.as_bytes(), MAX_FORM, &[]).unwrap_or_default();
     let named = fields.get("error").and_then(|named| SHOWN.into_iter().find(|code| code.as_str() == named));
     let code = named.unwrap_or(ErrorCode::InvalidRequest);
-    let view = ErrorView { code, sentence: code.description(), way_out: None, over: false };
+    let view = ErrorView { title: SIGN_IN, code, sentence: code.description(), way_out: None, over: false };
     own_page(&ui.config, &view, None)
 }
 

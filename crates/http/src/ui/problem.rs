@@ -13,7 +13,7 @@ use super::UiState;
 use super::error::{error_page, expired_page, stray_page};
 use crate::extract::InvalidForm;
 use crate::respond::oauth_error::{log, retry_later};
-use crate::respond::page::ErrorView;
+use crate::respond::page::{ErrorView, SIGN_IN};
 
 /// Why a page is not shown, or its form not taken.
 #[derive(Debug, Error)]
@@ -72,8 +72,13 @@ impl Problem {
         if self.is_expired() {
             return expired_page(&ui.config, self.way_out());
         }
-        let view =
-            ErrorView { code: self.code(), sentence: self.sentence(), way_out: self.way_out(), over: false };
+        let view = ErrorView {
+            title: SIGN_IN,
+            code: self.code(),
+            sentence: self.sentence(),
+            way_out: self.way_out(),
+            over: false,
+        };
         let mut response = match self {
             Self::NoChallenge(_)
             | Self::Flow(FlowProblem::Unknown(_))

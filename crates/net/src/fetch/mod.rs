@@ -132,12 +132,15 @@ impl Fetcher {
         in_time(limits, self.get_through_redirects(url, headers, limits)).await
     }
 
-    /// `POST` of a form. Redirects are answers.
+    /// `POST` of a form to somebody of whose answer only the status counts: the rest is not read. Redirects are answers.
     ///
     /// # Errors
     /// [`FetchError`]; a status that is no success is not one.
-    pub async fn post_form(&self, url: &Url, form: &[(&str, &str)]) -> Result<Fetched, FetchError> {
-        self.post_form_with(url, form, HeaderMap::new(), self.limits()).await
+    pub async fn post_form(&self, url: &Url, form: &[(&str, &str)]) -> Result<StatusCode, FetchError> {
+        let limits = self.limits();
+        let request = self.form(url, form, HeaderMap::new(), limits)?;
+        let answered = timeout(limits.timeout, send(request, limits)).await;
+        Ok(answered.unwrap_or(Err(FetchError::TimedOut))?.status())
     }
 
     /// `POST` of a form with limits of its own and further `headers`, such as what the caller is authenticated by.
@@ -148,13 +151,22 @@ impl Fetcher {
         &self,
         url: &Url,
         form: &[(&str, &str)],
-        mut headers: HeaderMap,
+        headers: HeaderMap,
         limits: FetchLimits,
     ) -> Result<Fetched, FetchError> {
+        in_time(limits, answer(self.form(url, form, headers, limits)?, limits)).await
+    }
+
+    fn form(
+        &self,
+        url: &Url,
+        form: &[(&str, &str)],
+        mut headers: HeaderMap,
+        limits: FetchLimits,
+    ) -> Result<RequestBuilder, FetchError> {
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
         headers.insert(CONTENT_TYPE, FORM);
-        let request = self.request(Method::POST, url, limits)?.headers(headers).body(body);
-        in_time(limits, answer(request, limits)).await
+        Ok(self.request(Method::POST, url, limits)?.headers(headers).body(body))
     }
 
     /// `POST` of JSON, already written, with further `headers`, such as what a hook is authenticated by. Redirects

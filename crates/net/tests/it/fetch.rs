@@ -9,7 +9,7 @@ use axum::response::Redirect;
 use axum::routing::{any, get};
 use bytes::Bytes;
 use futures_util::stream;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use sluice_net::{FetchError, FetchPolicy, Fetcher, Limits, self_signed};
 use url::Url;
 
@@ -36,7 +36,7 @@ async fn server() -> Running {
     let router = Router::new()
         .route("/echo", any(echo))
         .route("/bytes/{bytes}", get(many_bytes))
-        .route("/endless", get(endless))
+        .route("/endless", any(endless))
         .route("/silent", get(std::future::pending::<()>))
         .route("/kept", get(move || async move { kept }))
         .route("/unkept", get(|| async { ([("cache-control", "max-age=9, no-store")], "{}") }))
@@ -89,7 +89,9 @@ async fn a_request_says_no_more_than_it_must() {
 async fn forms_and_json_are_posted_as_they_are() {
     let server = server().await;
     let fetcher = Fetcher::new(everywhere()).unwrap();
-    let form = fetcher.post_form(&url(&server, "/echo"), &[("logout_token", "a b&c")]).await.unwrap();
+    let (echo, form) = (url(&server, "/echo"), [("logout_token", "a b&c")]);
+    assert_eq!(fetcher.post_form(&echo, &form).await.unwrap(), StatusCode::OK);
+    let form = fetcher.post_form_with(&echo, &form, HeaderMap::new(), fetcher.limits()).await.unwrap();
     let form = String::from_utf8(form.body.to_vec()).unwrap();
     assert!(form.starts_with("POST") && form.ends_with("logout_token=a+b%26c"), "{form}");
     assert!(form.contains("application/x-www-form-urlencoded"), "{form}");
@@ -111,6 +113,11 @@ async fn a_body_beyond_the_limit_is_refused_announced_or_not() {
         let refused = get_with(policy.clone(), &url(&server, path)).await;
         assert!(matches!(refused, Err(FetchError::TooLarge { limit: 5000 })), "{path}: {refused:?}");
     }
+    // Where only the status counts, it does, whatever comes behind it.
+    let fetcher = Fetcher::new(policy).unwrap();
+    assert_eq!(fetcher.post_form(&url(&server, "/endless"), &[]).await.unwrap(), StatusCode::OK);
+    let refused = fetcher.post_form(&url(&server, "/bytes/1"), &[]).await.unwrap();
+    assert_eq!(refused, StatusCode::METHOD_NOT_ALLOWED);
 }
 
 #[tokio::test]

@@ -4,12 +4,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use http::StatusCode;
 use serde::Serialize;
 use serde_json::json;
 use sluice_commit::{StoreError, chain};
-use sluice_net::Fetcher;
+use sluice_net::{FetchError, Fetcher};
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
+use thiserror::Error;
 use tracing::{debug, info, warn};
 use url::Url;
 
@@ -39,15 +41,29 @@ const LEASE: Lifetime = Lifetime::secs(120);
 /// Sends a logout token to a client.
 #[async_trait]
 pub trait LogoutSender: Send + Sync {
-    /// Posts `logout_token`; whether the client took it (a 2xx answer).
-    async fn send(&self, uri: &Url, logout_token: &str) -> bool;
+    /// Posts `logout_token`.
+    ///
+    /// # Errors
+    /// [`NotTaken`] unless the client took it (a 2xx answer).
+    async fn send(&self, uri: &Url, logout_token: &str) -> Result<(), NotTaken>;
+}
+
+/// Why a client has not taken a logout token.
+#[derive(Debug, Error)]
+pub enum NotTaken {
+    /// It answered with a status that is no success.
+    #[error("it was answered with {0}")]
+    Answered(StatusCode),
+    /// It did not answer.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
 }
 
 #[async_trait]
 impl LogoutSender for Fetcher {
-    async fn send(&self, uri: &Url, logout_token: &str) -> bool {
-        let answer = self.post_form(uri, &[("logout_token", logout_token)]).await;
-        answer.is_ok_and(|answer| answer.status.is_success())
+    async fn send(&self, uri: &Url, logout_token: &str) -> Result<(), NotTaken> {
+        let status = self.post_form(uri, &[("logout_token", logout_token)]).await?;
+        if status.is_success() { Ok(()) } else { Err(NotTaken::Answered(status)) }
     }
 }
 
@@ -138,21 +154,36 @@ impl LogoutDelivery {
 
     async fn deliver(&self, leased: LeasedNotice) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let arrived = match self.written(&leased.notice, now).await {
-            Written::Letter(uri, token) => self.sender.send(&uri, &token).await,
+        let is_patient = now.since(leased.made_at()) <= PATIENCE;
+        let (host, reason) = match self.written(&leased.notice, now).await {
+            Written::Letter(uri, token) => match self.sender.send(&uri, &token).await {
+                Ok(()) => {
+                    info!(client.id = %leased.notice.client, "back-channel logout delivered");
+                    self.metrics.delivered.add();
+                    return self.outbox.delivered(leased.id).await;
+                }
+                Err(NotTaken::Fetch(FetchError::Busy)) if is_patient => {
+                    return self.postpone(&leased, now).await;
+                }
+                Err(why) => (uri.host_str().map(str::to_owned), chain(&why)),
+            },
             Written::ToNobody => return self.outbox.delivered(leased.id).await,
-            Written::NotTried if now.since(leased.made_at()) <= PATIENCE => {
-                return self.postpone(&leased, now).await;
-            }
-            Written::NotTried | Written::NotNow => false,
+            Written::NotTried if is_patient => return self.postpone(&leased, now).await,
+            Written::NotTried => (None, "there was no room to look the client up".to_owned()),
+            Written::NotNow => (None, "it could not be written".to_owned()),
         };
-        if arrived {
-            info!(client.id = %leased.notice.client, "back-channel logout delivered");
-            self.metrics.delivered.add();
-            return self.outbox.delivered(leased.id).await;
-        }
+        self.failed(&leased, now, (host.as_deref(), &reason)).await
+    }
+
+    async fn failed(
+        &self,
+        leased: &LeasedNotice,
+        now: Timestamp,
+        (host, reason): (Option<&str>, &str),
+    ) -> Result<(), StoreError> {
         let next = (leased.attempts + 1 < ATTEMPTS).then(|| now + back_off(leased.attempts));
-        warn!(client.id = %leased.notice.client, attempts = leased.attempts + 1, dead = next.is_none(), "back-channel logout did not arrive");
+        let (attempts, dead) = (leased.attempts + 1, next.is_none());
+        warn!(client.id = %leased.notice.client, host, attempts, dead, reason, "back-channel logout did not arrive");
         self.metrics.failed.add();
         self.outbox.failed(leased.id, next).await
     }

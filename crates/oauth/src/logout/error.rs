@@ -17,9 +17,12 @@ pub enum LogoutError {
     /// The `client_id` is not that of the `id_token_hint`.
     #[error("the client_id is not that of the id_token_hint")]
     ClientMismatch,
-    /// The `post_logout_redirect_uri` is not registered, or nothing says for which client it would be.
+    /// The `post_logout_redirect_uri` is not registered.
     #[error("the post_logout_redirect_uri is not registered")]
     RedirectUri,
+    /// There is a `post_logout_redirect_uri`, and nothing says of which client (RP-Initiated Logout 1.0 §2).
+    #[error("neither id_token_hint nor client_id says whose the post_logout_redirect_uri is")]
+    NoClient,
     /// The verifier does not open, has expired, or was used before, and its user is signed in again.
     #[error("the logout verifier is not valid, was used before, or has expired")]
     Verifier,
@@ -39,6 +42,7 @@ impl LogoutError {
             | Self::Hint
             | Self::ClientMismatch
             | Self::RedirectUri
+            | Self::NoClient
             | Self::Verifier
             | Self::WrongBrowser => ErrorCode::InvalidRequest,
             Self::Store(error) if error.is_temporary() => ErrorCode::TemporarilyUnavailable,
@@ -53,6 +57,7 @@ impl LogoutError {
             Self::Hint | Self::ClientMismatch => {
                 "The application that sent you here did not say who you are."
             }
+            Self::NoClient => "The application asked to send you back and did not say which one it is.",
             Self::RedirectUri => {
                 "The application asked to send you back to an address that is not registered for it."
             }

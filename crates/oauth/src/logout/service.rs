@@ -461,11 +461,15 @@ impl LogoutService {
         // The id token would say whose address it is, and is of no use any more: the user does not go back (RP-Initiated Logout §4).
         let is_of_nobody = key_is_gone && named.is_none();
         let by_program = hinted.is_some() && browser.is_program();
-        let client = match hinted.or(named) {
-            Some(id) => self.clients.find_if_known(&id).await?,
+        let named = hinted.or(named);
+        let client = match &named {
+            Some(id) => self.clients.find_if_known(id).await?,
             None => None,
         };
         let back = parameters.get("post_logout_redirect_uri").filter(|_| !is_of_nobody);
+        if back.is_some() && named.is_none() {
+            return Err(LogoutError::NoClient);
+        }
         let redirect_uri = trusted_redirect(back, client.as_deref())?;
         let own = self.cookie(browser).map(|cookie| (cookie.session, cookie.subject));
         let hinted = hint.and_then(|hint| Some((hint.session?, hint.subject)));

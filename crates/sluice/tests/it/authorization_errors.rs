@@ -343,5 +343,12 @@ async fn a_posted_request_is_asked_for_again_with_get() {
     assert_eq!(Answer::to(json).await.status, 400);
     let big = send(format!("client_id={}&state={}", client.id, "s".repeat(70_000))).await;
     assert_eq!((big.status, big.header("location")), (400, ""));
+    // Nor is anybody sent on with a query for which the next answer is a refusal: also if it grows by what is escaped in it.
+    for (state, status) in
+        [("s".repeat(16_000), 303), ("s".repeat(16_384), 400), ("\u{fc}".repeat(3_000), 400)]
+    {
+        let answer = send(format!("client_id={}&state={state}", client.id)).await;
+        assert_eq!((answer.status, answer.header("location").is_empty()), (status, status == 400));
+    }
     sluice.node.stop().await;
 }

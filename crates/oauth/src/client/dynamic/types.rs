@@ -32,7 +32,10 @@ impl Bounds<'_> {
         // A code alone is what everybody has who names none, devices and machines too.
         let is_kept = own.is_some_and(|own| grants(&own.grant_types) == grants(&asked.grant_types));
         let is_of_implicit = named(&asked.grant_types).any(|name| name == GrantType::Implicit.as_str());
-        if is_kept || !response_type.has_front_channel_tokens() && !is_of_implicit {
+        // Who is never sent to the authorization endpoint gets nothing there by whatever type (oidc-agent names one all the same).
+        let comes_by = [GrantType::AuthorizationCode, GrantType::Implicit];
+        let is_idle = !comes_by.iter().any(|grant_type| may(asked, *grant_type));
+        if is_kept || is_idle || !response_type.has_front_channel_tokens() && !is_of_implicit {
             return Ok(());
         }
         let code = response_type.code.then_some(GrantType::AuthorizationCode);
@@ -103,6 +106,7 @@ mod tests {
             (&["authorization_code", "implicit"], &["code", "id_token code", "id_token token"]),
             (&["implicit"], &["id_token"]),
             (&[device], &["code"]),
+            (&["refresh_token", device], &["token"]),
             (&["client_credentials"], &[]),
         ] {
             let checked = OPEN.check_types(&asked(grant_types, response_types));
@@ -132,7 +136,7 @@ mod tests {
         stored.response_types = vec!["none".to_owned(), "id_token".to_owned()];
         let bounds = Bounds { stored: Some(&stored), ..OPEN };
         assert_eq!(bounds.check_types(&asked(&["password"], &["none", "id_token"])), Ok(()));
-        assert!(bounds.check_types(&asked(&["password"], &["code id_token"])).is_err());
+        assert!(bounds.check_types(&asked(&["password", "authorization_code"], &["code id_token"])).is_err());
         assert!(bounds.check_types(&asked(&["authorization_code"], &["id_token"])).is_err());
         stored.grant_types = vec!["authorization_code".to_owned()];
         let bounds = Bounds { stored: Some(&stored), ..OPEN };

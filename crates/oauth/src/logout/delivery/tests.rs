@@ -103,16 +103,18 @@ impl OutboxRepository for FakeOutbox {
     }
 }
 
-/// `hangs` never answers.
+/// `hangs` never answers, `refuses` does not take it, and the host of `unasked` is not looked up.
 struct FakeSender;
 
 #[async_trait]
 impl LogoutSender for FakeSender {
-    async fn send(&self, uri: &Url, _: &str) -> bool {
-        if uri.host_str() == Some("hangs.example") {
-            std::future::pending::<()>().await;
+    async fn send(&self, uri: &Url, _: &str) -> Result<(), NotTaken> {
+        match uri.host_str() {
+            Some("hangs.example") => std::future::pending().await,
+            Some("refuses.example") => Err(NotTaken::Answered(StatusCode::BAD_REQUEST)),
+            Some("unasked.example") => Err(NotTaken::Fetch(FetchError::Busy)),
+            _ => Ok(()),
         }
-        true
     }
 }
 
@@ -252,6 +254,18 @@ async fn a_notice_that_finds_no_place_at_its_host_is_put_off_the_longer_it_waits
         assert!(postponed.iter().all(|until| expected.contains(until)), "{age} s: {postponed:?}");
         assert_eq!(failed(&outbox, &delivery), (0, 0));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notice_whose_host_was_not_looked_up_is_put_off_and_one_that_was_refused_has_failed() {
+    let (outbox, delivery) = delivery().await;
+    outbox.put("unasked", 1);
+    outbox.put("refuses", 1);
+    assert_eq!(delivery.run(|| true).await.unwrap(), 2);
+    assert_eq!(outbox.postponed.lock().len(), 1);
+    assert_eq!(failed(&outbox, &delivery), (1, 1));
+    assert_eq!(chain(&NotTaken::Answered(StatusCode::BAD_REQUEST)), "it was answered with 400 Bad Request");
+    assert_eq!(chain(&NotTaken::Fetch(FetchError::PrivateAddress)), "the host has no public address");
 }
 
 #[tokio::test(start_paused = true)]

@@ -140,6 +140,9 @@ async fn a_logout_goes_back_only_to_a_registered_address_of_the_client_that_asks
     for parameters in refused {
         let page = ask(&mut browser, parameters).await;
         assert_eq!((page.status.as_u16(), page.location), (400, None), "{parameters:?}");
+        assert!(page.body.contains("This sign-out cannot go on"), "{}", page.body);
+        let says_nobody = page.body.contains("did not say which one it is");
+        assert_eq!(says_nobody, parameters.len() == 1, "{parameters:?}: {}", page.body);
     }
     let page =
         log_out(&sluice, &mut browser, &[("client_id", &client.id), ("post_logout_redirect_uri", BACK)])
