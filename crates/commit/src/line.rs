@@ -5,9 +5,10 @@
 //! holds, however long the line behind one busy key is; and that is no longer than [`BEHIND_A_KEY`], so that who asks for one thing
 //! all the time does not take the line from everybody.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;

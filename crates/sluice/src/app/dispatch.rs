@@ -1,6 +1,5 @@
 //! From a request to what answers it: the busy routes by their paths, all others by the router.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::future::ready;
 use std::net::IpAddr;
@@ -15,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::future::RouteFuture;
 use axum::{BoxError, Router};
 use bytes::Bytes;
+use hashbrown::HashMap;
 use http::{Request, Version};
 use http_body::Body as HttpBody;
 use ipnet::IpNet;

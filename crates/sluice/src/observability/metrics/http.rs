@@ -3,11 +3,11 @@
 //! Families are found by a hash of all labels. A request would pay that six times, so the handles of one endpoint are
 //! kept together: a request costs two lookups.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::{Method, StatusCode};
+use hashbrown::HashMap;
 use parking_lot::RwLock;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
