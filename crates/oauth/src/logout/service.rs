@@ -7,7 +7,8 @@ use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{Clock, GrantId, Rng, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Parameters, RedirectUri, Subject};
 use sluice_token::RevocationSet;
-use tracing::warn;
+use tracing::field::display;
+use tracing::{info, warn};
 use url::Url;
 
 use super::ending::Ending;
@@ -123,6 +124,7 @@ impl LogoutService {
         // A program keeps no cookie: of one whose client may end sessions without being asked the way back is not bound to any.
         let is_unbound =
             request.by_program && request.client.as_ref().is_some_and(|client| client.skip_logout_consent);
+        let is_stuck = request.by_program && !is_unbound;
         let (key, binding) = match browser.binding_keys().0.into_iter().next() {
             _ if is_unbound => (None, None),
             Some(key) => (Some(key), None),
@@ -151,6 +153,13 @@ impl LogoutService {
         }
         if skip {
             return self.end_unasked(logout, browser).await;
+        }
+        if is_stuck {
+            let client = logout.client.as_ref().map(display);
+            info!(
+                client.id = client,
+                "a program asks for a logout that a person would have to confirm: its client has no skip_logout_consent"
+            );
         }
         let page = with_parameter(&self.config.pages.logout, "logout_challenge", &self.challenge(logout));
         Ok(LogoutStep::Confirm { page, binding })

@@ -39,8 +39,8 @@ pub(super) const KEYS: &[Key] = &[
         "logout_token.typ",
         Kind::Choice(names::<LogoutTokenType>),
         "What a logout token calls itself in its header: `logout+jwt` (OpenID Connect Back-Channel Logout), or `JWT` as \
-         Hydra's do, for applications that take no other, such as those with Spring Security before 6.4; not before all \
-         nodes know this key.",
+         Hydra's do, for applications that take no other, such as those with Spring Security before 6.4 or pac4j 6.1; not \
+         before all nodes know this key.",
     )
     .with_default("logout+jwt"),
 ];

@@ -161,7 +161,7 @@ async fn a_server_starts_as_its_units_say() {
     let server = Server::start(&texts(&arguments), &environment.pairs());
     let discovery = server.public.join("/.well-known/openid-configuration").unwrap();
     let through_the_proxy = http().get(discovery.clone()).header("x-forwarded-proto", "https");
-    assert_eq!(Answer::to(through_the_proxy).await.ok()["issuer"], "https://id.example.com/");
+    assert_eq!(Answer::to(through_the_proxy).await.ok()["issuer"], "https://id.example.com");
     assert_eq!(Answer::to(http().get(discovery)).await.status, 502, "not over TLS");
     let ended = server.stop();
     assert!(ended.success, "{}", ended.stderr);
