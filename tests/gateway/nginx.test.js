@@ -1,7 +1,11 @@
 // Debian's nginx with deploy/nginx: as it is shipped, and with a second Sluice that is down.
 import assert from 'node:assert/strict'
-import { describe } from 'node:test'
-import { startNginx } from '../support/proxies.js'
+import { once } from 'node:events'
+import https from 'node:https'
+import { after, before, describe, test } from 'node:test'
+import { certificate } from '../support/certificates.js'
+import { startNginx, startNginxOfNodes } from '../support/proxies.js'
+import { removeFolder, temporaryFolder } from '../support/sluice.js'
 import { checks } from './checks.js'
 import { setUp, TOKENS } from './given.js'
 
@@ -24,6 +28,63 @@ describe('nginx that asks one Sluice after the other', () => {
     }
     assert.equal(running.echo.count(), before)
   })
+})
+
+describe('nginx before the nodes of the server', () => {
+  const BACK = 'https://app.example/back'
+  const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+  const folder = temporaryFolder('nodes')
+  const shown = certificate(folder, 'nginx')
+  const node = new URL(process.env.SLUICE_ISSUER).port
+  let nginx, client
+
+  before(async () => {
+    const made = await fetch(`${process.env.SLUICE_ADMIN_URL}/admin/clients`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: [BACK], scope: 'openid' }),
+    })
+    client = (await made.json()).client_id
+  })
+
+  after(() => removeFolder(folder))
+
+  async function ask(path, { method = 'GET', headers, body } = {}) {
+    const request = https.request(nginx.url + path, { method, headers, rejectUnauthorized: false })
+    request.end(body)
+    const [answer] = await once(request, 'response')
+    answer.resume()
+    return answer
+  }
+
+  async function inFrontOf(nodes, walk) {
+    nginx = await startNginxOfNodes({ nodes, certificate: shown })
+    try {
+      await walk()
+    } finally {
+      await nginx.stop()
+    }
+  }
+
+  const asked = (state) => new URLSearchParams({ client_id: client, response_type: 'code', redirect_uri: BACK, scope: 'openid', prompt: 'none', state })
+
+  test('nodes.conf: a long answer comes through, and what is too long leaves no node out', () =>
+    inFrontOf([node, node], async () => {
+      for (let turn = 0; turn < 4; turn++) {
+        const long = await ask(`/oauth2/auth?${asked('a'.repeat(8000))}`)
+        assert.equal(new URL(long.headers.location).searchParams.get('state').length, 8000, `${long.statusCode}`)
+        const longer = await ask('/oauth2/auth', { method: 'POST', headers: FORM, body: `${asked('a'.repeat(60_000))}` })
+        assert.deepEqual([longer.statusCode, longer.headers.location], [400, undefined])
+        const logout = await ask('/oauth2/sessions/logout', { method: 'POST', headers: FORM, body: `state=${'a'.repeat(60_000)}` })
+        assert.deepEqual([logout.statusCode, logout.headers.location], [413, undefined])
+      }
+      assert.equal((await ask('/health/ready')).statusCode, 200)
+    }))
+
+  test('nodes.conf: a node that is down is passed over', () =>
+    inFrontOf([node, 9], async () => {
+      for (let turn = 0; turn < 6; turn++) assert.equal((await ask('/health/ready')).statusCode, 200)
+    }))
 })
 
 /** Nothing listens on the port 9. */

@@ -81,12 +81,37 @@ export function startNginx(options) {
 }
 
 async function nginxAt([listen], { sluice, gateway, app, change = (text) => text }) {
+  return nginxWith(listen, change(shipped('nginx/sluice.conf', { listen, sluice, gateway, app })))
+}
+
+/** nginx over TLS, with a `certificate` of certificates.js, before the two nodes at these ports. */
+export function startNginxOfNodes(options) {
+  return onFreePorts(1, (listen) => nginxOfNodes(listen, options))
+}
+
+async function nginxOfNodes(listen, { nodes: [one, other], certificate: { certFile, keyFile } }) {
+  let text = fs.readFileSync(path.join(DEPLOY, 'nginx/nodes.conf'), 'utf8')
+  const here = {
+    '10.0.0.11:4444': `127.0.0.1:${one}`,
+    '10.0.0.12:4444': `127.0.0.1:${other}`,
+    'listen 443 ssl': `listen 127.0.0.1:${listen} ssl`,
+    '/etc/nginx/tls/chain.pem': certFile,
+    '/etc/nginx/tls/key.pem': keyFile,
+  }
+  for (const [there, place] of Object.entries(here)) {
+    if (!text.includes(there)) throw new Error(`deploy/nginx/nodes.conf has no ${there}`)
+    text = text.replaceAll(there, place)
+  }
+  return { ...(await nginxWith(listen, text)), url: `https://127.0.0.1:${listen}` }
+}
+
+async function nginxWith(listen, configuration) {
   const main = ['daemon off;', `pid nginx.pid;`, 'error_log stderr;', 'worker_processes 1;', 'events {}']
   if (process.getuid() === 0) main.push('user www-data;')
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${kind};`)
   const folder = folderWith('nginx', {
     'nginx.conf': [...main, 'http {', 'access_log off;', ...temporary, 'include sluice.conf;', '}'].join('\n'),
-    'sluice.conf': change(shipped('nginx/sluice.conf', { listen, sluice, gateway, app })),
+    'sluice.conf': configuration,
   })
   fs.chmodSync(folder, 0o777)
   const args = ['-p', folder, '-c', `${folder}/nginx.conf`, '-e', 'stderr']
