@@ -257,7 +257,7 @@ pub(crate) fn rfc3339(time: Timestamp) -> Rfc3339 {
 pub(crate) struct Rfc3339(jiff::Timestamp);
 
 impl Rfc3339 {
-    fn to_text(&self) -> String {
+    fn to_text(self) -> String {
         DateTimePrinter::new().timestamp_to_string(&self.0)
     }
 }
