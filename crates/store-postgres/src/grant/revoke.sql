@@ -1,5 +1,6 @@
 -- Revokes grants and appends their markers, also of grants that are no rows, and tells which it revoked. Of what applications were told
--- nothing stays. The origin's row is locked first: see raise_revocation_counter.sql. What is inserted while that is waited for is not seen here: see revoke_late.sql.
+-- nothing stays. The origin's row is locked first: see raise_revocation_counter.sql. What is inserted while that is waited for is not
+-- seen here: see revoke_late.sql.
 WITH counted AS (
     INSERT INTO node AS n (node_id, revocation_counter, change_counter, appended_at)
     VALUES ($4, GREATEST($5::bigint * 1000, 0) + cardinality($1::uuid[]), GREATEST($5::bigint * 1000, 0), $5)
