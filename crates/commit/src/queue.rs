@@ -15,6 +15,9 @@ use crate::writer::Writer;
 
 type LineOf<W> = Line<<W as Writer>::Op, <W as Writer>::Out>;
 
+/// Where an outcome comes.
+type Outcome<Out> = oneshot::Receiver<Result<Out, SubmitError>>;
+
 /// A group-commit queue for one kind of write. Clones share it; when the last one goes, the queue drains by itself.
 pub struct Queue<W: Writer> {
     shared: Arc<Shared<W>>,
@@ -56,7 +59,7 @@ impl<W: Writer> Queue<W> {
     }
 
     /// Writes one op and returns its own outcome, after the commit that holds it. Ops on one key are committed in the
-    /// order in which they were submitted.
+    /// order in which they were submitted, which they are by the call already: what is returned waits, and is small.
     ///
     /// If the returned future is dropped before the op is taken into a batch, nothing is written; once taken, it is
     /// committed all the same.
@@ -65,21 +68,42 @@ impl<W: Writer> Queue<W> {
     /// [`SubmitError::Full`] and [`SubmitError::Closed`] at once; [`SubmitError::Failed`] if the store refuses the row,
     /// and [`SubmitError::Refused`] if it refuses any; [`SubmitError::Unavailable`] if there is no answer by `deadline`, or the
     /// store refuses after an attempt was lost, and then the outcome is unknown.
-    pub async fn submit(&self, op: W::Op, deadline: Instant) -> Result<W::Out, SubmitError> {
+    pub fn submit(
+        &self,
+        op: W::Op,
+        deadline: Instant,
+    ) -> impl Future<Output = Result<W::Out, SubmitError>> + Send + use<'_, W> {
+        let submitted = Instant::now();
+        let waiting = self.push(op, submitted, deadline);
+        async move {
+            let (line, outcome) = waiting?;
+            match timeout_at(deadline, outcome).await {
+                Ok(Ok(outcome)) => outcome,
+                Ok(Err(_)) => Err(SubmitError::Unavailable(line.trouble_since(submitted))),
+                Err(_) => {
+                    let unanswered = || -> Cause { Arc::new(NoAnswer(deadline.duration_since(submitted))) };
+                    Err(SubmitError::Unavailable(Some(
+                        line.trouble_since(submitted).unwrap_or_else(unanswered),
+                    )))
+                }
+            }
+        }
+    }
+
+    /// Puts an op into its line, and says where its outcome comes.
+    fn push(
+        &self,
+        op: W::Op,
+        submitted: Instant,
+        deadline: Instant,
+    ) -> Result<(&LineOf<W>, Outcome<W::Out>), SubmitError> {
         let key = W::key(&op);
         let line = self.shared.line(key)?;
         let (reply, outcome) = oneshot::channel();
-        let (submitted, ticket) = (Instant::now(), Ticket { deadline, reply });
+        let ticket = Ticket { deadline, reply };
         let pushed = line.push(Pending { key, op, submitted, ticket });
         pushed.inspect_err(|_| self.shared.metrics.turned_away())?;
-        match timeout_at(deadline, outcome).await {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) => Err(SubmitError::Unavailable(line.trouble_since(submitted))),
-            Err(_) => {
-                let unanswered = || -> Cause { Arc::new(NoAnswer(deadline.duration_since(submitted))) };
-                Err(SubmitError::Unavailable(Some(line.trouble_since(submitted).unwrap_or_else(unanswered))))
-            }
-        }
+        Ok((line, outcome))
     }
 
     /// Ops that wait in all lanes, those in a commit in flight not counted.

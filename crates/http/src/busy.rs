@@ -2,17 +2,20 @@
 //! layers between. A request that a layer would have had to look at – one of a browser's script, one without the admin
 //! credential – goes the ordinary way.
 
-use std::pin::Pin;
+mod direct;
+
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::handler::Handler;
 use axum::http::header::{CACHE_CONTROL, HeaderValue, ORIGIN};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use sluice_primitives::pinned;
 
+use self::direct::Direct;
 use crate::admin_guard::AdminGuard;
 use crate::patience::within;
 use crate::spelling::Spelling;
@@ -80,12 +83,11 @@ impl BusyRoute {
 /// A route of the public API.
 pub(crate) fn public<H, T, S>(method: Method, path: impl Into<Box<str>>, handler: H, state: &S) -> BusyRoute
 where
-    H: Handler<T, S, Future = Answering> + Sync,
-    T: 'static,
+    H: Direct<T, S>,
     S: Clone + Send + Sync + 'static,
 {
     let state = state.clone();
-    let answer: Answer = Arc::new(move |request| handler.clone().call(request, state.clone()));
+    let answer: Answer = Arc::new(move |request| pinned(|| handler.answer(request, state.clone())));
     BusyRoute { method, path: path.into(), answer, admission: Admission::Public }
 }
 
@@ -96,14 +98,16 @@ pub(crate) fn admin<H, T, S>(
     guard: &AdminGuard,
 ) -> BusyRoute
 where
-    H: Handler<T, S> + Sync,
-    T: 'static,
+    H: Direct<T, S>,
     S: Clone + Send + Sync + 'static,
 {
     let state = state.clone();
     let answer: Answer = Arc::new(move |request| {
-        let answering = handler.clone().call(request, state.clone());
-        Box::pin(async move { kept_by_nobody(bounded(answering).await) })
+        let (handler, state) = (handler.clone(), state.clone());
+        pinned(move || async move {
+            let answering = pin!(handler.answer(request, state));
+            kept_by_nobody(bounded(answering).await)
+        })
     });
     BusyRoute { method, path: path.into(), answer, admission: Admission::Admin(guard.clone()) }
 }

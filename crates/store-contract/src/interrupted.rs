@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use sluice_commit::StoreError;
 use sluice_identity::identity::{
     Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
@@ -51,11 +52,13 @@ pub struct Interrupted<I> {
 
 #[async_trait]
 impl<I: Interruption> IdentityRepository for Interrupted<I> {
-    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
-        self.by.before_register().await?;
-        let registered = self.store.register(new).await?;
-        self.by.after_register().await?;
-        Ok(registered)
+    fn register(&self, new: NewIdentity) -> BoxFuture<'_, Result<Registration, StoreError>> {
+        Box::pin(async move {
+            self.by.before_register().await?;
+            let registered = self.store.register(new).await?;
+            self.by.after_register().await?;
+            Ok(registered)
+        })
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {

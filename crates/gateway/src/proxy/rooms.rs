@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use parking_lot::Mutex;
+use sluice_primitives::pinned;
 
 /// So many are kept for further requests.
 const KEPT: usize = 256;
@@ -20,10 +21,16 @@ impl<F> Rooms<F> {
         Arc::new(Self(Mutex::default()))
     }
 
-    /// Gives `work` a room.
-    pub(super) fn enter(self: &Arc<Self>, work: F) -> UnderWay<F> {
-        let mut room = self.0.lock().pop().unwrap_or_else(|| Box::pin(None));
-        room.set(Some(work));
+    /// Gives the work that `make` makes a room, and makes it there: most of its bytes have no meaning before it runs, and are not copied.
+    pub(super) fn enter(self: &Arc<Self>, make: impl FnOnce() -> F) -> UnderWay<F> {
+        let left = self.0.lock().pop();
+        let room = match left {
+            Some(mut room) if room.is_none() => {
+                room.set(Some(make()));
+                room
+            }
+            _ => pinned(|| Some(make())),
+        };
         UnderWay { room: Some(room), rooms: self.clone() }
     }
 
@@ -69,8 +76,8 @@ mod tests {
     fn a_room_is_used_again_once_its_request_is_answered() {
         let rooms = Rooms::new();
         for number in 0..3 {
-            let mut first = rooms.enter(ready(number));
-            let second = rooms.enter(ready(9));
+            let mut first = rooms.enter(|| ready(number));
+            let second = rooms.enter(|| ready(9));
             assert_eq!((&mut first).now_or_never(), Some(number));
             assert_eq!(rooms.0.lock().len(), 1);
             assert_eq!((&mut first).now_or_never(), None, "it is over");
@@ -82,7 +89,7 @@ mod tests {
     #[test]
     fn no_more_rooms_are_kept_than_may_be() {
         let rooms = Rooms::new();
-        let under_way: Vec<_> = (0..=KEPT).map(|_| rooms.enter(ready(()))).collect();
+        let under_way: Vec<_> = (0..=KEPT).map(|_| rooms.enter(|| ready(()))).collect();
         assert!(under_way.into_iter().all(|request| request.now_or_never().is_some()));
         assert_eq!(rooms.0.lock().len(), KEPT);
     }
@@ -100,9 +107,9 @@ mod tests {
             }
         };
         let rooms = Rooms::new();
-        assert_eq!(rooms.enter(work(true)).now_or_never(), Some(2));
+        assert_eq!(rooms.enter(|| work(true)).now_or_never(), Some(2));
         assert_eq!(Arc::strong_count(&held), 1);
-        let mut left = rooms.enter(work(false));
+        let mut left = rooms.enter(|| work(false));
         assert!((&mut left).now_or_never().is_none());
         assert_eq!(Arc::strong_count(&held), 2);
         drop(left);

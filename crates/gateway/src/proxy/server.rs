@@ -63,7 +63,7 @@ async fn serve<T: Traffic>(core: Arc<Core<T>>, one: OneCore) -> Drained {
     let (handler, rooms) = (core.clone(), Rooms::new());
     let make = move |facts| {
         let (core, rooms, visitor) = (handler.clone(), rooms.clone(), Arc::new(Visitor::new(facts)));
-        service_fn(move |request| rooms.enter(answer(core.clone(), visitor.clone(), request)))
+        service_fn(move |request| rooms.enter(|| answer(core.clone(), visitor.clone(), request)))
     };
     let grace = limits.drain_grace;
     let ended = shutdown.clone();

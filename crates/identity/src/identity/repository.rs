@@ -3,6 +3,7 @@
 use std::fmt;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use sluice_commit::StoreError;
 use sluice_primitives::{AttemptId, IdentityId, SessionId, Timestamp};
 
@@ -254,7 +255,7 @@ pub trait IdentityRepository: Send + Sync {
     /// Stores an identity, its login name and the code and mail for it in one transaction, unless the name is taken; then the
     /// other letter, if there is one. Concurrent calls share a commit; each gets its own outcome. A retry of the same attempt
     /// writes nothing again.
-    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError>;
+    fn register(&self, new: NewIdentity) -> BoxFuture<'_, Result<Registration, StoreError>>;
 
     /// The identity with this login name.
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError>;

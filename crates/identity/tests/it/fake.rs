@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use futures_util::future::{BoxFuture, ready};
 use parking_lot::Mutex;
 use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
@@ -72,14 +73,7 @@ impl FakeStore {
         true
     }
 
-    pub(crate) fn waiting(&self) -> usize {
-        self.people.lock().iter().filter(|known| known.hardening).count()
-    }
-}
-
-#[async_trait]
-impl IdentityRepository for FakeStore {
-    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
+    fn take(&self, new: NewIdentity) -> Result<Registration, StoreError> {
         self.check()?;
         let mut people = self.people.lock();
         let known = people.iter().find(|known| known.login_name == new.identity.login_name);
@@ -95,6 +89,17 @@ impl IdentityRepository for FakeStore {
         }
         people.push(new.identity);
         if *self.late.lock() { Err(StoreError::Unavailable(None)) } else { Ok(Registration::Registered) }
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.people.lock().iter().filter(|known| known.hardening).count()
+    }
+}
+
+#[async_trait]
+impl IdentityRepository for FakeStore {
+    fn register(&self, new: NewIdentity) -> BoxFuture<'_, Result<Registration, StoreError>> {
+        Box::pin(ready(self.take(new)))
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {

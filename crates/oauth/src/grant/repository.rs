@@ -1,6 +1,7 @@
 //! The atomic steps in the life of a grant.
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use sluice_commit::StoreError;
 use sluice_primitives::{GrantId, SessionId, Timestamp};
 use sluice_protocol::Subject;
@@ -84,20 +85,20 @@ pub trait GrantRepository: Send + Sync {
     /// the others carry. With `remember`, the decision is stored in the same transaction, unless it was forgotten since it was
     /// made, or its subject was signed out since it logged in; with `participates`, so is that the client takes part in the session (it has a
     /// logout URI), if that session is there.
-    async fn insert(
+    fn insert(
         &self,
         grant: Grant,
         remember: Option<RememberedConsent>,
         participates: bool,
-    ) -> Result<Insertion, StoreError>;
+    ) -> BoxFuture<'_, Result<Insertion, StoreError>>;
 
     /// Redeems the code of a grant. A code works once (RFC 6749 §4.1.2): a call by another attempt revokes the grant,
     /// unless it is only to be refused. Wide markers are checked in the same statement. Claims that it brings are written if the code is redeemed, in the same step.
-    async fn redeem_code(&self, redeem: RedeemCode) -> Result<Redemption, StoreError>;
+    fn redeem_code(&self, redeem: RedeemCode) -> BoxFuture<'_, Result<Redemption, StoreError>>;
 
     /// Rotates the refresh token of a grant: a compare-and-swap on its generation. Wide markers are checked in the same
     /// statement. Claims that it brings are written if it is rotated, in the same step: who gets the pair again gets theirs.
-    async fn rotate_refresh(&self, rotate: RotateRefresh) -> Result<Rotation, StoreError>;
+    fn rotate_refresh(&self, rotate: RotateRefresh) -> BoxFuture<'_, Result<Rotation, StoreError>>;
 
     /// The grant, revoked or not.
     async fn find(&self, grant: GrantId) -> Result<Option<Grant>, StoreError>;

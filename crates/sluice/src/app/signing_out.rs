@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use sluice_commit::{StoreError, chain};
 use sluice_identity::identity::{
     Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
@@ -106,8 +107,8 @@ impl SigningOut {
 
 #[async_trait]
 impl IdentityRepository for SigningOut {
-    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
-        self.store.register(new).await
+    fn register(&self, new: NewIdentity) -> BoxFuture<'_, Result<Registration, StoreError>> {
+        self.store.register(new)
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {

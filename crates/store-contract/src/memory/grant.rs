@@ -1,6 +1,7 @@
 //! Grants in memory.
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use sluice_commit::StoreError;
 use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use sluice_oauth::consent::RememberedConsent;
@@ -64,6 +65,32 @@ pub(super) fn check_claims(claims: &GrantClaims) -> Result<(), StoreError> {
 struct Poisoned;
 
 impl Data {
+    /// Inserts a grant, unless one is there, and what is to be remembered with it.
+    fn insert(
+        &mut self,
+        grant: Grant,
+        remember: Option<RememberedConsent>,
+        participates: bool,
+    ) -> Result<Insertion, StoreError> {
+        if self.poisoned.contains(&grant.id) {
+            return Err(StoreError::fault(Poisoned));
+        }
+        if let Some(row) = self.grants.get(&grant.id) {
+            let own = row.grant.attempt == grant.attempt;
+            return Ok(if own { Insertion::Inserted } else { Insertion::Taken });
+        }
+        if let Some(decision) = remember {
+            self.remember(decision, grant.authenticated_at);
+        }
+        let is_there = |session: &SessionId| self.sessions.contains_key(session);
+        if let Some(session) = grant.session.filter(|_| participates).filter(is_there) {
+            let shown = grant.claims.shown_subject.clone();
+            self.session_clients.entry((session, grant.client.clone())).or_insert(shown);
+        }
+        self.grants.insert(grant.id, Row::of(grant));
+        Ok(Insertion::Inserted)
+    }
+
     /// Whether the grant was revoked, by itself or by a wide marker.
     fn is_revoked(&self, grant: &Grant) -> bool {
         grant.revoked_at.is_some() || self.covers(grant)
@@ -170,44 +197,31 @@ impl Data {
 
 #[async_trait]
 impl GrantRepository for MemoryStore {
-    async fn insert(
+    fn insert(
         &self,
         grant: Grant,
         remember: Option<RememberedConsent>,
         participates: bool,
-    ) -> Result<Insertion, StoreError> {
-        check(grant.audience.as_slice().iter().map(String::as_str))?;
-        check_claims(&grant.claims)?;
-        self.write(|data| {
-            if data.poisoned.contains(&grant.id) {
-                return Err(StoreError::fault(Poisoned));
-            }
-            if let Some(row) = data.grants.get(&grant.id) {
-                let own = row.grant.attempt == grant.attempt;
-                return Ok(if own { Insertion::Inserted } else { Insertion::Taken });
-            }
-            if let Some(decision) = remember {
-                data.remember(decision, grant.authenticated_at);
-            }
-            let is_there = |session: &SessionId| data.sessions.contains_key(session);
-            if let Some(session) = grant.session.filter(|_| participates).filter(is_there) {
-                let shown = grant.claims.shown_subject.clone();
-                data.session_clients.entry((session, grant.client.clone())).or_insert(shown);
-            }
-            data.grants.insert(grant.id, Row::of(grant));
-            Ok(Insertion::Inserted)
+    ) -> BoxFuture<'_, Result<Insertion, StoreError>> {
+        Box::pin(async move {
+            check(grant.audience.as_slice().iter().map(String::as_str))?;
+            check_claims(&grant.claims)?;
+            self.write(|data| data.insert(grant, remember, participates)).await?
         })
-        .await?
     }
 
-    async fn redeem_code(&self, redeem: RedeemCode) -> Result<Redemption, StoreError> {
-        redeem.claims.as_deref().map_or(Ok(()), check_claims)?;
-        self.write(|data| data.redeem(self.node, &redeem)).await
+    fn redeem_code(&self, redeem: RedeemCode) -> BoxFuture<'_, Result<Redemption, StoreError>> {
+        Box::pin(async move {
+            redeem.claims.as_deref().map_or(Ok(()), check_claims)?;
+            self.write(|data| data.redeem(self.node, &redeem)).await
+        })
     }
 
-    async fn rotate_refresh(&self, rotate: RotateRefresh) -> Result<Rotation, StoreError> {
-        rotate.claims.as_deref().map_or(Ok(()), check_claims)?;
-        self.write(|data| data.rotate(self.node, &rotate)).await
+    fn rotate_refresh(&self, rotate: RotateRefresh) -> BoxFuture<'_, Result<Rotation, StoreError>> {
+        Box::pin(async move {
+            rotate.claims.as_deref().map_or(Ok(()), check_claims)?;
+            self.write(|data| data.rotate(self.node, &rotate)).await
+        })
     }
 
     async fn find(&self, grant: GrantId) -> Result<Option<Grant>, StoreError> {

@@ -3,6 +3,7 @@
 use std::ops::Bound::{Excluded, Unbounded};
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use sluice_commit::StoreError;
 use sluice_identity::identity::repository::SEARCHED_AT_ONCE;
 use sluice_identity::identity::{
@@ -110,13 +111,15 @@ impl Data {
 
 #[async_trait]
 impl IdentityRepository for MemoryStore {
-    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
-        let identity = &new.identity;
-        check([identity.email.as_str(), identity.username.as_str(), identity.credential.as_str()])?;
-        for letter in new.letters.iter().flat_map(|letters| letters.all()) {
-            check([letter.code.email.as_str(), letter.mail.sealed.as_str()])?;
-        }
-        self.write(|data| data.register(new)).await
+    fn register(&self, new: NewIdentity) -> BoxFuture<'_, Result<Registration, StoreError>> {
+        Box::pin(async move {
+            let identity = &new.identity;
+            check([identity.email.as_str(), identity.username.as_str(), identity.credential.as_str()])?;
+            for letter in new.letters.iter().flat_map(|letters| letters.all()) {
+                check([letter.code.email.as_str(), letter.mail.sealed.as_str()])?;
+            }
+            self.write(|data| data.register(new)).await
+        })
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {

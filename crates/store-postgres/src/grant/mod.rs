@@ -14,13 +14,14 @@ pub(crate) mod sweep;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use sluice_commit::{BoxError, StoreError};
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::grant::{
     Grant, GrantPage, GrantRepository, Insertion, Listed, RedeemCode, Redemption, RotateRefresh, Rotation,
     Standing,
 };
-use sluice_primitives::{GrantId, Timestamp};
+use sluice_primitives::{GrantId, Timestamp, pinned};
 use sluice_protocol::Subject;
 use uuid::Uuid;
 
@@ -64,26 +65,29 @@ pub(crate) fn mixed(id: Uuid) -> u64 {
 
 #[async_trait]
 impl GrantRepository for PostgresStore {
-    async fn insert(
+    fn insert(
         &self,
         grant: Grant,
         remember: Option<RememberedConsent>,
         participates: bool,
-    ) -> Result<Insertion, StoreError> {
-        let new = NewGrant::new(grant, remember, participates)?;
-        Ok(self.inserts.submit(new, self.deadline()).await?)
+    ) -> BoxFuture<'_, Result<Insertion, StoreError>> {
+        let new = NewGrant::new(grant, remember, participates);
+        let inserted = new.map(|new| self.inserts.submit(new, self.deadline()));
+        pinned(move || async move { Ok(inserted?.await?) })
     }
 
-    async fn redeem_code(&self, redeem: RedeemCode) -> Result<Redemption, StoreError> {
+    fn redeem_code(&self, redeem: RedeemCode) -> BoxFuture<'_, Result<Redemption, StoreError>> {
         let (grant, now) = (redeem.grant, redeem.now);
-        let swapped = self.redemptions.submit(Redeeming::new(redeem)?, self.deadline()).await??;
-        self.settle(swapped, grant, now).await
+        let redeeming = Redeeming::new(redeem);
+        let redeemed = redeeming.map(|redeem| self.redemptions.submit(redeem, self.deadline()));
+        pinned(move || async move { self.settle(redeemed?.await??, grant, now).await })
     }
 
-    async fn rotate_refresh(&self, rotate: RotateRefresh) -> Result<Rotation, StoreError> {
+    fn rotate_refresh(&self, rotate: RotateRefresh) -> BoxFuture<'_, Result<Rotation, StoreError>> {
         let (grant, now) = (rotate.grant, rotate.now);
-        let swapped = self.rotations.submit(Rotating::new(rotate)?, self.deadline()).await??;
-        self.settle(swapped, grant, now).await
+        let rotating = Rotating::new(rotate);
+        let rotated = rotating.map(|rotate| self.rotations.submit(rotate, self.deadline()));
+        pinned(move || async move { self.settle(rotated?.await??, grant, now).await })
     }
 
     async fn find(&self, grant: GrantId) -> Result<Option<Grant>, StoreError> {
@@ -154,15 +158,26 @@ impl PostgresStore {
         match swapped {
             Swapped::Done(outcome) => Ok(outcome),
             Swapped::Misused { by_me, before, marker_expires_at } => {
-                let counted = Counted::new(self, 1, now);
-                let (id, expires_at) = (grant.as_uuid(), marker_expires_at.as_millis());
-                let transaction = counted
-                    .for_revocations(Transaction::new())
-                    .then(PUNISH, vec![&id, &counted.at, &expires_at, &counted.node]);
-                let committed = self.serial.commit(&transaction).await?;
-                Ok(if committed.row().is_some() || committed.repeated { by_me } else { before })
+                // Hardly ever: no other call is to be larger for it.
+                let was_punished = Box::pin(self.punish((grant, marker_expires_at), now)).await?;
+                Ok(if was_punished { by_me } else { before })
             }
         }
+    }
+
+    /// Revokes a grant whose code or refresh token was used twice. Whether this call has done so.
+    async fn punish(
+        &self,
+        (grant, marker_expires_at): (GrantId, Timestamp),
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let counted = Counted::new(self, 1, now);
+        let (id, expires_at) = (grant.as_uuid(), marker_expires_at.as_millis());
+        let transaction = counted
+            .for_revocations(Transaction::new())
+            .then(PUNISH, vec![&id, &counted.at, &expires_at, &counted.node]);
+        let committed = self.serial.commit(&transaction).await?;
+        Ok(committed.row().is_some() || committed.repeated)
     }
 
     /// Deletes what has expired in one slice of a table.

@@ -8,11 +8,12 @@ pub(crate) mod register;
 mod search;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use sluice_commit::StoreError;
 use sluice_identity::identity::{
     Identity, IdentityRepository, IdentityStatus, LoginNameHash, NewIdentity, Registration, Removed,
 };
-use sluice_primitives::{AttemptId, IdentityId, Timestamp};
+use sluice_primitives::{AttemptId, IdentityId, Timestamp, pinned};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -27,18 +28,24 @@ const FIND_BY_LOGIN_NAME: &str = include_str!("find_by_login_name.sql");
 const FIND: &str = include_str!("find.sql");
 const REPLACE_CREDENTIAL: &str = include_str!("replace_credential.sql");
 
+/// Whether a registration can be stored.
+fn check(new: &NewIdentity) -> Result<(), StoreError> {
+    let identity = &new.identity;
+    storable::text("the email of an identity", &identity.email)?;
+    storable::text("the username of an identity", &identity.username)?;
+    storable::text("the credential of an identity", &identity.credential)?;
+    for letter in new.letters.iter().flat_map(|letters| letters.all()) {
+        storable::text("the email of a code", &letter.code.email)?;
+        storable::text("a mail", &letter.mail.sealed)?;
+    }
+    Ok(())
+}
+
 #[async_trait]
 impl IdentityRepository for PostgresStore {
-    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
-        let identity = &new.identity;
-        storable::text("the email of an identity", &identity.email)?;
-        storable::text("the username of an identity", &identity.username)?;
-        storable::text("the credential of an identity", &identity.credential)?;
-        for letter in new.letters.iter().flat_map(|letters| letters.all()) {
-            storable::text("the email of a code", &letter.code.email)?;
-            storable::text("a mail", &letter.mail.sealed)?;
-        }
-        Ok(self.registrations.submit(new, self.deadline()).await?)
+    fn register(&self, new: NewIdentity) -> BoxFuture<'_, Result<Registration, StoreError>> {
+        let registered = check(&new).map(|()| self.registrations.submit(new, self.deadline()));
+        pinned(move || async move { Ok(registered?.await?) })
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {

@@ -13,6 +13,7 @@ mod rotate;
 mod stored;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use rusqlite::params;
 use sluice_commit::StoreError;
 use sluice_oauth::consent::RememberedConsent;
@@ -20,7 +21,7 @@ use sluice_oauth::grant::{
     Grant, GrantPage, GrantRepository, Insertion, Listed, RedeemCode, Redemption, RotateRefresh, Rotation,
     Standing,
 };
-use sluice_primitives::{GrantId, Timestamp};
+use sluice_primitives::{GrantId, Timestamp, pinned};
 use sluice_protocol::Subject;
 
 pub(crate) use passes::Passes;
@@ -44,22 +45,27 @@ fn key_of(grant: GrantId) -> u64 {
 
 #[async_trait]
 impl GrantRepository for SqliteStore {
-    async fn insert(
+    fn insert(
         &self,
         grant: Grant,
         remember: Option<RememberedConsent>,
         participates: bool,
-    ) -> Result<Insertion, StoreError> {
-        let new = NewGrant::new(grant, remember, participates)?;
-        Ok(self.grants().insert.submit(new.into(), self.deadline()).await?)
+    ) -> BoxFuture<'_, Result<Insertion, StoreError>> {
+        let new = NewGrant::new(grant, remember, participates);
+        let inserted = new.map(|new| self.grants().insert.submit(new.into(), self.deadline()));
+        pinned(move || async move { Ok(inserted?.await?) })
     }
 
-    async fn redeem_code(&self, redeem: RedeemCode) -> Result<Redemption, StoreError> {
-        Ok(self.grants().redeem.submit(Redeeming::new(redeem)?.into(), self.deadline()).await?)
+    fn redeem_code(&self, redeem: RedeemCode) -> BoxFuture<'_, Result<Redemption, StoreError>> {
+        let redeeming = Redeeming::new(redeem);
+        let redeemed = redeeming.map(|redeem| self.grants().redeem.submit(redeem.into(), self.deadline()));
+        pinned(move || async move { Ok(redeemed?.await?) })
     }
 
-    async fn rotate_refresh(&self, rotate: RotateRefresh) -> Result<Rotation, StoreError> {
-        Ok(self.grants().rotate.submit(Rotating::new(rotate)?.into(), self.deadline()).await?)
+    fn rotate_refresh(&self, rotate: RotateRefresh) -> BoxFuture<'_, Result<Rotation, StoreError>> {
+        let rotating = Rotating::new(rotate);
+        let rotated = rotating.map(|rotate| self.grants().rotate.submit(rotate.into(), self.deadline()));
+        pinned(move || async move { Ok(rotated?.await?) })
     }
 
     async fn find(&self, grant: GrantId) -> Result<Option<Grant>, StoreError> {

@@ -7,12 +7,13 @@ mod directory;
 mod list;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use rusqlite::{Row, params};
 use sluice_commit::StoreError;
 use sluice_identity::identity::{
     Identity, IdentityRepository, IdentityStatus, LoginNameHash, NewIdentity, Registration, Removed,
 };
-use sluice_primitives::{AttemptId, IdentityId, Timestamp};
+use sluice_primitives::{AttemptId, IdentityId, Timestamp, pinned};
 
 use crate::error::SqliteError;
 use crate::store::SqliteStore;
@@ -117,17 +118,24 @@ fn identity(row: &Row<'_>) -> Result<Identity, SqliteError> {
     })
 }
 
+/// Whether a registration can be stored.
+fn check(new: &NewIdentity) -> Result<(), StoreError> {
+    let identity = &new.identity;
+    row::check("email", &identity.email)?;
+    row::check("username", &identity.username)?;
+    row::check("credential", &identity.credential)?;
+    for letter in new.letters.iter().flat_map(|letters| letters.all()) {
+        mail_code::check(&letter.code, &letter.mail)?;
+    }
+    Ok(())
+}
+
 #[async_trait]
 impl IdentityRepository for SqliteStore {
-    async fn register(&self, new: NewIdentity) -> Result<Registration, StoreError> {
-        let identity = &new.identity;
-        row::check("email", &identity.email)?;
-        row::check("username", &identity.username)?;
-        row::check("credential", &identity.credential)?;
-        for letter in new.letters.iter().flat_map(|letters| letters.all()) {
-            mail_code::check(&letter.code, &letter.mail)?;
-        }
-        Ok(self.register_lane().submit(new.into(), self.deadline()).await?)
+    fn register(&self, new: NewIdentity) -> BoxFuture<'_, Result<Registration, StoreError>> {
+        let checked = check(&new);
+        let registered = checked.map(|()| self.register_lane().submit(new.into(), self.deadline()));
+        pinned(move || async move { Ok(registered?.await?) })
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
