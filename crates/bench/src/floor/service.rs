@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::Ipv4Addr;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -9,16 +10,22 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
 
 use super::FloorArgs;
+
+/// So many connections may come at once before the first is taken: as many as a driver opens.
+const BACKLOG: u32 = 1024;
 
 /// Answers until the process ends.
 ///
 /// # Errors
 /// Of the listener.
 pub(crate) async fn serve(args: &FloorArgs) -> io::Result<Infallible> {
-    let listener = TcpListener::bind(("127.0.0.1", args.port)).await?;
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind((Ipv4Addr::LOCALHOST, args.port).into())?;
+    let listener = socket.listen(BACKLOG)?;
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
