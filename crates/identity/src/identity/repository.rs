@@ -250,6 +250,8 @@ impl Removed {
 }
 
 /// Identities. Every method is one transaction.
+///
+/// `register` returns a box of its own making, so that it need hold no more than what waits for the outcome.
 #[async_trait]
 pub trait IdentityRepository: Send + Sync {
     /// Stores an identity, its login name and the code and mail for it in one transaction, unless the name is taken; then the

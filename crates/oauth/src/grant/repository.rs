@@ -79,6 +79,8 @@ pub struct GrantPage {
 }
 
 /// Grants. Every method is one transaction; concurrent calls share a commit and each gets its own outcome.
+///
+/// Those that every login and refresh calls return a box of their own making, so that it need hold no more than what waits for the outcome.
 #[async_trait]
 pub trait GrantRepository: Send + Sync {
     /// Inserts a grant under the id of its flow, unless one is there: the first consent verifier wins, whatever subject
