@@ -64,7 +64,10 @@ impl BenchError {
             self,
             Self::Usage(_)
                 | Self::Target(
-                    TargetError::UnknownDsn(_) | TargetError::ForeignDsn(_) | TargetError::NoProcess(_)
+                    TargetError::Endpoint(_)
+                        | TargetError::UnknownDsn(_)
+                        | TargetError::ForeignDsn(_)
+                        | TargetError::NoProcess(_)
                 )
         )
     }

@@ -18,6 +18,7 @@ mod error;
 pub mod floor;
 pub mod growth;
 mod interrupt;
+mod open_files;
 mod outcome;
 mod progress;
 pub mod report;
@@ -33,6 +34,7 @@ use command::{RunArgs, Task};
 pub use error::BenchError;
 use interrupt::Interrupt;
 use scenario::Kind;
+pub use target::shown_setting;
 
 /// What a shell says of a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;

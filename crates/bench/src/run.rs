@@ -1,6 +1,7 @@
 //! One scenario, measured: target, preparation, floor, warm-up, load between two looks at every counter, floor.
 
 mod knee;
+mod lifetime;
 mod limits;
 mod profile;
 mod tell;
@@ -14,7 +15,8 @@ use crate::command::{Dialects, RunArgs, ServerArgs, check_database};
 use crate::driver::{Length, Load, Measured, Pace, run as drive};
 use crate::error::BenchError;
 use crate::floor::{Around, Floor, Floors};
-use crate::interrupt::{Interrupt, ended};
+use crate::interrupt::{Interrupt, ended, ended_in};
+use crate::open_files;
 use crate::progress::Progress;
 use crate::report::{self, RunReport};
 use crate::scenario::{Kind, Scenario};
@@ -34,28 +36,15 @@ pub(crate) async fn run(
     check(kind, args)?;
     report::make(args.report.as_deref())?;
     let mut bench = Bench::prepare(kind, args, program, interrupt).await?;
-    let mut reports = Vec::new();
-    let mut before = bench.floor().await?;
+    let before = bench.floor().await?;
     bench.warm_up().await?;
     if args.profile {
         bench.warm_up_profiler().await;
     }
     if args.knee().is_some() {
-        reports.push(bench.find_knee(before).await?);
-        return Ok(reports);
+        return Ok(vec![bench.find_knee(before).await?]);
     }
-    for number in 1..=args.runs.get() {
-        let load = bench.load.clone();
-        let ran = bench.once(&load, &named(&bench.label, number, args.runs.get())).await?;
-        let after = if interrupt.is_requested() { before } else { bench.floor().await? };
-        let around = before.zip(after).map(|(before, after)| Around { before, after });
-        reports.push(bench.report(&load, &ran, around).await?);
-        if interrupt.is_requested() {
-            break;
-        }
-        before = after;
-    }
-    Ok(reports)
+    bench.runs(before).await
 }
 
 /// Whether the options go together.
@@ -80,6 +69,7 @@ pub(crate) fn check(kind: &Kind, args: &RunArgs) -> Result<(), BenchError> {
     let server = &args.server;
     kind.check(&server.dialect()).map_err(BenchError::Usage)?;
     check_listeners(kind, server)?;
+    open_files::check(args.connections, kind.listeners(&server.dialect()))?;
     check_database(server.dsn.as_deref().or(server.database_dsn.as_deref()), server.database_pid)
 }
 
@@ -159,6 +149,39 @@ impl<'a> Bench<'a> {
             Some(floors) => Ok(Some(floors.measure(&self.load).await?)),
             None => Ok(None),
         }
+    }
+
+    /// The floor after something was measured. Whoever asks for the end does not wait for it: then the one before counts.
+    async fn floor_after(&self, before: Option<Floor>) -> Result<Option<Floor>, BenchError> {
+        self.interrupt.unless_requested(self.floor()).await.unwrap_or(Ok(before))
+    }
+
+    /// One run after the other, as often as it is said; fewer after Ctrl-C, which loses none that was measured.
+    async fn runs(&mut self, mut before: Option<Floor>) -> Result<Vec<RunReport>, BenchError> {
+        let (interrupt, runs) = (self.interrupt, self.args.runs.get());
+        let (mut reports, mut measuring, mut last) = (Vec::<RunReport>::new(), None, 0);
+        for number in 1..=runs {
+            last = number;
+            let load = self.load.clone();
+            let ran = match self.once(&load, &named(&self.label, number, runs)).await {
+                // It had hardly begun.
+                Err(BenchError::Interrupted) if !reports.is_empty() => break,
+                ran => ran?,
+            };
+            measuring.get_or_insert_with(|| interrupt.measuring());
+            let after = self.floor_after(before).await?;
+            let around = before.zip(after).map(|(before, after)| Around { before, after });
+            reports.push(self.report(&load, &ran, around).await?);
+            if interrupt.is_requested() {
+                break;
+            }
+            self.target.empty_log();
+            before = after;
+        }
+        if interrupt.is_requested() {
+            tell_ended(&mut reports, &ended_in(last, runs));
+        }
+        Ok(reports)
     }
 
     /// As fast as the users can, whatever the pace of the run: it opens caches, plans and connections. Returns operations a second.
@@ -272,6 +295,12 @@ fn named(label: &str, number: usize, runs: usize) -> String {
     if runs == 1 { label.to_owned() } else { format!("{label}, run {number} of {runs}") }
 }
 
+/// Whichever of them is told says it; one that was interrupted itself says when.
+fn tell_ended(reports: &mut [RunReport], ended: &(String, String)) {
+    let says = |report: &RunReport| report.settings.iter().any(|(name, _)| *name == ended.0);
+    reports.iter_mut().filter(|report| !says(report)).for_each(|report| report.settings.push(ended.clone()));
+}
+
 /// The server that the options name; without one, it is started.
 async fn target(run: &RunArgs, kind: &Kind, program: &Path) -> Result<Target, BenchError> {
     let args = &run.server;
@@ -295,10 +324,26 @@ pub(crate) fn start(run: &RunArgs, kind: &Kind) -> Start {
     let args = &run.server;
     let own = kind.settings().iter().map(|(key, value)| format!("{key}={value}"));
     let profiling = run.profile.then(|| profile::SETTING.to_owned());
-    let set = own.chain(profiling).chain(args.set.iter().cloned()).collect();
+    let lasting = lifetime::setting(run, kind);
+    let set = own.chain(profiling).chain(lasting).chain(args.set.iter().cloned()).collect();
     let (dsn, database_pid) = (args.dsn.clone(), args.database_pid);
     Start { dsn, database_pid, set, gateway: kind.needs_gateway() }
 }
 
 /// Between two loads of different rates: what is on its way ends.
 const CALM: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples::report;
+
+    #[test]
+    fn a_run_that_was_interrupted_itself_says_when_and_the_others_in_which() {
+        let interrupted = RunReport { settings: vec![ended(Duration::from_secs(2))], ..report() };
+        let mut reports = [RunReport { settings: Vec::new(), ..report() }, interrupted];
+        tell_ended(&mut reports, &ended_in(2, 3));
+        let told = reports.map(|report| report.settings);
+        assert_eq!(told, [vec![ended_in(2, 3)], vec![ended(Duration::from_secs(2))]]);
+    }
+}

@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::target::{Keeper, Target, TargetError};
 use postgres::Owner;
-pub(crate) use postgres::{Postgres, for_driver};
+pub(crate) use postgres::{Postgres, demanded_tls, for_driver};
 
 pub use postgres::Work;
 pub use rest::Rest;

@@ -55,6 +55,16 @@ const NOT_OF_THE_DRIVER: &[&str] = &[
     "fallback_application_name",
 ];
 
+/// What a DSN may say of TLS to a connection that has none.
+const WITHOUT_TLS: &[&str] = &["disable", "allow", "prefer"];
+
+/// What a DSN says of TLS where it demands some.
+pub(crate) fn demanded_tls(dsn: &str) -> Option<&str> {
+    let (_, parameters) = dsn.split_once('?')?;
+    let mut modes = parameters.split('&').filter_map(|parameter| parameter.strip_prefix("sslmode="));
+    modes.find(|mode| !WITHOUT_TLS.contains(mode))
+}
+
 /// A DSN with what the driver understands of its parameters.
 pub(crate) fn for_driver(dsn: &str) -> String {
     let (base, parameters) = dsn.split_once('?').unwrap_or((dsn, ""));
@@ -62,6 +72,8 @@ pub(crate) fn for_driver(dsn: &str) -> String {
     let kept: Vec<&str> = parameters
         .split('&')
         .filter(|parameter| !parameter.is_empty() && !NOT_OF_THE_DRIVER.contains(&name(parameter).as_str()))
+        // Which it has no word for, and does anyway.
+        .filter(|parameter| *parameter != "sslmode=allow")
         .collect();
     if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) }
 }
@@ -321,5 +333,17 @@ mod tests {
         assert!(dsn.parse::<tokio_postgres::Config>().is_ok());
         assert_eq!(for_driver("postgres://u@db/d?max_conns=20"), "postgres://u@db/d");
         assert_eq!(for_driver("postgres://u@db/d"), "postgres://u@db/d");
+        assert_eq!(for_driver("postgres://u@db/d?sslmode=allow"), "postgres://u@db/d");
+    }
+
+    #[test]
+    fn a_dsn_that_demands_tls_is_told_from_one_that_does_without() {
+        for mode in ["require", "verify-ca", "verify-full"] {
+            let dsn = format!("postgres://u@db/d?max_conns=9&sslmode={mode}");
+            assert_eq!(demanded_tls(&dsn), Some(mode));
+        }
+        for said in ["", "?sslmode=disable", "?sslmode=allow", "?sslmode=prefer&max_conns=9"] {
+            assert_eq!(demanded_tls(&format!("postgres://u@db/d{said}")), None, "{said}");
+        }
     }
 }

@@ -7,10 +7,11 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, ValueEnum};
 use url::Url;
 
+use crate::account::demanded_tls;
 use crate::driver::{Failure, Length, Load, Pace};
 use crate::error::BenchError;
 use crate::scenario::{Dialect, StandardServer};
-use crate::target::{Start, is_sqlite};
+use crate::target::{Start, is_postgres, is_sqlite};
 
 /// How a scenario is run.
 #[derive(Debug, Clone, Args)]
@@ -208,24 +209,28 @@ impl DatabaseArgs {
     /// The same start, which knows of the process.
     ///
     /// # Errors
-    /// [`BenchError::Usage`] if the database has none.
+    /// [`BenchError::Usage`] if the database has none, or cannot be asked.
     pub fn known_to(&self, start: Start) -> Result<Start, BenchError> {
         check_database(start.dsn.as_deref(), self.database_pid)?;
         Ok(Start { database_pid: self.database_pid, ..start })
     }
 }
 
-/// Whether a database can have a process.
+/// Whether a database can be accounted for, and have a process if one is named.
 ///
 /// # Errors
-/// [`BenchError::Usage`]: SQLite.
+/// [`BenchError::Usage`]: PostgreSQL with TLS, SQLite with a process.
 pub(crate) fn check_database(dsn: Option<&str>, pid: Option<u32>) -> Result<(), BenchError> {
     if pid.is_some() && dsn.is_some_and(is_sqlite) {
         return Err(BenchError::Usage(
             "SQLite has no process of its own: leave --database-pid out".to_owned(),
         ));
     }
-    Ok(())
+    let Some(mode) = dsn.filter(|dsn| is_postgres(dsn)).and_then(demanded_tls) else { return Ok(()) };
+    Err(BenchError::Usage(format!(
+        "sslmode={mode}: the connection by which the benchmark counts speaks no TLS. Give a DSN that does without (sslmode=disable); \
+         of a server that runs, --database-dsn may be left out"
+    )))
 }
 
 impl ServerArgs {

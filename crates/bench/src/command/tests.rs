@@ -172,6 +172,22 @@ fn a_server_has_a_database_or_none() {
 }
 
 #[test]
+fn a_database_that_is_spoken_to_by_tls_alone_cannot_be_accounted_for() {
+    let dsn = "postgres://u@db/x?sslmode=verify-full";
+    let there =
+        format!("--public-url http://127.0.0.1:4444 --admin-url http://127.0.0.1:4445 --database-dsn {dsn}");
+    for line in [format!("login --dsn {dsn}"), format!("login {there}")] {
+        let (kind, args) = run_of(&line);
+        let refused = crate::run::check(&kind, &args).unwrap_err();
+        assert!(refused.is_usage() && refused.to_string().starts_with("sslmode=verify-full: "), "{refused}");
+    }
+    let Ok(Task::Endurance(args)) = said(&format!("endurance --dsn {dsn}")) else { panic!("it is refused") };
+    assert!(args.database.known_to(args.own.start([])).is_err_and(|refused| refused.is_usage()));
+    let (kind, args) = run_of("login --dsn postgres://u@db/x?sslmode=prefer");
+    assert!(crate::run::check(&kind, &args).is_ok());
+}
+
+#[test]
 fn every_scenario_can_be_done_while_the_server_is_killed() {
     for name in SCENARIOS {
         let Ok(Task::Crash(args)) = said(&format!("crash {name}")) else { panic!("{name}") };
@@ -197,6 +213,7 @@ fn what_is_known_to_be_a_mistake_is_refused_before_anything_is_started() {
     let standard = "--server standard --issuer http://127.0.0.1:1 --client-id app";
     assert!(refused(&format!("get-client {standard}")).starts_with("get-client needs Hydra's API"));
     assert!(refused(&format!("userinfo {standard}")).ends_with("--user and --password"));
+    assert!(refused("login -c 2000000000").contains(" needs 4000000064 open files, and the limit is "));
     let (kind, args) = run_of(&format!("register {there}"));
     assert!(crate::run::check(&kind, &args).is_ok(), "it asks nobody else");
 }

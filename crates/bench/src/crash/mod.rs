@@ -22,6 +22,7 @@ use crate::conclusion::Outcome;
 use crate::driver::{self, Ledger, Length, Load, Pace};
 use crate::error::BenchError;
 use crate::interrupt::Interrupt;
+use crate::open_files;
 use crate::scenario::{Dialect, Kind};
 use crate::target::{Start, Target, TargetError};
 
@@ -94,6 +95,7 @@ async fn run(args: &CrashArgs, program: &Path, interrupt: &Interrupt) -> Result<
     if args.kill != Victim::Server && args.own.dsn.is_some() {
         return Err(BenchError::Usage("only a private PostgreSQL can be killed: leave --dsn out".to_owned()));
     }
+    open_files::check(args.connections, kind.listeners(&Dialect::Hydra))?;
     crate::report::make(args.own.report.as_deref())?;
     let mut target = Target::started(&args.start(&kind), program).await?;
     let mut scenario = kind.scenario(&Dialect::Hydra)?;

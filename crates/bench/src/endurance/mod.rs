@@ -21,6 +21,7 @@ use crate::conclusion::Outcome;
 use crate::driver::{self, Length, Load, Pace};
 use crate::error::BenchError;
 use crate::interrupt::{Interrupt, ended};
+use crate::open_files;
 use crate::report;
 use crate::scenario::{Dialect, Kind, LoginOptions};
 use crate::target::{Start, Target};
@@ -133,14 +134,16 @@ async fn run(
     program: &Path,
     interrupt: &Interrupt,
 ) -> Result<EnduranceReport, BenchError> {
+    let logins = Kind::Login(LoginOptions::default());
+    open_files::check(args.connections, logins.listeners(&Dialect::Hydra))?;
     let start = args.start()?;
     report::make(args.own.report.as_deref())?;
     let target = Target::started(&start, program).await?;
-    let mut scenario = Kind::Login(LoginOptions::default()).scenario(&Dialect::Hydra)?;
+    let mut scenario = logins.scenario(&Dialect::Hydra)?;
     scenario.prepare(&target, args.connections.get()).await.map_err(BenchError::Prepare)?;
     let accountant = Accountant::new(&target).await?;
     let mut sampler = Sampler::new(&target, &accountant, interrupt).await?;
-    let measuring = interrupt.measuring();
+    let _measuring = interrupt.measuring();
     let measured = {
         let (load, endpoints) = (args.load(), Arc::clone(&target.endpoints));
         let watch = sampler.watch();
@@ -156,7 +159,6 @@ async fn run(
     sampler.look().await?;
     let loaded = sampler.elapsed();
     until_dead(&mut sampler, args).await?;
-    drop(measuring);
     let run = Run {
         samples: sampler.samples(),
         loaded,

@@ -109,9 +109,9 @@ impl GrowthPoint {
         self.cpu_us().unwrap_or(-self.ops_per_second)
     }
 
-    /// A line of the table; `first` is the smallest size of the same scenario.
+    /// A line of the table; `first` is the smallest size of the same scenario, if that is not this one.
     pub(super) fn line(&self, first: Option<&Self>) -> String {
-        let ratio = first.and_then(|first| self.costs_beside(first)).map(|(own, first, _)| own / first);
+        let ratio = self.costs_beside(first.unwrap_or(self)).map(|(own, first, _)| own / first);
         format!(
             "{:<11} {:>10} {:>9.0} {:>8.2} {:>9.2} {:>9} {:>11} {:>7} {:>7} {:>11} {:>9} {:>7} {:>7}\n",
             self.scenario,
@@ -121,7 +121,7 @@ impl GrowthPoint {
             self.p99_ms,
             shown(self.server_cpu_us, 1),
             shown(self.postgres_cpu_us, 1),
-            ratio.map_or_else(|| "1".to_owned(), |ratio| format!("{ratio:.2}")),
+            shown(ratio, 2),
             shown(self.floors, 2),
             shown(self.statements, 3),
             shown(self.wal_bytes, 0),
@@ -239,6 +239,18 @@ mod tests {
         let lines: Vec<Vec<_>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         let told: Vec<_> = lines[1..].iter().map(|line| (line[0], line[1], line[7])).collect();
         assert_eq!(told, [("login", "0", "1.00"), ("login", "1000", "1.25"), ("refresh", "0", "1.00")]);
+    }
+
+    #[test]
+    fn what_costs_nobody_knows_how_much_is_no_multiple() {
+        let ratio = |point: &GrowthPoint, first: Option<&GrowthPoint>| {
+            point.line(first).split_whitespace().nth(7).unwrap().to_owned()
+        };
+        let known = point("login", 0, 10.0);
+        let unknown = GrowthPoint { postgres_cpu_us: None, ..point("login", 1000, 10.0) };
+        assert_eq!([ratio(&known, None), ratio(&known, Some(&known))], ["1.00", "1.00"]);
+        assert_eq!([ratio(&unknown, None), ratio(&unknown, Some(&known))], ["–", "–"]);
+        assert_eq!(ratio(&known, Some(&unknown)), "–");
     }
 
     #[test]

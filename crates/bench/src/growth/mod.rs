@@ -15,7 +15,7 @@ mod work;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
@@ -23,14 +23,19 @@ use crate::account::{Accountant, machine};
 use crate::command::{DatabaseArgs, OwnServerArgs};
 use crate::conclusion::Outcome;
 use crate::error::BenchError;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, ended};
+use crate::open_files;
 use crate::report;
-use crate::target::Target;
+use crate::scenario::{Dialect, Kind, LoginOptions};
+use crate::target::{Target, is_sqlite};
 
 use bulk::Bulk;
 pub use curve::{GrowthPoint, GrowthReport};
 use regions::Regions;
 use site::{Shown, Site};
+
+/// Nobody is hardened meanwhile, and tokens are good until the end: a load of many rows takes longer than they live by default.
+const SETTINGS: [&str; 2] = ["identity.hardening.enabled=false", "ttl.access_token=25h"];
 
 /// What a growing database is told.
 #[derive(Debug, Clone, Args)]
@@ -87,49 +92,73 @@ pub(crate) async fn perform(
         page: Some(report::growth_html),
     }
     .tell()?;
-    report.check()
+    report.check()?;
+    // What was measured so far is not what was asked for.
+    if interrupt.is_requested() { Err(BenchError::Interrupted) } else { Ok(()) }
 }
 
+/// Up to the last size, or as far as it came before Ctrl-C.
 async fn run(args: &GrowthArgs, program: &Path, interrupt: &Interrupt) -> Result<GrowthReport, BenchError> {
-    if args.sample < args.runs {
-        return Err(BenchError::Usage(
-            "every run refreshes grants of its own: give more --sample".to_owned(),
-        ));
-    }
-    let mut sizes = args.grants.clone();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let own = ["identity.hardening.enabled=false".to_owned()];
-    let start = args.database.known_to(args.own.start(own))?;
+    args.check()?;
+    let start = args.database.known_to(args.own.start(SETTINGS.map(str::to_owned)))?;
     report::make(args.own.report.as_deref())?;
     let target = Target::started(&start, program).await?;
     let accountant = Accountant::new(&target).await?;
-    let Some(postgres) = accountant.postgres() else {
-        return Err(BenchError::Usage(
-            "rows are loaded into PostgreSQL only: give --dsn postgres://… or none".to_owned(),
-        ));
-    };
+    let (postgres, sizes) = (accountant.postgres().ok_or_else(no_postgres)?, args.sizes());
     bulk::check_disk(sizes.last().copied().unwrap_or_default(), args.own.dsn.is_none())?;
+    let mut on = machine::describe();
+    on.extend(machine::program(program));
+    // At the end its connection may be busy with a load that Ctrl-C has ended.
+    on.extend(accountant.database().await);
     let mut site = Site::prepared(args, interrupt, &target, &accountant).await?;
-    let (mut regions, mut bulk) = (Regions::default(), Bulk::new(postgres));
+    let (mut regions, mut bulk, began) = (Regions::default(), Bulk::new(postgres), Instant::now());
     for grants in sizes {
-        regions.grow(&target, site.logins(), &mut bulk, (grants, args.sample.get())).await?;
-        bulk.tidy().await?;
-        let goes_on = site.measure(grants, &regions).await?;
-        if !goes_on || interrupt.is_requested() {
+        let grown = async {
+            regions.grow(&target, site.logins(), &mut bulk, (grants, args.sample.get())).await?;
+            bulk.tidy().await
+        };
+        let Some(()) = interrupt.unless_requested(grown).await.transpose()? else { break };
+        if !site.measure(grants, &regions).await? {
             break;
         }
     }
-    let mut on = machine::describe();
-    on.extend(machine::program(program));
-    on.extend(accountant.database().await);
     let Shown { points, runs, told } = site.shown();
+    if points.is_empty() {
+        return Err(BenchError::Interrupted);
+    }
     let runs = if args.runs.get() > 1 { runs } else { Vec::new() };
-    let settings = target.settings().into_iter().chain(args.told()).chain(told).collect();
+    let ended = interrupt.is_requested().then(|| ended(began.elapsed()));
+    let settings = target.settings().into_iter().chain(args.told()).chain(told).chain(ended).collect();
     Ok(GrowthReport { points, runs, settings, machine: on })
 }
 
+fn no_postgres() -> BenchError {
+    BenchError::Usage("rows are loaded into PostgreSQL only: give --dsn postgres://… or none".to_owned())
+}
+
 impl GrowthArgs {
+    /// Whether it can be done, as far as that is known before anything is started.
+    fn check(&self) -> Result<(), BenchError> {
+        if self.sample < self.runs {
+            return Err(BenchError::Usage(
+                "every run refreshes grants of its own: give more --sample".to_owned(),
+            ));
+        }
+        if self.own.dsn.as_deref().is_some_and(is_sqlite) {
+            return Err(no_postgres());
+        }
+        let logins = Kind::Login(LoginOptions::default());
+        open_files::check(self.connections, logins.listeners(&Dialect::Hydra))
+    }
+
+    /// Each once, the smallest first.
+    fn sizes(&self) -> Vec<u64> {
+        let mut sizes = self.grants.clone();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
     /// How it was run, in words.
     fn told(&self) -> [(String, String); 3] {
         let length = humantime::format_duration(self.duration);
@@ -156,5 +185,32 @@ mod tests {
         assert_eq!(size("10M"), Ok(10_000_000));
         assert!(size("many").is_err());
         assert!(size("99999999999999999999m").is_err());
+    }
+
+    fn args(said: &[&str]) -> GrowthArgs {
+        #[derive(clap::Parser)]
+        struct Cli {
+            #[command(flatten)]
+            growth: GrowthArgs,
+        }
+        <Cli as clap::Parser>::try_parse_from([&["growth"], said].concat()).unwrap().growth
+    }
+
+    #[test]
+    fn sizes_come_in_their_order_and_once() {
+        assert_eq!(args(&["--grants", "2k,0,2000,1k"]).sizes(), [0, 1_000, 2_000]);
+    }
+
+    #[test]
+    fn what_cannot_grow_is_refused_before_anything_is_started() {
+        let refused = |said: &[&str]| {
+            let refused = args(said).check().unwrap_err();
+            assert!(refused.is_usage(), "{refused}");
+            refused.to_string()
+        };
+        assert!(refused(&["--dsn", "sqlite:"]).starts_with("rows are loaded into PostgreSQL only"));
+        assert!(refused(&["--sample", "2"]).ends_with("give more --sample"));
+        assert!(refused(&["-c", "2000000000"]).contains(" open files"));
+        assert!(args(&["--dsn", "postgres://db/x"]).check().is_ok());
     }
 }

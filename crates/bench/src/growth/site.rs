@@ -11,7 +11,7 @@ use crate::account::Accountant;
 use crate::driver::{self, Length, Load, Measured, Pace};
 use crate::error::BenchError;
 use crate::floor::{Around, Floor, Floors};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, Measuring};
 use crate::progress::Progress;
 use crate::scenario::{Dialect, IntrospectOptions, Kind, Scenario};
 use crate::target::Target;
@@ -32,6 +32,8 @@ pub(super) struct Site<'a> {
     introspect: Arc<dyn Scenario>,
     register: Arc<dyn Scenario>,
     shown: Shown,
+    /// From the first measurement on there is something to tell.
+    measuring: Option<Measuring<'a>>,
 }
 
 /// What it has shown so far.
@@ -65,6 +67,7 @@ impl<'a> Site<'a> {
             introspect: scenario(&introspect, target, users).await?,
             register: scenario(&Kind::Register, target, users).await?,
             shown: Shown::default(),
+            measuring: None,
         })
     }
 
@@ -78,26 +81,37 @@ impl<'a> Site<'a> {
         self.shown
     }
 
-    /// Everything at one size. Returns whether there is any sense in a larger one: not where of some scenario nothing ended well.
+    /// Everything at one size, as far as it comes before Ctrl-C. Returns whether there is any sense in a larger one: not after that, and not
+    /// where of some scenario nothing ended well.
     pub(super) async fn measure(&mut self, grants: u64, regions: &Regions) -> Result<bool, BenchError> {
-        self.settle(grants).await?;
-        let before = self.floor().await?;
+        let interrupt = self.interrupt;
+        let Some(before) = interrupt.unless_requested(self.at_rest(grants)).await.transpose()? else {
+            return Ok(false);
+        };
+        self.measuring.get_or_insert_with(|| interrupt.measuring());
         let (mut runs, mut goes_on) = (Vec::new(), true);
         for run in 0..self.args.runs.get() {
             eprintln!("at {grants} grants, run {} of {}", run + 1, self.args.runs);
             let points = self.once(grants, regions.even(run, self.args.runs)).await?;
-            goes_on = points.iter().all(|point| point.operations > 0);
+            goes_on = !interrupt.is_requested() && points.iter().all(|point| point.operations > 0);
             runs.extend(points);
             if !goes_on {
                 break;
             }
         }
-        let around = Around { before, after: self.floor().await? };
+        let after = interrupt.unless_requested(self.floor()).await.unwrap_or(Ok(before))?;
+        let around = Around { before, after };
         let runs: Vec<_> = runs.into_iter().map(|run| run.counted_in(around.floor())).collect();
         self.shown.told.extend(around.caution().map(|caution| (format!("floor at {grants}"), caution)));
         self.shown.points.extend(medians(&runs));
         self.shown.runs.extend(runs);
-        Ok(goes_on)
+        Ok(goes_on && !interrupt.is_requested())
+    }
+
+    /// The floor, once there is rest.
+    async fn at_rest(&mut self, grants: u64) -> Result<Floor, BenchError> {
+        self.settle(grants).await?;
+        self.floor().await
     }
 
     /// What a load leaves to be done is done before anything is measured.
@@ -113,39 +127,50 @@ impl<'a> Site<'a> {
         Ok(self.floors.measure(&self.load(Length::Duration(self.args.duration), 0)).await?)
     }
 
-    /// The four, one after the other.
-    async fn once(&self, grants: u64, real: Vec<Grant>) -> Result<[GrowthPoint; 4], BenchError> {
+    /// The four, one after the other, until Ctrl-C.
+    async fn once(&self, grants: u64, real: Vec<Grant>) -> Result<Vec<GrowthPoint>, BenchError> {
         let over_time = [self.args.warm_up, self.args.duration].map(Length::Duration);
         let refresh = RefreshEach::new(Arc::clone(&self.logins), real);
         let first = refresh.len() / WARM_UP_SHARE;
         let each_once = [first, refresh.len() - first].map(|length| Length::Operations(length as u64));
-        Ok([
-            self.one(("login", grants), Arc::<Logins>::clone(&self.logins), over_time).await?,
-            self.one(("refresh", grants), Arc::new(refresh), each_once).await?,
-            self.one(("introspect", grants), Arc::clone(&self.introspect), over_time).await?,
-            self.one(("register", grants), Arc::clone(&self.register), over_time).await?,
-        ])
+        let four: [(&str, Arc<dyn Scenario>, [Length; 2]); 4] = [
+            ("login", Arc::<Logins>::clone(&self.logins), over_time),
+            ("refresh", Arc::new(refresh), each_once),
+            ("introspect", Arc::clone(&self.introspect), over_time),
+            ("register", Arc::clone(&self.register), over_time),
+        ];
+        let mut points = Vec::new();
+        for (name, scenario, lengths) in four {
+            let Some(point) = self.one((name, grants), scenario, lengths).await? else { break };
+            points.push(point);
+        }
+        Ok(points)
     }
 
-    /// A warm-up and a run of so long. Every page that is changed for the first time is logged whole, as after every checkpoint.
+    /// A warm-up and a run of so long; nothing of one that Ctrl-C has ended. Every page that is changed for the first time is logged whole, as
+    /// after every checkpoint.
     async fn one(
         &self,
         (name, grants): (&str, u64),
         scenario: Arc<dyn Scenario>,
         [warm_up, run]: [Length; 2],
-    ) -> Result<GrowthPoint, BenchError> {
+    ) -> Result<Option<GrowthPoint>, BenchError> {
         let what = format!("{name} at {grants}");
         let warmed = self.drive(&format!("{what}, warming up"), warm_up, &scenario, 0).await?;
-        self.accountant.checkpoint().await?;
+        let checkpoint = self.interrupt.unless_requested(self.accountant.checkpoint());
+        let Some(()) = checkpoint.await.transpose()? else { return Ok(None) };
         let before = self.accountant.snapshot().await?;
         let measured = self.drive(&what, run, &scenario, warmed.next_turn).await?;
+        if self.interrupt.is_requested() {
+            return Ok(None);
+        }
         let after = self.accountant.snapshot().await?;
         let costs = self.accountant.costs(&before, &after).await;
         let point = GrowthPoint::of(name, grants, &measured, &costs);
         let first = self.shown.points.iter().find(|earlier| earlier.scenario == name);
         eprint!("{}", point.line(first));
         self.target.empty_log();
-        Ok(point)
+        Ok(Some(point))
     }
 
     async fn drive(

@@ -71,11 +71,10 @@ fn tiles(report: &RunReport, verdicts: &[Verdict]) -> Vec<Tile> {
         },
     ];
     tiles.extend(memory.map(|memory| {
-        let note = format!("at most {}", number::mebibytes(memory.peak));
+        let note = format!("of the server, at most {}", number::mebibytes(memory.peak));
         let resident = number::mebibytes(memory.resident);
-        tile("Memory of the server", resident.trim_end_matches(" MiB").to_owned(), "MiB", note)
+        tile("Memory", resident.trim_end_matches(" MiB").to_owned(), "MiB", note)
     }));
-    tiles.truncate(if tiles.len().is_multiple_of(2) { tiles.len() } else { 6 });
     tiles
 }
 

@@ -104,6 +104,21 @@ fn the_page_shows_what_the_run_has_shown() {
 }
 
 #[test]
+fn the_page_begins_with_all_that_is_known_in_short() {
+    let names = |report: &RunReport| {
+        let page = html(report, &[]).unwrap();
+        let tiles = page.split("<p class=\"name\">").skip(1);
+        tiles.map(|rest| rest.split_once('<').unwrap().0.to_owned()).collect::<Vec<_>>()
+    };
+    let known = ["Throughput", "Cost", "CPU", "Median latency", "99th percentile", "Errors", "Memory"];
+    assert_eq!(names(&report()), known);
+    assert_eq!(names(&RunReport { server_memory: None, ..report() }), known[..6]);
+    let page = html(&report(), &[]).unwrap();
+    assert!(page.contains("64<span> MiB</span>"), "{page}");
+    assert!(page.contains("of the server, at most 70 MiB"), "{page}");
+}
+
+#[test]
 fn names_are_escaped() {
     let page = html(&RunReport { label: "<b>&\"".to_owned(), ..report() }, &[]).unwrap();
     assert!(!page.contains("<b>&\"") && !page.contains("<any>"));

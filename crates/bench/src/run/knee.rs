@@ -23,6 +23,8 @@ const MOST_STEPS: usize = 16;
 const HALF: f64 = 0.5;
 /// Shares of the knee at which is looked again.
 const SHARES: [f64; 2] = [HALF, 0.8];
+/// No search has more of them: whatever was too much is tried once more.
+pub(super) const MOST_LOADS: usize = 2 * (MOST_STEPS + BISECTIONS) + SHARES.len();
 
 /// Rates that were tried.
 #[derive(Default)]
@@ -111,7 +113,8 @@ impl Bench<'_> {
         ran: &Ran,
         before: Option<Floor>,
     ) -> Result<RunReport, BenchError> {
-        let after = if self.interrupt.is_requested() { before } else { self.floor().await? };
+        let _measuring = self.interrupt.measuring();
+        let after = self.floor_after(before).await?;
         let around = before.zip(after).map(|(before, after)| Around { before, after });
         let mut report = self.report(load, ran, around).await?;
         lines.append(&mut report.settings);
@@ -172,6 +175,7 @@ impl Bench<'_> {
         // What was found so far is told, even if it is interrupted before the load begins.
         let interrupt = self.interrupt;
         let _measuring = interrupt.measuring();
+        self.target.empty_log();
         tokio::time::sleep(CALM).await;
         let ran = self.once(load, &format!("{} at {:.0}/s", self.label, rate_of(load))).await?;
         let keeps_up = keeps_up(self.asked(load), self.args.p99_below, &ran.measured);

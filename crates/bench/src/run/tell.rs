@@ -102,7 +102,7 @@ pub(super) fn report(kind: &Kind, ran: &Ran, floor: Option<Floor>, keeper: Keepe
 pub(super) fn at_rest(target: &Target, program: &Path) -> Option<AtRest> {
     target.is_own().then(|| AtRest {
         start_ms: target.started_in.map(|took| took.as_secs_f64() * 1e3),
-        idle_cpu_percent: target.idle.map(|idle| idle.cores * 100.0),
+        idle_cpu_percent: target.idle.and_then(|idle| idle.cores).map(|cores| cores * 100.0),
         idle_resident: target.idle.map(|idle| idle.resident),
         program_bytes: program.metadata().ok().map(|file| file.len()),
     })

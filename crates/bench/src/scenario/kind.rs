@@ -103,6 +103,19 @@ impl Kind {
         matches!(self, Self::Gateway(_))
     }
 
+    /// How many listeners each of its users asks, over a connection each: login and consent are accepted at that of the admin API.
+    pub const fn listeners(&self, dialect: &Dialect) -> usize {
+        match (self, dialect) {
+            (Self::Login(_) | Self::Refresh(_) | Self::Mix(_), Dialect::Hydra) => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether its operations go on with access tokens that were made before them.
+    pub const fn keeps_tokens(&self) -> bool {
+        matches!(self, Self::Introspect(_) | Self::Userinfo(_) | Self::Gateway(_) | Self::Mix(_))
+    }
+
     /// Whether it is an open loop always.
     pub const fn needs_rate(&self) -> bool {
         matches!(self, Self::Mix(_))

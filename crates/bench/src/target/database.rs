@@ -130,7 +130,7 @@ async fn answered(dsn: &str) -> Result<(), TargetError> {
 }
 
 /// Whether a DSN is one of PostgreSQL.
-pub(super) fn is_postgres(dsn: &str) -> bool {
+pub(crate) fn is_postgres(dsn: &str) -> bool {
     dsn.starts_with("postgres://") || dsn.starts_with("postgresql://")
 }
 

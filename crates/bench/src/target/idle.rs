@@ -17,8 +17,8 @@ const KIB: u64 = 1024;
 /// What a process takes while nobody asks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Idle {
-    /// CPU, in cores.
-    pub cores: f64,
+    /// CPU, in cores; `None` where nobody counts it.
+    pub cores: Option<f64>,
     /// Resident memory, in bytes.
     pub resident: u64,
 }
@@ -27,18 +27,22 @@ impl Idle {
     /// Watches it for two seconds, one second after its start.
     pub(super) async fn of(pid: u32) -> Option<Self> {
         sleep(SETTLE).await;
-        let (before, began) = (run_time(pid)?, Instant::now());
+        let (before, began) = (run_time(pid), Instant::now());
         sleep(WATCHED).await;
-        let took = run_time(pid)?.saturating_sub(before);
+        let (after, watched) = (run_time(pid), began.elapsed());
+        let took = before.zip(after).map(|(before, after)| after.saturating_sub(before));
         let resident = memory(&[pid])?.resident;
-        Some(Self { cores: took.as_secs_f64() / began.elapsed().as_secs_f64(), resident })
+        Some(Self { cores: took.map(|took| took.div_duration_f64(watched)), resident })
     }
 }
 
 impl fmt::Display for Idle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mebibytes = self.resident / KIB / KIB;
-        write!(f, "{:.2} % of a core, {mebibytes} MiB resident", self.cores * 100.0)
+        match self.cores {
+            Some(cores) => write!(f, "{:.2} % of a core, {mebibytes} MiB resident", cores * 100.0),
+            None => write!(f, "{mebibytes} MiB resident, CPU not known"),
+        }
     }
 }
 
@@ -46,7 +50,13 @@ impl fmt::Display for Idle {
 fn run_time(pid: u32) -> Option<Duration> {
     let tasks = Process::new(i32::try_from(pid).ok()?).ok()?.tasks().ok()?;
     let times = tasks.flatten().filter_map(|task| task.schedstat().ok());
-    Some(times.map(|times| Duration::from_nanos(times.sum_exec_runtime)).sum())
+    counted(times.map(|times| times.sum_exec_runtime))
+}
+
+/// Of all threads, in nanoseconds each. A kernel that does not count says nothing, or 0: a process that runs has taken some.
+fn counted(times: impl Iterator<Item = u64>) -> Option<Duration> {
+    let sum = Duration::from_nanos(times.sum());
+    (!sum.is_zero()).then_some(sum)
 }
 
 /// Resident memory of processes with all below them; nothing if none of them is here.
@@ -59,4 +69,19 @@ pub(super) fn memory(pids: &[u32]) -> Option<Memory> {
         memory.peak += status.vmhwm.unwrap_or_default() * KIB;
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_does_not_count_says_not_that_nothing_was_used() {
+        assert_eq!(counted([].into_iter()), None);
+        assert_eq!(counted([0, 0].into_iter()), None);
+        assert_eq!(counted([0, 7].into_iter()), Some(Duration::from_nanos(7)));
+        let idle = |cores| Idle { cores, resident: 40 * KIB * KIB }.to_string();
+        assert_eq!(idle(Some(0.0029)), "0.29 % of a core, 40 MiB resident");
+        assert_eq!(idle(None), "40 MiB resident, CPU not known");
+    }
 }

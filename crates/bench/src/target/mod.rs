@@ -30,16 +30,17 @@ use crate::driver::{Endpoint, Endpoints, Failure};
 use crate::report::Memory;
 
 use backend::Backend;
-use database::{Database, is_postgres};
+use database::Database;
 use listening::until_free;
 use server::Server;
 use shown::without_passwords;
 
-pub(crate) use database::is_sqlite;
+pub(crate) use database::{is_postgres, is_sqlite};
 pub use error::TargetError;
 pub(crate) use error::told;
 pub use idle::Idle;
 pub use keeper::Keeper;
+pub use shown::shown_setting;
 
 /// A path behind the gateway of a started target. It takes a token with [`GATEWAY_SCOPE`].
 pub const GATEWAY_PATH: &str = "/orders";
@@ -399,6 +400,13 @@ mod tests {
     fn a_dsn_of_another_kind_is_refused() {
         assert!(matches!(with_dsn("mysql://db/x"), Err(TargetError::ForeignDsn(_))));
         assert!(matches!(with_dsn("memory"), Err(TargetError::ForeignDsn(_))));
+    }
+
+    #[test]
+    fn a_url_that_nothing_can_be_measured_at_is_no_understood_command() {
+        let refused = Target::found(&Found::at("https://127.0.0.1:9/".parse().unwrap())).err().unwrap();
+        let refused = crate::BenchError::from(refused);
+        assert!(refused.is_usage() && refused.to_string().contains("only http:// is measured"), "{refused}");
     }
 
     #[test]

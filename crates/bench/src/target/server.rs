@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use super::TargetError;
 use super::listening::free_endpoint;
 use super::process::Process;
-use super::shown::shown;
+use super::shown::shown_setting;
 use crate::driver::{Agent, Ask, Endpoints, Origin};
 
 /// The pause between two looks.
@@ -37,7 +37,7 @@ pub(super) struct Server {
     log: PathBuf,
     endpoints: Endpoints,
     arguments: Vec<String>,
-    /// What was set over the defaults by whoever runs the benchmark.
+    /// What was set over the defaults: for the gateway, and by whoever runs the benchmark.
     set: Vec<String>,
     process: Option<Process>,
 }
@@ -67,10 +67,12 @@ impl Server {
     pub(super) fn with_gateway(&mut self, routes: &Path) -> Result<(), TargetError> {
         let gateway = free_endpoint()?;
         self.listen("gateway", gateway.address);
-        self.option("serve.decisions.enabled", "false");
-        self.option("gateway.routes", &routes.display().to_string());
-        let log = self.log.with_file_name("gateway.log").display().to_string();
-        self.option("gateway.access_log", &log);
+        let log = self.log.with_file_name("gateway.log");
+        self.set(&[
+            "serve.decisions.enabled=false".to_owned(),
+            format!("gateway.routes={}", routes.display()),
+            format!("gateway.access_log={}", log.display()),
+        ]);
         self.endpoints.gateway = Some(gateway);
         Ok(())
     }
@@ -151,7 +153,7 @@ impl Server {
         let (set, logs) = if self.set.is_empty() {
             ("none: the defaults that the server ships with".to_owned(), AS_IT_SHIPS)
         } else {
-            (self.set.iter().map(|setting| shown(setting)).collect::<Vec<_>>().join(", "), BUT_FOR)
+            (self.set.iter().map(|setting| shown_setting(setting)).collect::<Vec<_>>().join(", "), BUT_FOR)
         };
         vec![
             ("server".to_owned(), "started here: serve all --dev, for plain http".to_owned()),
@@ -207,6 +209,23 @@ mod tests {
         assert_eq!(told(&server, "logs"), "as it ships, but for the settings above");
         server.set(&["secrets.system=a-secret-of-mine".to_owned()]);
         assert!(told(&server, "settings of the server").ends_with(", secrets.system=…"));
+    }
+
+    #[test]
+    fn what_a_gateway_is_told_is_no_default_and_can_be_told_otherwise() {
+        let mut server = Server::of(Path::new("sluice"), Path::new("nowhere"), "sqlite:file").unwrap();
+        server.with_gateway(Path::new("nowhere/routes.yaml")).unwrap();
+        server.set(&["gateway.access_log=elsewhere".to_owned()]);
+        let settings = server.settings();
+        let told = |name: &str| settings.iter().find(|(is, _)| is == name).map(|(_, value)| value.as_str());
+        assert_eq!(
+            told("settings of the server"),
+            Some(
+                "serve.decisions.enabled=false, gateway.routes=nowhere/routes.yaml, \
+                 gateway.access_log=nowhere/gateway.log, gateway.access_log=elsewhere"
+            )
+        );
+        assert_eq!(told("logs"), Some("as it ships, but for the settings above"));
     }
 
     #[test]

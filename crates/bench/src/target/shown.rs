@@ -4,32 +4,51 @@
 const HIDDEN: &str = "…";
 /// Every key that begins so has a secret.
 const SECRETS: &str = "secrets";
-/// So do those that end so.
-const ENDS: &[&str] =
-    &["token", "initial_access_token", "secret", "password", "pin", "base64", "value", "salt", "headers"];
+/// So do those whose last parts these are.
+const NAMES: &[&str] = &["token", "pin", "base64", "value", "salt", "headers", "smtp.url"];
+/// And those that end so.
+const ENDS: &[&str] = &[
+    "secret",
+    "password",
+    "bearer_token",
+    "initial_access_token",
+    "authorization_header",
+    "api_key",
+    "private_key",
+];
 /// Before a password among the parameters of a DSN.
 const PARAMETER: &str = "password=";
 
-/// `key=value` without what is secret in the value.
-pub(super) fn shown(setting: &str) -> String {
+/// A setting of the server, `key=value`, without what is secret in the value. Of several values in one (JSON) none is told.
+pub fn shown_setting(setting: &str) -> String {
     let Some((key, value)) = setting.split_once('=') else { return setting.to_owned() };
-    let mut parts = key.trim().split('.');
-    let is_secret = parts.next() == Some(SECRETS) || parts.next_back().is_some_and(|end| ENDS.contains(&end));
-    if is_secret { format!("{key}={HIDDEN}") } else { format!("{key}={}", without_passwords(value)) }
+    if is_secret(key.trim()) || value.trim_start().starts_with('{') {
+        return format!("{key}={HIDDEN}");
+    }
+    format!("{key}={}", without_passwords(value))
 }
 
-/// A DSN, a URL, or several in a text, without the passwords in them.
+fn is_secret(key: &str) -> bool {
+    let is_last = |name: &&str| {
+        key.strip_suffix(*name).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    };
+    key.split('.').next() == Some(SECRETS)
+        || NAMES.iter().any(is_last)
+        || ENDS.iter().any(|end| key.ends_with(end))
+}
+
+/// A DSN, a URL, or several in a text, without the passwords in them. What cannot be told from a password is none of it either.
 pub(super) fn without_passwords(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("://") {
-        let end = after.find(|c: char| c.is_whitespace() || "/?#\"'".contains(c)).unwrap_or(after.len());
-        let (authority, tail) = after.split_at(end);
+        let end = after.find(|c: char| c.is_whitespace() || "\"'".contains(c)).unwrap_or(after.len());
+        let (address, tail) = after.split_at(end);
         shown.extend([before, "://"]);
-        let parts = authority.rsplit_once('@').and_then(|(user, host)| Some((user.split_once(':')?.0, host)));
+        let parts = address.rsplit_once('@').and_then(|(user, host)| Some((user.split_once(':')?.0, host)));
         match parts {
             Some((user, host)) => shown.extend([user, ":", HIDDEN, "@", host]),
-            None => shown.push_str(authority),
+            None => shown.push_str(address),
         }
         rest = tail;
     }
@@ -59,11 +78,20 @@ mod tests {
             ("secrets.system=a-secret-of-sixteen", "secrets.system=…"),
             ("secrets.system=[\"one=1\",\"two\"]", "secrets.system=…"),
             ("serve.link.token=a=b", "serve.link.token=…"),
+            ("serve.admin.bearer_token=a", "serve.admin.bearer_token=…"),
+            (
+                "tracing.providers.otlp.authorization_header=a",
+                "tracing.providers.otlp.authorization_header=…",
+            ),
+            ("identity.mail.smtp.url=smtp://a", "identity.mail.smtp.url=…"),
+            ("oauth2.token_hook= {\"url\":\"http://a\"}", "oauth2.token_hook=…"),
             ("ttl.access_token=2m", "ttl.access_token=2m"),
+            ("strategies.access_token=jwt", "strategies.access_token=jwt"),
+            ("serve.public.cors.allowed_headers=DPoP", "serve.public.cors.allowed_headers=DPoP"),
             ("log.level=error", "log.level=error"),
             ("nothing", "nothing"),
         ] {
-            assert_eq!(shown(set), told);
+            assert_eq!(shown_setting(set), told);
         }
     }
 
@@ -72,10 +100,12 @@ mod tests {
         for (set, told) in [
             ("dsn=postgres://me:se@cret@db:5432/x?a=b", "dsn=postgres://me:…@db:5432/x?a=b"),
             ("dsn=postgres://me@db/x?password=cret&a=b", "dsn=postgres://me@db/x?password=…&a=b"),
+            ("dsn=postgres://me:se/cr?et@db/x", "dsn=postgres://me:…@db/x"),
             ("a=[\"http://b:c@d/\",\"http://e:f@g\"]", "a=[\"http://b:…@d/\",\"http://e:…@g\"]"),
+            ("a=http://b:c@d,http://e:f@g", "a=http://b:…@g"),
             ("urls.self.issuer=http://127.0.0.1:4444/", "urls.self.issuer=http://127.0.0.1:4444/"),
         ] {
-            assert_eq!(shown(set), told);
+            assert_eq!(shown_setting(set), told);
         }
     }
 }

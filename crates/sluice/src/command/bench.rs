@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use sluice_bench::BenchCommand;
 
-use super::fail;
+use super::{fail, open_files};
 use crate::cli::{Console, Exit};
 
 /// Measures, and prints what was measured.
@@ -13,6 +13,10 @@ pub(crate) async fn run(command: BenchCommand, console: &mut Console<'_>) -> Exi
         Ok(program) => program,
         Err(error) => return fail(console, &error),
     };
+    // Users are connections, and what is started has the same limit.
+    if let Err(error) = open_files::permit() {
+        console.say(&format!("the limit of open files stays as it is: {error}"));
+    }
     // It has a runtime and threads of its own.
     match tokio::task::spawn_blocking(move || sluice_bench::run(command, &program)).await {
         Ok(ExitCode::SUCCESS) => Exit::Success,

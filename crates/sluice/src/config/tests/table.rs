@@ -64,6 +64,26 @@ fn every_supported_key_is_read_and_every_key_that_is_read_is_known() {
 }
 
 #[test]
+fn no_report_of_a_benchmark_shows_a_secret() {
+    const SECRET: &str = "hunter2";
+    for known in Table::new().keys() {
+        let path = &known.path;
+        let shown = |value: &str| sluice_bench::shown_setting(&format!("{path}={value}"));
+        let in_an_address = format!("postgres://me:{SECRET}@db:5432/x?max_conns=9");
+        let in_a_hook =
+            format!(r#"{{"url":"https://id.example","auth":{{"config":{{"value":"{SECRET}"}}}}}}"#);
+        let mut values = vec![in_an_address, in_a_hook];
+        if known.key.kind.is_secret() {
+            values.extend([SECRET.to_owned(), format!("one,{SECRET}"), format!("[\"{SECRET}\"]")]);
+        }
+        for value in values {
+            assert!(!shown(&value).contains(SECRET), "{path}={value} is shown as {}", shown(&value));
+        }
+    }
+    assert_eq!(sluice_bench::shown_setting("ttl.access_token=2m"), "ttl.access_token=2m");
+}
+
+#[test]
 fn no_two_keys_share_a_name_or_an_environment_variable() {
     let table = Table::new();
     let paths: BTreeSet<&str> = table.keys().iter().map(|known| known.path.as_str()).collect();

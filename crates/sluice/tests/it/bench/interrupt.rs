@@ -1,7 +1,7 @@
 //! `sluice bench` that is told to end.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::Child;
+use std::process::{Child, Output};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,16 +25,13 @@ fn send(child: &Child, signal: Signal) {
     kill_process(pid, signal).unwrap();
 }
 
-#[test]
-fn a_search_that_is_interrupted_tells_what_it_had_found_and_is_no_success() {
-    let brief = ["--duration", "500ms", "--warm-up", "500ms", "--p99-below", "400ms", "-c", "8"];
-    let alone = ["--dsn", "sqlite:", "--no-floor", "--json"];
-    let mut child = begun(&[&["introspect", "--find-knee"], &brief[..], &alone[..]].concat());
+/// Interrupts it once it has said such a line: how it ended, and what it said after that.
+fn interrupted_after(mut child: Child, is_it: impl Fn(&str) -> bool) -> (Output, String) {
     let mut said = BufReader::new(child.stderr.take().expect("a pipe"));
     let mut line = String::new();
-    while !line.contains(": kept up") {
+    while !is_it(&line) {
         line.clear();
-        assert!(said.read_line(&mut line).unwrap() > 0, "it ended before it kept up with anything");
+        assert!(said.read_line(&mut line).unwrap() > 0, "it ended before it said so");
     }
     send(&child, Signal::INT);
     let rest = thread::spawn(move || {
@@ -42,12 +39,34 @@ fn a_search_that_is_interrupted_tells_what_it_had_found_and_is_no_success() {
         said.read_to_string(&mut rest).map(|_| rest)
     });
     let output = child.wait_with_output().unwrap();
-    let rest = rest.join().unwrap().unwrap();
+    (output, rest.join().unwrap().unwrap())
+}
+
+#[test]
+fn a_search_that_is_interrupted_tells_what_it_had_found_and_is_no_success() {
+    let brief = ["--duration", "500ms", "--warm-up", "500ms", "--p99-below", "400ms", "-c", "8"];
+    let alone = ["--dsn", "sqlite:", "--no-floor", "--json"];
+    let child = begun(&[&["introspect", "--find-knee"], &brief[..], &alone[..]].concat());
+    let (output, rest) = interrupted_after(child, |line| line.contains(": kept up"));
     assert_eq!(output.status.code(), Some(130), "{rest}");
     let report: Value = serde_json::from_slice(&output.stdout).expect("what was found");
     let knee = setting(&report, "knee");
     assert!(knee.starts_with("at least ") && knee.ends_with("; interrupted"), "{knee}");
     assert!(report["operations"].as_u64().is_some_and(|count| count > 0), "{report}");
+}
+
+#[test]
+fn a_growth_that_is_interrupted_tells_what_was_measured_and_is_no_success() {
+    let brief = ["--duration", "1s", "--warm-up", "100ms", "-c", "4", "--runs", "1", "--json"];
+    let child = begun(&[&["growth", "--grants", "0,400", "--sample", "80"], &brief[..]].concat());
+    // The line of the first that was measured.
+    let (output, rest) = interrupted_after(child, |line| line.starts_with("login "));
+    assert_eq!(output.status.code(), Some(130), "{rest}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("what was measured");
+    let points = report["points"].as_array().expect("points");
+    assert_eq!(points[0]["scenario"], "login", "{report}");
+    assert!(points.len() < 8 && points.iter().all(|point| point["floors"].is_number()), "{report}");
+    assert!(setting(&report, "ended").starts_with("interrupted after "), "{report}");
 }
 
 #[test]

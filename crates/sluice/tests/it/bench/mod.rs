@@ -304,13 +304,20 @@ fn a_dsn_of_another_kind_is_refused_in_a_sentence() {
 
 #[test]
 fn options_that_do_not_go_together_are_no_understood_command() {
-    let mistakes: [(&[&str], &str); 4] = [
+    let mistakes: [(&[&str], &str); 8] = [
         (&["mix"], "--rate"),
         (&["refresh", "--scope", "openid"], "the scope offline_access"),
         (&["login", "--duration", "0s"], "not more than nothing"),
         (
             &["crash", "login", "--kill", "both", "--dsn", "sqlite:"],
             "only a private PostgreSQL can be killed",
+        ),
+        (&["growth", "--dsn", "sqlite:"], "rows are loaded into PostgreSQL only"),
+        (&["login", "-c", "2000000000"], "needs 4000000064 open files, and the limit is "),
+        (&["introspect", "--dsn", "postgres://u@127.0.0.1:1/x?sslmode=require"], "sslmode=require: "),
+        (
+            &["introspect", "--public-url", "https://127.0.0.1:1", "--admin-url", "http://127.0.0.1:1"],
+            "only http:// is measured",
         ),
     ];
     for (said, why) in mistakes {
