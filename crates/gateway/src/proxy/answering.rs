@@ -3,7 +3,8 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use http::{Response, StatusCode, Version};
+use http::header::{CONNECTION, UPGRADE};
+use http::{HeaderValue, Response, StatusCode, Version};
 use http_body::Body;
 use http_body_util::Full;
 use hyper::upgrade::OnUpgrade;
@@ -15,12 +16,13 @@ use super::headers::{announce_upgrade, strip_answer, trim_values};
 use super::tunnel::Tunnel;
 use super::upstream::{Answered, Course, Timeouts};
 
-/// An ordinary answer, whose body is yet to come; watched, if its client may let it wait.
+/// An ordinary answer to a `client` of this version, whose body is yet to come; watched, if the client may let it wait.
 ///
 /// # Errors
 /// [`Fault::BadAnswer`]: nobody would understand its body.
 pub(super) async fn take(
     answered: Answered,
+    client: Version,
     course: &Course,
     timeouts: &Timeouts,
     watch: Option<(&Watch, Patience)>,
@@ -31,7 +33,12 @@ pub(super) async fn take(
         trim_values(&mut head.headers);
     }
     head.version = Version::HTTP_11;
-    let is_understood = strip_answer(&mut head.headers, head.status == StatusCode::UPGRADE_REQUIRED);
+    // The other versions know no upgrade.
+    let asks_for_upgrade = head.status == StatusCode::UPGRADE_REQUIRED && client == Version::HTTP_11;
+    let is_understood = strip_answer(&mut head.headers, asks_for_upgrade);
+    if asks_for_upgrade && head.headers.contains_key(UPGRADE) {
+        head.headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    }
     if incoming.is_end_stream() {
         ticket.note_whole_answer();
         let (mut carrier, request) = (Some(carrier), course.progress.as_deref());
@@ -71,7 +78,7 @@ pub(super) fn switch(
     let upstream = hyper::upgrade::on(&mut answered.response);
     let Carrier::Http1(link) = answered.carrier else { return Err(Fault::BadAnswer) };
     let (mut head, _) = answered.response.into_parts();
-    let protocol = head.headers.remove(http::header::UPGRADE).ok_or(Fault::BadAnswer)?;
+    let protocol = head.headers.remove(UPGRADE).ok_or(Fault::BadAnswer)?;
     strip_answer(&mut head.headers, false);
     announce_upgrade(&mut head.headers, protocol);
     tunnels.spawn(Tunnel { client, upstream, link, ticket: answered.ticket, idle: timeouts.idle }.run());

@@ -73,6 +73,7 @@ pub(super) async fn answer<T: Traffic>(
             account.fault = Some(fault);
             let mut response = problem::fault(fault);
             if let Some(admitted) = &account.admitted {
+                core.traffic.announce(admitted, response.headers_mut());
                 cross_origin::open(admitted, response.headers_mut());
             }
             response
@@ -202,15 +203,16 @@ impl<T: Traffic> Passage<'_, T> {
         let request = outgoing.request(parts, body, &mut self.account.course)?;
         self.account.asked_at = Some(Instant::now());
         let answered = upstream.send(request, &mut self.account.course).await?;
-        if answered.response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        let mut response = if answered.response.status() == StatusCode::SWITCHING_PROTOCOLS {
             let client = client.ok_or(Fault::BadAnswer)?;
-            return Ok(answering::switch(answered, client, upstream.timeouts(), &self.core.tunnels)?);
-        }
-        let course = &self.account.course;
-        let patience =
-            if is_http2 { Some(Patience::Idle) } else { course.deadline.map(|_| Patience::Deadline) };
-        let watch = patience.map(|patience| (&self.core.watch, patience));
-        let mut response = answering::take(answered, course, upstream.timeouts(), watch).await?;
+            answering::switch(answered, client, upstream.timeouts(), &self.core.tunnels)?
+        } else {
+            let course = &self.account.course;
+            let patience =
+                if is_http2 { Some(Patience::Idle) } else { course.deadline.map(|_| Patience::Deadline) };
+            let watch = patience.map(|patience| (&self.core.watch, patience));
+            answering::take(answered, parts.version, course, upstream.timeouts(), watch).await?
+        };
         self.core.traffic.announce(admitted, response.headers_mut());
         Ok(response)
     }

@@ -75,7 +75,9 @@ impl<T: Traffic> Outgoing<'_, T> {
         if size.lower() > limit {
             return Err(Fault::TooLarge);
         }
-        if body.is_end_stream() {
+        // Over HTTP/2 a body of length 0 may be yet to end; of gRPC there may be trailers.
+        let is_none = size.exact() == Some(0) && !self.handover.grpc;
+        if is_none || body.is_end_stream() {
             if headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0") {
                 headers.remove(CONTENT_LENGTH);
             }

@@ -10,7 +10,6 @@ use http::{Request, Response};
 use http_body::Body;
 use hyper::service::Service;
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -20,7 +19,7 @@ use super::BoxError;
 use super::connection::Connections;
 use super::incoming_body::IncomingBody;
 use super::open_files::OPEN_FILES;
-use super::places::Places;
+use super::places::{Place, Places};
 use super::request_facts::{ConnectionFacts, PeerAddress};
 use super::socket::{self, Socket};
 
@@ -55,17 +54,18 @@ impl Acceptor {
             let connections = connections.clone();
             self.tasks.spawn(async move {
                 match accepted {
-                    Accepted::Tcp(stream, peer) => connections.serve_tcp(stream, PeerAddress::of(peer)).await,
-                    Accepted::Unix(stream) => connections.serve_unix(stream).await,
+                    Accepted::Tcp(stream, peer) => {
+                        connections.serve_tcp(stream, PeerAddress::of(peer), place).await;
+                    }
+                    Accepted::Unix(stream) => connections.serve_unix(stream, place).await,
                 }
-                drop(place);
             });
         }
     }
 
     /// The next connection, when there is a place for it: only then, so that no loop holds one for a client that has yet to come.
     /// `None`: never, the places were closed.
-    async fn next(&self, socket: &Socket) -> Option<(Accepted, OwnedSemaphorePermit)> {
+    async fn next(&self, socket: &Socket) -> Option<(Accepted, Place)> {
         let accepted = self.accept(socket).await;
         let place = self.places.take().await?;
         Some((accepted, place))

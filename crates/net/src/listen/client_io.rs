@@ -20,6 +20,7 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::limits::{Limits, Linger};
 use super::lingering::Lingering;
+use super::places::Place;
 use super::record::Record;
 
 /// What is said to a client whose head is late (RFC 9110 §15.5.9).
@@ -57,6 +58,8 @@ pub(super) struct ClientIo<I> {
     /// Whether the client closed its sending side.
     ended: bool,
     stage: Stage,
+    /// It counts until its bytes end, also those of what it was upgraded to.
+    _place: Place,
 }
 
 enum Stage {
@@ -95,9 +98,10 @@ impl Protocol {
 }
 
 impl<I> ClientIo<I> {
-    pub(super) const fn new(inner: I, record: Arc<Record>, ends: Ends) -> Self {
+    pub(super) const fn new(inner: I, record: Arc<Record>, ends: Ends, place: Place) -> Self {
         let (protocol, stage) = (Protocol::Unknown(0), Stage::Open);
-        Self { inner, record, ends, protocol, came: false, line_ends: 0, wrote: false, ended: false, stage }
+        let (came, line_ends, wrote, ended) = (false, 0, false, false);
+        Self { inner, record, ends, protocol, came, line_ends, wrote, ended, stage, _place: place }
     }
 
     /// Notes bytes that came.

@@ -22,6 +22,7 @@ use super::client_io::{ClientIo, Ends};
 use super::counted::Counted;
 use super::incoming_body::IncomingBody;
 use super::limits::Limits;
+use super::places::Place;
 use super::record::Drainable;
 use super::request_facts::{ConnectionFacts, PeerAddress};
 use super::supervision::Supervision;
@@ -123,38 +124,38 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    /// Serves a TCP connection to its end.
-    pub(super) async fn serve_tcp(&self, stream: TcpStream, peer: PeerAddress) {
+    /// Serves a TCP connection to its end, or until it is HTTP no more. It keeps its `place` beyond that.
+    pub(super) async fn serve_tcp(&self, stream: TcpStream, peer: PeerAddress, place: Place) {
         let Some(tls) = &self.tls else {
-            return self.serve(&self.builders.any, stream, ConnectionFacts::plain(peer)).await;
+            return self.serve(&self.builders.any, stream, ConnectionFacts::plain(peer), place).await;
         };
         match self.handshake(tls, stream).await {
             Some(MaybeTls::Plain(stream)) => {
-                self.serve(&self.builders.any, stream, ConnectionFacts::plain(peer)).await;
+                self.serve(&self.builders.any, stream, ConnectionFacts::plain(peer), place).await;
             }
             Some(MaybeTls::Tls(stream)) => {
                 let (_, session) = stream.get_ref();
                 let is_http2 = session.alpn_protocol() == Some(ALPN_HTTP_2);
                 let facts = ConnectionFacts::encrypted(peer, session.peer_certificates());
                 let builder = if is_http2 { &self.builders.http2 } else { &self.builders.http1 };
-                self.serve(builder, stream, facts).await;
+                self.serve(builder, stream, facts, place).await;
             }
             None => {}
         }
     }
 
-    /// Serves a connection of a Unix socket to its end.
-    pub(super) async fn serve_unix(&self, stream: UnixStream) {
-        self.serve(&self.builders.any, stream, ConnectionFacts::plain(PeerAddress::UNIX)).await;
+    /// The same of a Unix socket.
+    pub(super) async fn serve_unix(&self, stream: UnixStream, place: Place) {
+        self.serve(&self.builders.any, stream, ConnectionFacts::plain(PeerAddress::UNIX), place).await;
     }
 
-    async fn serve<I>(&self, builder: &HttpBuilder, stream: I, facts: ConnectionFacts)
+    async fn serve<I>(&self, builder: &HttpBuilder, stream: I, facts: ConnectionFacts, place: Place)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (member, peer) = (self.supervision.enter(), facts.peer);
         let service = Counted { inner: (self.make)(facts), record: member.record.clone() };
-        let stream = TokioIo::new(ClientIo::new(stream, member.record.clone(), self.ends));
+        let stream = TokioIo::new(ClientIo::new(stream, member.record.clone(), self.ends, place));
         let connection = builder.serve_connection_with_upgrades(stream, service);
         let ended = member.record.supervise(pin!(connection)).await;
         let refused = if member.record.has_refused_late() {

@@ -41,6 +41,7 @@ where
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let (is_http1, has_body) = (request.version() < Version::HTTP_2, !request.body().is_end_stream());
+        let is_old = request.version() == Version::HTTP_10;
         self.record.count_request(has_body);
         let may_switch = request.extensions().get::<OnUpgrade>().is_some();
         let record = (may_switch || (is_http1 && has_body)).then(|| self.record.clone());
@@ -52,11 +53,11 @@ where
                 debug!(
                     "a request is refused: those under way on its connection have too many lines of headers"
                 );
-                return Answering { inner: None, answer: None, record: None, work: None };
+                return Answering { inner: None, answer: None, record: None, is_old, work: None };
             };
             (request.map(IncomingBody::unwatched), Some(work))
         };
-        Answering { inner: Some(self.inner.call(request)), answer: None, record, work }
+        Answering { inner: Some(self.inner.call(request)), answer: None, record, is_old, work }
     }
 }
 
@@ -64,7 +65,7 @@ where
 fn stage(request: &Request<Incoming>) -> Stage {
     if request.body().is_end_stream() {
         Stage::Read
-    } else if request.headers().contains_key(EXPECT) {
+    } else if request.version() == Version::HTTP_11 && request.headers().contains_key(EXPECT) {
         Stage::Unasked
     } else {
         Stage::held(&request.body().size_hint())
@@ -131,6 +132,8 @@ pin_project! {
         answer: Option<Box<Response<B>>>,
         // Of a connection that may become something else, or whose request has a body over HTTP/1.1.
         record: Option<Arc<Record>>,
+        // Whether its request came over HTTP/1.0.
+        is_old: bool,
         // `None`: over HTTP/1.1.
         work: Option<Work>,
     }
@@ -148,7 +151,7 @@ where
         if let Some(answer) = this.answer {
             let after = ready!(poll_after(this.record.as_deref(), answer.status(), context));
             if let Some(answer) = this.answer.take() {
-                return Poll::Ready(Ok(going_out(*answer, after, this.work.take())));
+                return Poll::Ready(Ok(going_out(*answer, (after, *this.is_old), this.work.take())));
             }
         }
         let Some(inner) = this.inner.as_pin_mut() else {
@@ -160,7 +163,7 @@ where
         }
         let answer = ready!(polled).map_err(Into::into)?;
         match poll_after(this.record.as_deref(), answer.status(), context) {
-            Poll::Ready(after) => Poll::Ready(Ok(going_out(answer, after, this.work.take()))),
+            Poll::Ready(after) => Poll::Ready(Ok(going_out(answer, (after, *this.is_old), this.work.take()))),
             Poll::Pending => {
                 *this.answer = Some(Box::new(answer));
                 Poll::Pending
@@ -180,12 +183,21 @@ fn poll_after(record: Option<&Record>, status: StatusCode, context: &mut Context
 }
 
 /// The answer as it goes out.
-fn going_out<B>(mut answer: Response<B>, after: After, mut work: Option<Work>) -> Response<CountedBody<B>> {
+fn going_out<B>(
+    mut answer: Response<B>,
+    (after, is_old): (After, bool),
+    mut work: Option<Work>,
+) -> Response<CountedBody<B>> {
     if let Some(work) = &mut work {
         work.end_head();
     }
     if after == After::Ends {
-        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        // Beside what asks for an upgrade (426).
+        answer.headers_mut().append(CONNECTION, HeaderValue::from_static("close"));
+        if is_old {
+            // To a client that asked for it hyper would else add that the connection goes on.
+            *answer.version_mut() = Version::HTTP_10;
+        }
     }
     answer.map(|inner| CountedBody { inner, work })
 }

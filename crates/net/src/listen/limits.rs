@@ -6,9 +6,9 @@ use std::time::Duration;
 /// refuses those with too many ([`has_too_many_lines`](crate::has_too_many_lines)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections served at once, by all cores of an address together; more wait in the kernel's backlog, but for one of
-    /// each accept loop, those that have been idle longest are asked to end, and a warning says so once a minute. So it is where the
-    /// process may open no more files. Default: 16 384.
+    /// Connections served at once, by all cores of an address together, upgraded ones until they end; more wait in the kernel's
+    /// backlog, but for one of each accept loop, those that have been idle longest are asked to end, and a warning says so once a
+    /// minute. So it is where the process may open no more files. Default: 16 384.
     pub max_connections: usize,
     /// How long a TLS handshake may take. Default: 10 s.
     pub tls_handshake_timeout: Duration,

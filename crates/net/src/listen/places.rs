@@ -28,6 +28,9 @@ impl ConnectionCount {
     }
 }
 
+/// The place of a connection, given back as it is dropped.
+pub(super) type Place = OwnedSemaphorePermit;
+
 /// Places for connections.
 #[derive(Debug)]
 pub(super) struct Places {
@@ -55,7 +58,7 @@ impl Places {
     }
 
     /// A place, when there is one; while there is none, that is said now and then. `None`: never, they were closed.
-    pub(super) async fn take(&self) -> Option<OwnedSemaphorePermit> {
+    pub(super) async fn take(&self) -> Option<Place> {
         if let Ok(place) = Arc::clone(&self.free).try_acquire_owned() {
             return Some(place);
         }

@@ -11,16 +11,17 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::routing::get;
 use axum::{Extension, Router};
-use http::{Response, Version};
+use http::{Response, StatusCode, Version};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sluice_net::{
-    BindAddress, ConnectionFacts, Limits, ListenError, Listener, LocalAddress, PeerAddress, Transport,
-    Unreadable, serve, serve_each,
+    BindAddress, ConnectionFacts, IncomingBody, Limits, ListenError, Listener, LocalAddress, PeerAddress,
+    Transport, Unreadable, serve, serve_each,
 };
 use sluice_testkit::Captured;
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, mpsc};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::given::*;
@@ -250,6 +251,39 @@ async fn a_connection_beyond_the_limit_waits_until_another_ends() {
     assert_eq!(seen.load(Ordering::SeqCst), 1);
     drop(first);
     assert!(answer_until(&mut second, "\r\n\r\n1").await.ends_with("\r\n\r\n1"));
+}
+
+#[tokio::test]
+async fn an_upgraded_connection_keeps_its_place_until_it_ends() {
+    let (tell, mut upgraded) = mpsc::unbounded_channel();
+    let make = move |_: ConnectionFacts| {
+        let tell = tell.clone();
+        service_fn(move |mut request: Request<IncomingBody>| {
+            let mut answer = Response::new("hello".to_owned());
+            if request.headers().contains_key("upgrade") {
+                answer = Response::new(String::new());
+                *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+                tell.send(hyper::upgrade::on(&mut request)).unwrap();
+            }
+            async { Ok::<_, Infallible>(answer) }
+        })
+    };
+    let listener = listener(1).await;
+    let LocalAddress::Tcp(address) = *listener.local_address() else { panic!("not TCP") };
+    let connections = listener.connections();
+    let limits = Limits { max_connections: 1, ..Limits::default() };
+    tokio::spawn(serve_each(listener, None, make, None, CancellationToken::new(), limits));
+    let mut first = TcpStream::connect(address).await.unwrap();
+    say(&mut first, "GET / HTTP/1.1\r\nhost: sluice\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n").await;
+    assert!(answer_until(&mut first, "\r\n\r\n").await.starts_with("HTTP/1.1 101 "));
+    let upgraded = in_time(in_time(upgraded.recv()).await.unwrap()).await.unwrap();
+    let mut second = TcpStream::connect(address).await.unwrap();
+    say(&mut second, GET).await;
+    let waiting = timeout(SOON, answer_until(&mut second, "hello")).await;
+    assert!(waiting.is_err() && connections.served() == 1, "there is no place");
+    drop(upgraded);
+    assert!(answer_until(&mut second, "hello").await.ends_with("hello"));
+    assert_eq!(connections.served(), 1);
 }
 
 #[tokio::test]

@@ -120,6 +120,24 @@ async fn a_refusal_is_the_last_answer_if_the_rest_is_long_or_broken_or_does_not_
 }
 
 #[tokio::test]
+async fn over_http_1_0_an_answer_says_that_the_connection_ends_or_goes_on_and_never_both() {
+    let (server, _) = hasty_server().await;
+    let old = |fields: &str| {
+        let fields = format!("connection: keep-alive\r\nexpect: 100-continue\r\n{fields}");
+        head("POST", &fields).replace("HTTP/1.1", "HTTP/1.0")
+    };
+    let mut stream = server.connect().await;
+    say(&mut stream, &(old("content-length: 4") + "four")).await;
+    let answer = head_of_answer(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.0 401 "), "{answer:?}");
+    assert!(answer.contains("\r\nConnection: keep-alive\r\n"), "it waits for nothing: {answer:?}");
+    say(&mut stream, &old(&format!("content-length: {TOO_LONG}"))).await;
+    let answer = head_of_answer(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.0 401 ") && answer.contains(LAST), "{answer:?}");
+    assert!(is_closed(&mut stream).await);
+}
+
+#[tokio::test]
 async fn a_body_whose_client_waits_to_be_asked_for_it_is_not_asked_for_to_be_thrown_away() {
     let (server, _) = hasty_server().await;
     let mut stream = server.connect().await;

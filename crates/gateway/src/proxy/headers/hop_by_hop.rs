@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Version};
 use smallvec::SmallVec;
 
 use super::forwarded::is_about_origin;
+use super::length::{is_plain as is_plain_length, leave_one_length};
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
@@ -26,7 +27,6 @@ pub(in crate::proxy) struct Handover {
 
 /// Drops the headers of a request that are for the gateway only.
 pub(in crate::proxy) fn strip_request(headers: &mut HeaderMap, version: Version) -> Handover {
-    let is_http1 = version < Version::HTTP_2;
     let grpc = headers
         .get(CONTENT_TYPE)
         .is_some_and(|content_type| content_type.as_bytes().starts_with(b"application/grpc"));
@@ -42,7 +42,8 @@ pub(in crate::proxy) fn strip_request(headers: &mut HeaderMap, version: Version)
             let is_wanted = connection.upgrade && version == Version::HTTP_11 && is_foreign_protocol(&value);
             handover.upgrade = is_wanted.then_some(value);
         } else if name == EXPECT {
-            handover.expects_continue = is_http1 && value.as_bytes().eq_ignore_ascii_case(b"100-continue");
+            handover.expects_continue =
+                version == Version::HTTP_11 && value.as_bytes().eq_ignore_ascii_case(b"100-continue");
         } else if name == TE {
             handover.trailers = has_token(&value, "trailers");
         }
@@ -50,20 +51,29 @@ pub(in crate::proxy) fn strip_request(headers: &mut HeaderMap, version: Version)
     handover
 }
 
-/// Drops the headers of an answer that are for the gateway only. `Upgrade` stays with 426, which means it for the client. Whether its body,
-/// if it has one, is understood without them ([`is_chunked_at_most`]).
+/// Drops the headers of an answer that are for the gateway only, and leaves one length at most. `Upgrade` stays with 426, which means it for
+/// the client. Whether its body, if it has one, is understood without them ([`is_chunked_at_most`]), and of one length.
 pub(in crate::proxy) fn strip_answer(headers: &mut HeaderMap, keep_upgrade: bool) -> bool {
-    let doomed = named(headers, |name| {
-        matches!(name, "connection" | "transfer-encoding" | "keep-alive" | "proxy-connection")
-            || (name == "upgrade" && !keep_upgrade)
-    });
+    let (mut doomed, mut lengths) = (SmallVec::<[HeaderName; 4]>::new(), 0);
+    for (name, value) in &*headers {
+        match name.as_str() {
+            "content-length" => lengths += if is_plain_length(value) { 1 } else { 2 },
+            "connection" | "transfer-encoding" | "keep-alive" | "proxy-connection" => {
+                doomed.push(name.clone());
+            }
+            "upgrade" if !keep_upgrade => doomed.push(name.clone()),
+            _ => {}
+        }
+    }
+    let has_one_length = lengths < 2 || leave_one_length(headers);
     if doomed.is_empty() {
-        return true;
+        return has_one_length;
     }
     if doomed.contains(&CONNECTION) {
         strip_connection(headers);
     }
-    let is_understood = !doomed.contains(&TRANSFER_ENCODING) || is_chunked_at_most(headers);
+    let is_coded = doomed.contains(&TRANSFER_ENCODING);
+    let is_understood = if is_coded { is_chunked_at_most(headers) } else { has_one_length };
     for name in doomed.into_iter().filter(|name| *name != CONNECTION) {
         let was_there = headers.remove(&name).is_some();
         if was_there && name == TRANSFER_ENCODING {
@@ -284,6 +294,18 @@ mod tests {
         assert_eq!(request.len(), 1);
     }
 
+    /// One of HTTP/1.0 does not wait (RFC 9110 §10.1.1), and nobody over HTTP/2 could be told.
+    #[test]
+    fn only_a_client_of_http_1_1_waits_to_be_asked_for_its_body() {
+        for (version, waits) in
+            [(Version::HTTP_10, false), (Version::HTTP_11, true), (Version::HTTP_2, false)]
+        {
+            let mut request = headers(&[("expect", "100-continue")]);
+            let handover = strip_request(&mut request, version);
+            assert_eq!((handover.expects_continue, request.len()), (waits, 0), "{version:?}");
+        }
+    }
+
     #[test]
     fn trailers_that_would_pose_as_headers_are_dropped() {
         let mut trailers = headers(&[
@@ -307,6 +329,24 @@ mod tests {
             headers(&[("transfer-encoding", "chunked"), ("content-length", "5"), ("server", "x")]);
         assert!(strip_answer(&mut answer, false));
         assert_eq!(answer, headers(&[("server", "x")]));
+        for (lines, left) in [
+            (&[("content-length", "5, 5"), ("server", "x")][..], Some("5")),
+            (&[("content-length", "5"), ("content-length", "5")][..], Some("5")),
+            (&[("content-length", "5, 6")][..], None),
+            (&[("content-length", "5"), ("connection", "close"), ("content-length", "6")][..], None),
+        ] {
+            let mut answer = headers(lines);
+            assert_eq!(strip_answer(&mut answer, false), left.is_some(), "{lines:?}");
+            let kept: Vec<_> = answer.get_all(CONTENT_LENGTH).iter().collect();
+            assert_eq!(kept, left.as_slice(), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn chunks_make_lengths_of_no_account() {
+        let mut answer = headers(&[("transfer-encoding", "chunked"), ("content-length", "5, 6")]);
+        assert!(strip_answer(&mut answer, false));
+        assert!(answer.is_empty());
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! The head of a request, as the upstream may see it.
 //!
 //! [`target`]: host and path, read in one way only. [`hop_by_hop`]: what is between two neighbours and goes no further.
-//! [`certificates`]: whose count. [`cookies`]: in one line. [`host`]: what it is for. [`forwarded`]: where it came from. [`visitor`]: what is known of the connection that it
-//! came on.
+//! [`length`]: how long a body is, that of an answer too. [`certificates`]: whose count. [`cookies`]: in one line. [`host`]: what it is for.
+//! [`forwarded`]: where it came from. [`visitor`]: what is known of the connection that it came on.
 
 mod certificates;
 mod cookies;
 mod forwarded;
 mod hop_by_hop;
 mod host;
+mod length;
 mod target;
 mod visitor;
 

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::header::HOST;
 use http::request::Parts;
+use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version};
 use sluice_net::has_too_many_lines;
 
 use super::hop_by_hop::is_chunked_at_most;
 use super::host::{Host, LastHost};
+use super::length::normalise_length;
 
 /// Why a request goes nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -95,12 +97,22 @@ pub(in crate::proxy) fn read_target(parts: &mut Parts, last: &LastHost) -> Resul
     let host = host(parts, last)?;
     if parts.uri.authority().is_some() {
         let path = parts.uri.path_and_query().cloned().ok_or(Malformed::Target)?;
-        parts.uri = Uri::from(path);
+        parts.uri = Uri::from(if parts.version < Version::HTTP_2 { with_slash(path)? } else { path });
         parts.headers.insert(HOST, host.value.clone());
     }
-    let path = parts.uri.path();
-    let is_asterisk = path == "*" && parts.method == Method::OPTIONS;
-    if path.starts_with('/') || is_asterisk { Ok(host) } else { Err(Malformed::Target) }
+    let is_asterisk = parts.uri.path() == "*" && parts.method == Method::OPTIONS;
+    // `path()` calls an empty one `/`, too.
+    let has_path = parts.uri.path_and_query().is_some_and(|target| target.as_str().starts_with('/'));
+    if has_path || is_asterisk { Ok(host) } else { Err(Malformed::Target) }
+}
+
+/// The empty path, which an absolute target may have before its query, as `/` (RFC 9110 §4.2.3). HTTP/2 knows no such path (RFC 9113
+/// §8.3.1).
+fn with_slash(target: PathAndQuery) -> Result<PathAndQuery, Malformed> {
+    if !target.as_str().starts_with('?') {
+        return Ok(target);
+    }
+    PathAndQuery::try_from(format!("/{}", target.as_str())).map_err(|_| Malformed::Target)
 }
 
 /// Takes blanks from the edges of values, where HTTP/1.1 has them around a value. Over HTTP/2 they are part of it and must not go on (RFC 9113
@@ -120,32 +132,6 @@ pub(in crate::proxy) fn trim_values(headers: &mut HeaderMap) {
 
 fn check_transfer_coding(headers: &HeaderMap) -> Result<(), Malformed> {
     if is_chunked_at_most(headers) { Ok(()) } else { Err(Malformed::TransferCoding) }
-}
-
-/// Leaves one length, without leading zeros, which somebody might take for octal; none beside a transfer coding.
-fn normalise_length(headers: &mut HeaderMap) -> Result<(), Malformed> {
-    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
-    let Some(first) = lengths.next() else { return Ok(()) };
-    let length = number(first).ok_or(Malformed::Length)?;
-    let (mut is_repeated, has_zeros) = (false, first.len() > 1 && first.as_bytes().starts_with(b"0"));
-    for further in lengths {
-        is_repeated = true;
-        if number(further) != Some(length) {
-            return Err(Malformed::Length);
-        }
-    }
-    if headers.contains_key(TRANSFER_ENCODING) {
-        headers.remove(CONTENT_LENGTH);
-    } else if is_repeated || has_zeros {
-        headers.insert(CONTENT_LENGTH, length.into());
-    }
-    Ok(())
-}
-
-/// Digits only.
-fn number(value: &HeaderValue) -> Option<u64> {
-    let text = value.to_str().ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
-    text.parse().ok()
 }
 
 fn host(parts: &Parts, last: &LastHost) -> Result<Arc<Host>, Malformed> {
@@ -182,7 +168,7 @@ fn check_form(parts: &Parts) -> Result<(), Malformed> {
 #[cfg(test)]
 mod tests {
     use http::Request;
-    use http::header::COOKIE;
+    use http::header::{CONTENT_LENGTH, COOKIE, TRANSFER_ENCODING};
     use http::uri::Authority;
     use sluice_net::MAX_HEADER_LINES;
 
@@ -268,6 +254,25 @@ mod tests {
         assert_eq!(read(Request::get("ftp://a/").header(HOST, "a")), Err(Malformed::Target));
         assert_eq!(read(Request::get("*").header(HOST, "a")), Err(Malformed::Target));
         assert!(read(Request::options("*").header(HOST, "a")).is_ok());
+    }
+
+    #[test]
+    fn an_empty_path_before_a_query_is_a_slash_but_over_http_2_it_is_none() {
+        let target = |uri: Uri, version| -> Result<String, Malformed> {
+            let request = Request::get(uri).version(version).header(HOST, "a");
+            let mut parts = request.body(()).unwrap().into_parts().0;
+            read_target(&mut parts, &LastHost::default())?;
+            Ok(parts.uri.path_and_query().unwrap().as_str().to_owned())
+        };
+        let absolute = || Uri::from_static("http://a?x=1");
+        for version in [Version::HTTP_10, Version::HTTP_11] {
+            assert_eq!(target(absolute(), version), Ok("/?x=1".to_owned()));
+        }
+        let alone = Uri::from(PathAndQuery::from_static("?x=1"));
+        for uri in [absolute(), alone] {
+            assert_eq!(target(uri, Version::HTTP_2), Err(Malformed::Target));
+        }
+        assert_eq!(target(Uri::from_static("http://a"), Version::HTTP_2), Ok("/".to_owned()));
     }
 
     /// The lengths that are left of `lengths`.

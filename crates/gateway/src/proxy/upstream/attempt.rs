@@ -93,11 +93,12 @@ impl Upstream {
             let fault = fault.unwrap_or(failed.failure.fault);
             let was_dead = failed.reused && fault == Fault::Reset && on == On::Any;
             let spare = spare.filter(|spare| fault == Fault::Unprocessed || spare.is_idempotent());
+            let is_blamed = fault.blames_server() && !failed.is_shared && !failed.failure.may_be_of_client();
             let again = failed.failure.unsent.or_else(|| spare.and_then(Spare::revive).map(Box::new));
             // Whether a connection or its server was dead, the next attempt shows. Without one, a connection over HTTP/2 speaks for
             // its server, once.
             let is_found_out = again.is_some() || !failed.is_first;
-            if fault.blames_server() && !(was_dead && is_found_out) && !failed.is_shared {
+            if is_blamed && !(was_dead && is_found_out) {
                 self.shared.note_failure(server);
             }
             // Those that rested with a dead connection are dead, too, also if no new one can be made to the server. If a new one does no
@@ -185,7 +186,7 @@ impl Upstream {
             }
             Err(failure) => {
                 // One that its server has reset ended alone; any other with its connection, as all that were on it.
-                let with_connection = failure.fault == Fault::Reset && !failure.was_reset;
+                let with_connection = failure.fault == Fault::Reset && failure.reset.is_none();
                 let is_first = with_connection && end.is_first();
                 let is_shared = with_connection && !is_first;
                 Err(Failed { is_first, is_shared, ..Failed::of(failure, reused && with_connection) })

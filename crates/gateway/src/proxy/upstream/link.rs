@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use h2::Reason;
 use http::{Request, Response, Version};
 use http_body::{Body, Frame};
 use hyper::body::Incoming;
@@ -58,13 +59,23 @@ pub(super) struct Failure {
     /// Whether the server had ended the connection before it looked at the request, as after so many requests: it says nothing of the next
     /// connection.
     pub(super) was_over: bool,
-    /// Whether the server has reset the stream of the request, and of no other.
-    pub(super) was_reset: bool,
+    /// With which word the server has reset the stream of the request, and of no other.
+    pub(super) reset: Option<Reason>,
+}
+
+impl Failure {
+    /// Whether its client may have brought it about: it bounded its time, as those of gRPC do, or its request is one that the server does
+    /// not take. That says nothing of the server.
+    pub(super) fn may_be_of_client(&self) -> bool {
+        const OF_CLIENTS: [Reason; 4] =
+            [Reason::CANCEL, Reason::NO_ERROR, Reason::PROTOCOL_ERROR, Reason::ENHANCE_YOUR_CALM];
+        self.reset.is_some_and(|reason| OF_CLIENTS.contains(&reason))
+    }
 }
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
-        Self { fault, unsent: None, was_over: false, was_reset: false }
+        Self { fault, unsent: None, was_over: false, reset: None }
     }
 }
 
@@ -170,18 +181,18 @@ impl From<TrySendError<Request<RequestBody>>> for Failure {
         let of_h2 = error.error().source().and_then(|source| source.downcast_ref::<h2::Error>());
         let said = of_h2.filter(|said| said.is_remote());
         let was_over = said.is_some_and(h2::Error::is_go_away);
-        let was_reset = said.is_some_and(h2::Error::is_reset);
+        let reset = said.filter(|said| said.is_reset()).and_then(h2::Error::reason);
         let fault = match error.error() {
             error if error.is_parse() => Fault::BadAnswer,
             _ if said.is_some_and(is_unprocessed) => Fault::Unprocessed,
             _ => Fault::Reset,
         };
-        Self { fault, unsent: error.take_message().map(Box::new), was_over, was_reset }
+        Self { fault, unsent: error.take_message().map(Box::new), was_over, reset }
     }
 }
 
 /// Whether that says that the server has not looked at the request: `REFUSED_STREAM`, or a GOAWAY whose last stream was an earlier one
 /// (RFC 9113 §8.7). h2 ends no other streams with the GOAWAY of a server.
 fn is_unprocessed(said: &h2::Error) -> bool {
-    said.is_go_away() || said.reason() == Some(h2::Reason::REFUSED_STREAM)
+    said.is_go_away() || said.reason() == Some(Reason::REFUSED_STREAM)
 }

@@ -261,6 +261,17 @@ async fn the_body_waits_for_the_upstreams_word_where_the_client_does() {
     assert_eq!(client.answer().await.unwrap().status(), 200);
 }
 
+/// It waits for nothing (RFC 9110 §10.1.1).
+#[tokio::test]
+async fn the_word_of_a_client_of_http_1_0_that_it_waits_goes_no_further() {
+    let (address, mut requests) = Backend::bind().await.recording();
+    let world = Setup::to(&[address]).start().await;
+    let request = "POST / HTTP/1.0\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\nhello";
+    assert_eq!(world.ask(request).await.line(), "HTTP/1.0 200 OK");
+    let seen = in_time(requests.recv()).await.unwrap();
+    assert_eq!((seen.header("expect"), seen.text()), (None, "hello"));
+}
+
 #[tokio::test]
 async fn a_body_that_the_upstream_refuses_is_never_asked_for() {
     let backend = Backend::bind().await;

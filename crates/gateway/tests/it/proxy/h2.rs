@@ -186,6 +186,29 @@ async fn a_request_over_http_2_reaches_an_upstream_over_http_1() {
     assert_eq!((none.line(), none.text()), ("GET /none HTTP/1.1", ""));
 }
 
+/// The server looks at what came: elsewhere an empty path is told as a slash.
+#[tokio::test]
+async fn an_empty_path_before_a_query_reaches_an_upstream_over_http_2_as_a_slash() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let service = service_fn(|request: Request<Incoming>| async move {
+        let target = request.uri().path_and_query().unwrap().as_str().to_owned();
+        Ok::<_, Infallible>(Response::new(Full::<Bytes>::from(target)))
+    });
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let _ = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+            .serve_connection(TokioIo::new(stream), service)
+            .await;
+    });
+    let world = spoken_over_http2(Setup::to(&[address])).start().await;
+    for (asked, target) in [("http://api.example?x=1", "/?x=1"), ("http://api.example", "/"), ("/?x", "/?x")]
+    {
+        let answer = world.ask(&format!("GET {asked} HTTP/1.1\r\nhost: api.example\r\n\r\n")).await;
+        assert_eq!((answer.status(), answer.text()), (200, target));
+    }
+}
+
 /// Its client cannot be told to go on, and what it sends meanwhile, trailers above all, would wait in the memory here.
 #[tokio::test]
 async fn a_body_over_http_2_waits_for_no_word_of_the_upstream() {

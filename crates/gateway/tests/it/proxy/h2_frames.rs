@@ -29,9 +29,11 @@ const END_HEADERS: u8 = 4;
 
 /// Codes of errors (RFC 9113 §7).
 const NO_ERROR: [u8; 4] = [0, 0, 0, 0];
+const PROTOCOL_ERROR: [u8; 4] = [0, 0, 0, 1];
 const INTERNAL_ERROR: [u8; 4] = [0, 0, 0, 2];
 const REFUSED_STREAM: [u8; 4] = [0, 0, 0, 7];
 const CANCEL: [u8; 4] = [0, 0, 0, 8];
+const ENHANCE_YOUR_CALM: [u8; 4] = [0, 0, 0, 11];
 
 fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![0, 0, u8::try_from(payload.len()).unwrap(), kind, flags, 0, 0, 0, stream];
@@ -359,7 +361,6 @@ async fn requests_that_end_with_their_connection_speak_against_its_server_once()
 /// A request that may be repeated costs its servers no more over HTTP/2 than over HTTP/1.1.
 #[tokio::test]
 async fn what_makes_its_server_fail_is_sent_as_often_as_the_retries_say() {
-    const INTERNAL_ERROR: [u8; 4] = [0, 0, 0, 2];
     for ends_connection in [false, true] {
         let asked = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&asked);
@@ -386,6 +387,43 @@ async fn what_makes_its_server_fail_is_sent_as_often_as_the_retries_say() {
             let sent = asked.swap(0, Ordering::SeqCst);
             assert_eq!((answer.status(), sent), (502, usize::from(retries) + 1), "{ends_connection}");
         }
+    }
+}
+
+/// The client may have bounded its time, as those of gRPC do, or asks for what no server takes.
+#[tokio::test]
+async fn a_request_that_its_server_resets_for_its_client_speaks_against_nobody() {
+    for (code, is_left_alone) in [
+        (CANCEL, false),
+        (PROTOCOL_ERROR, false),
+        (ENHANCE_YOUR_CALM, false),
+        (NO_ERROR, false),
+        (INTERNAL_ERROR, true),
+    ] {
+        let resetting = Backend::bind().await.serve(move |mut peer, _| async move {
+            greet(&mut peer, &[]).await;
+            while let Some((kind, _, stream)) = next_frame(&mut peer).await {
+                if kind == HEADERS {
+                    peer.say(frame(RST_STREAM, 0, stream, &code)).await;
+                }
+            }
+        });
+        let (sound, _) = http2_server().await;
+        let mut setup = spoken_over_http2(Setup::to(&[resetting, sound]));
+        setup.upstream.passive_health =
+            Some(PassiveHealth { failures: NonZeroU32::MIN, eject_for: Duration::from_hours(1) });
+        let mut world = setup.start().await;
+        let mut resets = 0;
+        for _ in 0..12 {
+            let status = world.ask(GET).await.status();
+            let told = world.told().await;
+            match (status, told.retries, told.fault) {
+                (200, 0, None) => {}
+                (200, 1, None) => resets += 1,
+                other => panic!("{code:?}: {other:?}"),
+            }
+        }
+        assert!(resets > 0 && (resets == 1) == is_left_alone, "{code:?}: {resets}");
     }
 }
 
@@ -518,6 +556,45 @@ async fn an_upload_that_its_client_calls_off_does_not_end() {
         assert_eq!(upstream.until(b"half\r\n").await.unwrap(), b"4\r\nhalf\r\n");
         client.say(frame(RST_STREAM, 0, 1, &code)).await;
         assert_eq!(upstream.rest().await, b"", "{code:?}");
+    }
+}
+
+/// As [`UPLOAD`], of length 0.
+const UPLOAD_OF_NOTHING: [u8; 10] = [0x83, 0x86, 0x84, 1, 1, b'a', 0x0f, 13, 1, b'0'];
+
+/// A body of which nothing is asked for would not be seen to end.
+#[tokio::test]
+async fn an_upload_of_length_0_that_is_yet_to_end_costs_its_upstream_no_connection() {
+    let backend = Backend::bind().await;
+    let world = Setup::to(&[backend.address]).start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
+    client.say(frame(SETTINGS, 0, 0, &[])).await;
+    client.say(frame(HEADERS, END_HEADERS, 1, &UPLOAD_OF_NOTHING)).await;
+    let mut upstream = backend.accept().await;
+    for stream in [1, 3, 5] {
+        let request = upstream.request().await.expect("it comes on the same connection");
+        assert_eq!((request.all("content-length"), request.text()), (vec!["0"], ""));
+        client.say(frame(DATA, END_STREAM, stream, &[])).await;
+        upstream.say(OK).await;
+        while next_frame(&mut client).await.unwrap() != (DATA, END_STREAM, stream) {}
+        client.say(frame(HEADERS, END_HEADERS, stream + 2, &UPLOAD_OF_NOTHING)).await;
+    }
+}
+
+/// HTTP/2 knows no empty path (RFC 9113 §8.3.1).
+#[tokio::test]
+async fn a_target_that_begins_with_its_query_is_refused() {
+    // `GET http ?x=1`, and the host in `:authority` or in `host`.
+    let target = [0x82, 0x86, 4, 4, b'?', b'x', b'=', b'1'];
+    for host in [&[1, 1, b'a'][..], &[0x0f, 23, 1, b'a']] {
+        let mut world = Setup::to(&[nowhere()]).start().await;
+        let mut client = Peer::new(world.connect().await);
+        client.say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
+        client.say(frame(SETTINGS, 0, 0, &[])).await;
+        client.say(frame(HEADERS, END_HEADERS | END_STREAM, 1, &[&target[..], host].concat())).await;
+        let told = world.told().await;
+        assert_eq!((told.status.unwrap().as_u16(), told.verdict), (400, "bad_target"), "{host:?}");
     }
 }
 

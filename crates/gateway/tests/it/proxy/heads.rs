@@ -22,6 +22,12 @@ async fn path_and_query_go_on_byte_for_byte() {
 }
 
 #[tokio::test]
+async fn an_empty_path_before_a_query_goes_on_as_a_slash() {
+    let seen = seen(|_| {}, "GET http://api.example?x=1 HTTP/1.1\r\nhost: api.example\r\n\r\n").await;
+    assert_eq!(seen.line(), "GET /?x=1 HTTP/1.1");
+}
+
+#[tokio::test]
 async fn a_prefix_is_replaced_and_the_query_kept() {
     let rewrite = |setup: &mut Setup| {
         setup.route.rewrite_prefix = Some("/v2".to_owned());
@@ -161,6 +167,20 @@ async fn answers_without_a_body_keep_their_headers_and_the_connection() {
     }
     client.say(GET).await;
     assert_eq!(client.answer().await.unwrap().text(), "ok");
+}
+
+#[tokio::test]
+async fn what_goes_wrong_under_a_route_is_answered_with_its_limits_too() {
+    let mut setup = Setup::to(&[nowhere()]);
+    setup.route.max_body = Some(1);
+    let world = setup.start().await;
+    for (request, status) in [(GET, 502), ("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nhi", 413)]
+    {
+        let answer = world.ask(request).await;
+        assert_eq!((answer.status(), answer.header("ratelimit")), (status, Some("announced")));
+    }
+    let malformed = world.ask("GET / HTTP/1.1\r\nhost: a@b\r\n\r\n").await;
+    assert_eq!((malformed.status(), malformed.header("ratelimit")), (400, None), "it came to no route");
 }
 
 #[tokio::test]

@@ -317,6 +317,8 @@ async fn an_answer_never_has_two_lengths() {
             "2\r\nok\r\n0\r\n\r\n",
         ),
         ("content-length: 2\r\ncontent-length: 2\r\n\r\nok", vec!["2"], vec![], "ok"),
+        ("content-length: 2, 2\r\n\r\nok", vec!["2"], vec![], "ok"),
+        ("content-length: 02\r\n\r\nok", vec!["2"], vec![], "ok"),
     ] {
         let address = Backend::bind().await.serve(move |mut peer, _| async move {
             peer.request().await;
@@ -329,6 +331,32 @@ async fn an_answer_never_has_two_lengths() {
             "{answered}"
         );
         assert_eq!(answer.text(), text, "{answered}");
+    }
+}
+
+/// To `HEAD` nothing depends on them, and none is told.
+#[tokio::test]
+async fn an_answer_whose_lengths_differ_is_refused_where_it_has_a_body() {
+    for (lengths, refused, told_of_head) in [
+        ("content-length: 2, 3", true, None),
+        ("content-length: 2\r\ncontent-length: 3", true, None),
+        ("content-length: 2,", true, None),
+        ("content-length: 2, 2", false, Some("content-length: 2")),
+    ] {
+        let address = Backend::bind().await.serve(move |mut peer, _| async move {
+            let request = peer.head().await.unwrap();
+            let body = if request.starts_with("HEAD") { "" } else { "ok" };
+            peer.say(format!("HTTP/1.1 200 OK\r\n{lengths}\r\n\r\n{body}")).await;
+        });
+        let mut world = Setup::to(&[address]).start().await;
+        let expected = if refused { (502, Some("bad_answer")) } else { (200, None) };
+        assert_eq!((world.ask(GET).await.status(), world.told().await.fault), expected, "{lengths}");
+        let mut client = Peer::new(world.connect().await);
+        client.say("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        let head = client.head().await.unwrap().to_lowercase();
+        assert!(head.starts_with("http/1.1 200 "), "{head}");
+        let length = head.lines().find(|line| line.starts_with("content-length"));
+        assert_eq!(length, told_of_head, "{lengths}");
     }
 }
 

@@ -1,5 +1,7 @@
 //! Connections that become something else.
 
+use tokio::time::timeout;
+
 use super::given::*;
 
 const UPGRADE: &str = "GET /chat HTTP/1.1\r\nhost: a\r\nconnection: keep-alive, Upgrade\r\nupgrade: websocket\r\n\
@@ -23,6 +25,7 @@ async fn tunnel(setup: impl FnOnce(&mut Setup)) -> (World, Peer, Peer) {
     let head = client.head().await.unwrap().to_lowercase();
     assert!(head.starts_with("http/1.1 101") && head.contains("upgrade: websocket"), "{head}");
     assert!(head.contains("sec-websocket-accept: s3pplmbitxaq9kygzzhzrbk+xoo="), "{head}");
+    assert!(head.contains("ratelimit: announced"), "{head}");
     (world, client, upstream)
 }
 
@@ -78,6 +81,16 @@ async fn an_upgraded_connection_counts_until_it_ends() {
 }
 
 #[tokio::test]
+async fn an_upgraded_connection_has_its_place_among_those_of_clients_until_it_ends() {
+    let (world, client, upstream) = tunnel(|setup| setup.limits.max_connections = 1).await;
+    let mut next = Peer::new(world.connect().await);
+    next.say("GET /document HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert!(timeout(SOON * 5, next.head()).await.is_err(), "there is no place");
+    drop((client, upstream));
+    assert_eq!(next.answer().await.unwrap().status(), 200);
+}
+
+#[tokio::test]
 async fn a_shutdown_waits_for_upgraded_connections_as_long_as_for_others() {
     let grace = |setup: &mut Setup| setup.limits.drain_grace = SOON;
     let (world, mut client, _upstream) = tunnel(grace).await;
@@ -94,6 +107,29 @@ async fn an_upgrade_that_is_refused_is_an_ordinary_answer() {
         client.say(UPGRADE).await;
         assert_eq!(client.answer().await.unwrap().text(), "ok");
     }
+}
+
+/// Whoever says `Upgrade` says so in `Connection` (RFC 9110 §7.8).
+#[tokio::test]
+async fn an_answer_that_asks_for_an_upgrade_asks_clients_of_http_1_1_alone() {
+    let address = Backend::bind().await.serve(|mut peer, _| async move {
+        while peer.head().await.is_some() {
+            peer.say(
+                "HTTP/1.1 426 Upgrade Required\r\nconnection: Upgrade, x-hop\r\nx-hop: 1\r\n\
+                upgrade: websocket\r\ncontent-length: 2\r\n\r\nno",
+            )
+            .await;
+        }
+    });
+    let world = Setup::to(&[address]).start().await;
+    let last = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n";
+    for (request, connection) in [(GET, "upgrade"), (last, "upgrade, close")] {
+        let answer = world.ask(request).await;
+        assert_eq!((answer.status(), answer.text(), answer.header("x-hop")), (426, "no", None));
+        assert_eq!((answer.all("connection"), answer.all("upgrade")), (vec![connection], vec!["websocket"]));
+    }
+    let old = world.ask(&GET.replace("HTTP/1.1", "HTTP/1.0")).await;
+    assert_eq!((old.status(), old.header("upgrade")), (426, None));
 }
 
 #[tokio::test]
