@@ -26,7 +26,7 @@ use sluice_net::{LimitClock, LimitMoment};
 use sluice_primitives::{Clock, IdentityId, Lifetime, SessionId};
 
 use crate::config::{LimitsConfig, Rate};
-use crate::identity::LoginNameHash;
+use crate::identity::{Identity, LoginNameHash};
 use crate::login::{Network, Site};
 use places::Places;
 
@@ -36,8 +36,8 @@ pub use places::Place;
 const CAPACITY: usize = 16_384;
 /// How many networks' worth of everything a site may ask for: it has 65,536 of them.
 const SITE: NonZeroU32 = NonZeroU32::new(16).unwrap();
-/// What a person may change of the own record without a password, and how often who is known shows a password apart from
-/// strangers. Nobody needs more.
+/// What a person may change of the own record without a password, how often who is known shows a password apart from strangers,
+/// and how often who is signed in shows a right one. Nobody needs more.
 const CHANGES: Rate = Rate::per_hour(60);
 /// When to come again, if as many hashes are waited for as may be: each takes a fraction of it.
 const SOON: Lifetime = Lifetime::secs(1);
@@ -53,6 +53,8 @@ pub struct Limits {
     recoveries_to: Limit<LoginNameHash>,
     verifications_to: Limit<LoginNameHash>,
     notices_to: Limit<LoginNameHash>,
+    added_factors_to: Limit<LoginNameHash>,
+    removed_factors_to: Limit<LoginNameHash>,
     mails_from: Networks,
     codes_of: Limit<(LoginNameHash, Network)>,
     codes_from: Networks,
@@ -60,6 +62,7 @@ pub struct Limits {
     recoveries_of: Limit<(IdentityId, Network)>,
     changes: Limit<IdentityId>,
     passwords: Limit<SessionId>,
+    confirmations: Limit<IdentityId>,
     places: Places,
     exempt: Vec<IpNet>,
 }
@@ -77,6 +80,8 @@ impl Limits {
             recoveries_to: Limit::new(config.mails_per_address, clock),
             verifications_to: Limit::new(config.mails_per_address, clock),
             notices_to: Limit::new(config.mails_per_address, clock),
+            added_factors_to: Limit::new(config.mails_per_address, clock),
+            removed_factors_to: Limit::new(config.mails_per_address, clock),
             mails_from: Networks::new(config.mails_per_network, clock),
             codes_of: Limit::new(config.codes_per_account, clock),
             codes_from: Networks::new(config.codes_per_network, clock),
@@ -84,6 +89,7 @@ impl Limits {
             recoveries_of: Limit::new(config.codes_per_account, clock),
             changes: Limit::new(Some(CHANGES), clock),
             passwords: Limit::new(Some(CHANGES), clock),
+            confirmations: Limit::new(Some(CHANGES), clock),
             places: Places::default(),
             exempt: config.exempt.clone(),
         }
@@ -166,13 +172,26 @@ impl Limits {
         self.verifications_to.check(address)
     }
 
-    /// Counts a notice of what was done to an account. Apart from the others: strangers do not keep its owner from being
-    /// told.
-    ///
-    /// # Errors
-    /// How long to wait.
-    pub fn check_notice(&self, address: &LoginNameHash) -> Result<(), Lifetime> {
-        self.notices_to.check(address)
+    /// Counts a notice of what was done to an account; whether it may be sent: the address is known to be the person's, and has
+    /// not had too many. Apart from the others: strangers do not keep its owner from being told.
+    pub(crate) fn may_be_told(&self, identity: &Identity) -> bool {
+        identity.email_verified_at.is_some() && self.notices_to.check(&identity.login_name).is_ok()
+    }
+
+    /// The same of a notice that a second factor was added. Apart from the others: whoever adds factors, or confirms one, all the time does
+    /// not keep their owner from being told of anything else.
+    pub(crate) fn may_be_told_of_factor(&self, identity: &Identity) -> bool {
+        identity.email_verified_at.is_some() && self.added_factors_to.check(&identity.login_name).is_ok()
+    }
+
+    /// The same of one that was taken away.
+    pub(crate) fn may_be_told_of_removal(&self, identity: &Identity) -> bool {
+        identity.email_verified_at.is_some() && self.removed_factors_to.check(&identity.login_name).is_ok()
+    }
+
+    /// Takes a removal back that was counted just now: nothing was taken away, and nobody is told.
+    pub(crate) fn was_not_removed(&self, identity: &Identity) {
+        self.removed_factors_to.give_back(&identity.login_name);
     }
 
     /// Counts a code of a mail that is typed for an account. Anybody may type one.
@@ -209,12 +228,27 @@ impl Limits {
         self.changes.check(&identity)
     }
 
-    /// Counts a new password that somebody wants in this session. Whoever has the token of another keeps nobody from it.
+    /// Counts a new password that somebody wants in this session, right or wrong. Whoever has the token of another keeps nobody
+    /// from it.
     ///
     /// # Errors
     /// How long to wait.
     pub fn check_password_change(&self, session: SessionId) -> Result<(), Lifetime> {
         self.passwords.check(&session)
+    }
+
+    /// Counts a right password that somebody shows who is signed in, or another one that is set without. In whatever session, since
+    /// a new one comes of it; whoever has a stolen token and no more uses nothing of it up.
+    ///
+    /// # Errors
+    /// How long to wait.
+    pub fn check_confirmation(&self, identity: IdentityId) -> Result<(), Lifetime> {
+        self.confirmations.check(&identity)
+    }
+
+    /// Takes one back that was counted just now: the second factor that goes with the password was not shown.
+    pub(crate) fn was_no_confirmation(&self, identity: IdentityId) {
+        self.confirmations.give_back(&identity);
     }
 
     /// A place among those who wait for a slow hash that somebody asks for. No network takes the places of others.

@@ -287,7 +287,7 @@ async fn session(
 ) -> IdentitySession {
     let amr = amr.iter().map(|method| (*method).to_owned()).collect();
     let session = IdentitySession { amr, ..given::identity_session(identity, begun) };
-    assert!(IdentitySessionRepository::begin(store, &session).await.unwrap());
+    assert!(IdentitySessionRepository::begin(store, &session, given::at(9000)).await.unwrap());
     session
 }
 

@@ -132,14 +132,16 @@ pub fn brought_claims() -> [Option<Box<GrantClaims>>; 2] {
     [None, Some(Box::new(replaced_by("hook")))]
 }
 
-/// Redeems the code of `grant` at second `now`; from then on it lives until second 100,000. A marker would live until second 200,000.
+/// Redeems the code of `grant` at second `now`; from then on it lives until second 100,000, or 50,000 if nobody can refresh it. A marker would
+/// live until second 200,000.
 pub fn redeem(grant: GrantId, now: i64) -> RedeemCode {
-    let (expires_at, marker_expires_at) = (at(100_000), at(200_000));
+    let (refreshable_until, marker_expires_at) = (at(100_000), at(200_000));
     RedeemCode {
         grant,
         attempt: attempt(),
         now: at(now),
-        expires_at,
+        expires_at: at(50_000),
+        refreshable_until,
         marker_expires_at,
         claims: None,
         second_time: SecondTime::Revokes,

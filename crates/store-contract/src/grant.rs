@@ -121,6 +121,22 @@ pub async fn a_code_is_redeemed(fixture: &impl Fixture) {
     assert_eq!(find(&*fixture.store(), grant.id).await, Some(expected));
 }
 
+/// Of a grant that nobody can refresh nothing is of use for long.
+pub async fn a_redeemed_grant_lives_by_its_scope(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let claims = given::brought_claims();
+    for (scope, until) in [("openid", 50_000), ("openid offline", 100_000), ("offline_access", 100_000)] {
+        for claims in &claims {
+            let grant = Grant { scope: given::scope(scope), ..given::grant() };
+            let grant = given::inserted(&*store, grant).await;
+            let redeem = RedeemCode { claims: claims.clone(), ..given::redeem(grant.id, 20) };
+            let outcome = store.redeem_code(redeem).await.unwrap();
+            assert!(matches!(outcome, Redemption::Redeemed(grant) if grant.expires_at == given::at(until)));
+            assert_eq!(find(&*store, grant.id).await.unwrap().expires_at, given::at(until), "{scope}");
+        }
+    }
+}
+
 /// The second attempt revokes the grant and leaves its marker (RFC 6749 §4.1.2).
 pub async fn a_code_redeemed_twice_revokes_its_grant(fixture: &impl Fixture) {
     let store = fixture.store();

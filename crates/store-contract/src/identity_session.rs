@@ -70,7 +70,7 @@ pub async fn an_identity_session_is_begun_once(fixture: &impl Fixture) {
     let store = fixture.store();
     let begun = chain(&*store, "alice", &[]).await;
     let rotated = rotated(&*store, &given::session_rotation(begun.id, 0, 20)).await;
-    assert!(fixture.second_node().await.begin(&begun).await.unwrap());
+    assert!(fixture.second_node().await.begin(&begun, given::at(9000)).await.unwrap());
     assert_eq!(list(&*store, begun.identity, 20).await, [rotated]);
 }
 
@@ -80,7 +80,7 @@ pub async fn an_identity_session_that_has_ended_is_not_begun_again(fixture: &imp
     let session = chain(&*store, "alice", &[]).await;
     assert!(end(&*store, session.id, session.identity).await);
     for node in [store.clone(), fixture.second_node().await] {
-        assert!(!node.begin(&session).await.unwrap());
+        assert!(!node.begin(&session, given::at(9000)).await.unwrap());
         assert_eq!(list(&*node, session.identity, 20).await, []);
     }
     let next = given::begun(&*store, session.identity, 21).await;
@@ -252,7 +252,7 @@ pub async fn sessions_are_listed_newest_first(fixture: &impl Fixture) {
     all.reverse();
     let expired =
         IdentitySession { expires_at: given::at(300), ..given::identity_session(first.identity, 250) };
-    store.begin(&expired).await.unwrap();
+    store.begin(&expired, given::at(9000)).await.unwrap();
     assert_eq!(list(&*store, first.identity, 300).await, all);
     assert_eq!(list(&*store, first.identity, 299).await[0], expired);
     assert_eq!(list(&*store, bobs.identity, 300).await, [bobs]);
@@ -268,7 +268,7 @@ pub async fn sessions_are_listed_in_the_order_of_their_ids(fixture: &impl Fixtur
         ..given::identity_session(alice, begun)
     });
     for session in &sessions {
-        assert!(store.begin(session).await.unwrap());
+        assert!(store.begin(session, given::at(9000)).await.unwrap());
     }
     sessions.reverse();
     assert_eq!(list(&*store, alice, 20).await, sessions);
@@ -298,7 +298,8 @@ pub async fn expired_identity_sessions_are_purged_in_bounded_steps(fixture: &imp
     let living = chain(&*store, "alice", &[]).await;
     for begun in 2..5 {
         let session = given::identity_session(living.identity, begun);
-        store.begin(&IdentitySession { expires_at: given::at(100), ..session }).await.unwrap();
+        let session = IdentitySession { expires_at: given::at(100), ..session };
+        store.begin(&session, given::at(9000)).await.unwrap();
     }
     let purge =
         async |limit| IdentitySessionRepository::purge_expired(&*store, given::at(200), limit).await.unwrap();
@@ -311,6 +312,6 @@ pub async fn expired_identity_sessions_are_purged_in_bounded_steps(fixture: &imp
 pub async fn an_identity_session_with_text_that_cannot_be_stored_is_refused(fixture: &impl Fixture) {
     let session = given::identity_session(given::identity_id(), 1);
     let session = IdentitySession { device: "with \0 inside".to_owned(), ..session };
-    let refused = fixture.store().begin(&session).await;
+    let refused = fixture.store().begin(&session, given::at(9000)).await;
     assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
 }

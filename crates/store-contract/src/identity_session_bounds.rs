@@ -7,7 +7,7 @@ use sluice_identity::identity::{EndsSessions, IdentityChange};
 use sluice_identity::session::{IdentitySession, IdentitySessionRepository, MAX_SESSIONS};
 use sluice_oauth::login_session::{EndSessions, LoginSessionRepository};
 use sluice_primitives::{IdentityId, SessionId};
-use sluice_token::Target;
+use sluice_token::{Marker, Target};
 
 use crate::{Fixture, given};
 
@@ -16,24 +16,34 @@ async fn list(store: &impl IdentitySessionRepository, identity: IdentityId) -> V
     sessions.iter().map(|session| session.id).collect()
 }
 
-/// Of a person who signs in all the time the newest sessions stay. A retry costs nobody a session, and nobody costs another
-/// person one.
-pub async fn a_person_has_so_many_sessions_and_the_oldest_go(fixture: &impl Fixture) {
+/// Of a person who signs in all the time the newest sessions stay, and each of the others ends with its marker: it does not come back, and
+/// its tokens do not outlive it. A retry costs nobody a session, and nobody costs another person one.
+pub async fn a_person_has_so_many_sessions_and_the_oldest_end(fixture: &impl Fixture) {
     let store = fixture.store();
     let bobs = given::begun(&*store, given::identity_id(), 0).await;
     let alice = given::identity_id();
-    let mut newest_first = Vec::new();
-    for begun in 1..=i64::from(MAX_SESSIONS) + 3 {
-        let session = given::identity_session(alice, begun);
-        for node in [&store, &fixture.store()] {
-            assert!(node.begin(&session).await.unwrap());
+    let most = i64::from(MAX_SESSIONS);
+    let sessions: Vec<_> = (1..=most + 3).map(|begun| given::identity_session(alice, begun)).collect();
+    for session in &sessions {
+        for _ in 0..2 {
+            assert!(store.begin(session, given::at(9000)).await.unwrap());
         }
-        newest_first.insert(0, session.id);
     }
-    newest_first.truncate(usize::try_from(MAX_SESSIONS).unwrap());
+    let (ended, left) = sessions.split_at(3);
+    let newest_first: Vec<_> = left.iter().rev().map(|session| session.id).collect();
     assert_eq!(list(&*store, alice).await, newest_first);
     assert_eq!(list(&*store, bobs.identity).await, [bobs.id]);
-    assert_eq!(given::markers(&*store).await, []);
+    let marker = |(session, pushed_out): (&IdentitySession, i64)| Marker {
+        target: Target::Session(session.id),
+        at: given::at(pushed_out),
+        expires_at: given::at(9000),
+    };
+    let expected: Vec<_> = ended.iter().zip(most + 1..).map(marker).collect();
+    let node = fixture.second_node().await;
+    assert_eq!(given::markers(&*node).await, expected);
+    for session in ended {
+        assert!(!node.begin(session, given::at(9000)).await.unwrap());
+    }
 }
 
 /// Also of people who all sign in on many devices at once.
@@ -42,7 +52,7 @@ pub async fn people_who_sign_in_at_once_have_so_many_sessions(fixture: &impl Fix
     let people = [given::identity_id(), given::identity_id()];
     let begun = |begun| people.map(|person| given::identity_session(person, begun));
     let sessions: Vec<IdentitySession> = (1..=i64::from(MAX_SESSIONS) + 5).flat_map(begun).collect();
-    let outcomes = join_all(sessions.iter().map(|session| store.begin(session))).await;
+    let outcomes = join_all(sessions.iter().map(|session| store.begin(session, given::at(9000)))).await;
     assert!(outcomes.iter().all(|begun| matches!(begun, Ok(true))), "{outcomes:?}");
     let mut left: Vec<IdentityId> = Vec::new();
     for session in &sessions {
@@ -51,6 +61,7 @@ pub async fn people_who_sign_in_at_once_have_so_many_sessions(fixture: &impl Fix
     let of = |person: IdentityId| left.iter().filter(|left| **left == person).count();
     let most = usize::try_from(MAX_SESSIONS).unwrap();
     assert_eq!(people.map(of), [most; 2]);
+    assert_eq!(given::markers(&*store).await.len(), 2 * 5, "one of each that ended");
 }
 
 /// A change that revokes ends all sessions that its marker covers, whatever it says of sessions: the marker expires. Later
@@ -85,7 +96,7 @@ pub async fn a_session_that_the_marker_of_its_person_covers_is_not_begun(fixture
     let sessions = sessions.map(|(person, begun)| given::identity_session(person, begun));
     let node = fixture.second_node().await;
     for _ in 0..2 {
-        let outcomes = join_all(sessions.iter().map(|session| node.begin(session))).await;
+        let outcomes = join_all(sessions.iter().map(|session| node.begin(session, given::at(9000)))).await;
         let begun: Vec<bool> = outcomes.into_iter().map(Result::unwrap).collect();
         assert_eq!(begun, [false, true, true]);
     }

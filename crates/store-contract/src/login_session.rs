@@ -378,6 +378,37 @@ pub async fn a_remembered_session_is_kept_for_its_participants(fixture: &impl Fi
     assert_eq!(participants(&*store, EndSessions::One(session.id)).await, []);
 }
 
+/// Whoever refreshes for longer than the browser comes by is told as well.
+pub async fn a_session_is_kept_for_those_who_have_tokens_of_it_still(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let unremembered = LoginSession { remembered: false, idle: Lifetime::FOREVER, ..given::session() };
+    let (remembered, over) = (given::session(), given::session());
+    for session in [&unremembered, &remembered, &over] {
+        insert(&*store, session).await;
+        take_part(&*store, session.id, "shop", true).await;
+    }
+    let keep = async |session: &LoginSession, now, until| {
+        store.keep(session.id, given::at(now), given::at(until)).await.unwrap();
+    };
+    keep(&unremembered, 100, 9000).await;
+    keep(&unremembered, 100, 5000).await;
+    keep(&remembered, 100, 9000).await;
+    keep(&over, 4000, 9000).await;
+    let found = find(&*store, &remembered, 101).await;
+    assert_eq!(found, Some(remembered.clone()), "it is kept by itself");
+    assert_eq!(find(&*store, &over, 4000).await, None);
+    assert!(!store.renew(&renewed(&over, 4000)).await.unwrap(), "it is over");
+    let listed = store.of_subject(&given::subject("alice"), given::at(4000)).await.unwrap();
+    assert_eq!(listed.iter().map(|listed| listed.id).collect::<Vec<_>>(), [unremembered.id]);
+    assert_eq!(purge(&*store, 8999, Lifetime::hours(1), 10).await, 1);
+    for (session, told) in [(&unremembered, 1), (&remembered, 0), (&over, 1)] {
+        let ended = participants(&*store, EndSessions::One(session.id)).await;
+        assert_eq!(ended.iter().map(|ended| ended.clients.len()).sum::<usize>(), told);
+    }
+    assert_eq!(purge(&*store, 9001, Lifetime::hours(1), 10).await, 2);
+    store.keep(given::session_id(), given::at(0), given::at(9000)).await.unwrap();
+}
+
 /// A session that is still kept has ended all the same.
 pub async fn a_session_whose_time_is_over_does_not_go_on(fixture: &impl Fixture) {
     let store = fixture.store();

@@ -103,6 +103,7 @@ macro_rules! store_contract {
                 an_insert_retried_by_its_own_attempt_is_a_success,
                 a_grant_with_text_that_cannot_be_stored_is_refused,
                 a_code_is_redeemed,
+                a_redeemed_grant_lives_by_its_scope,
                 a_code_redeemed_twice_revokes_its_grant,
                 a_code_that_is_only_refused_the_second_time_revokes_nothing,
                 a_code_redeemed_by_64_at_once_is_redeemed_by_one_and_revoked,
@@ -212,7 +213,7 @@ macro_rules! store_contract {
                 what_was_looked_at_as_it_is_is_removed,
             }
             identity_session_bounds {
-                a_person_has_so_many_sessions_and_the_oldest_go,
+                a_person_has_so_many_sessions_and_the_oldest_end,
                 people_who_sign_in_at_once_have_so_many_sessions,
                 a_change_that_revokes_ends_what_its_marker_covers,
                 a_session_that_the_marker_of_its_person_covers_is_not_begun,
@@ -276,6 +277,7 @@ macro_rules! store_contract {
                 a_session_that_authenticated_before_its_subjects_end_is_not_inserted,
                 a_session_with_text_that_cannot_be_stored_is_refused,
                 a_remembered_session_is_kept_for_its_participants,
+                a_session_is_kept_for_those_who_have_tokens_of_it_still,
                 a_session_whose_time_is_over_does_not_go_on,
                 expired_sessions_are_purged_in_bounded_steps,
             }

@@ -8,6 +8,7 @@ use sluice_primitives::{IdentityId, Rng, Secret};
 
 use super::sealed::{Opened, Provisional, seal_foreign};
 use super::stored::{HARDENED, Kind};
+use super::verify::stored_text;
 use super::{CredentialError, MAX_PASSWORD, PepperId, Peppers, StoredCredential};
 use crate::aead::{Purpose, Sealer};
 use crate::foreign_hash::ForeignHash;
@@ -32,7 +33,7 @@ pub struct SecretsInUse {
 /// A hash that leaves the installation.
 #[derive(Debug, Clone)]
 pub enum ExportedHash {
-    /// As it was imported: any program that knows its form verifies it.
+    /// As it was imported, or is verified since: any program that knows its form verifies it.
     Foreign(Secret<String>),
     /// `h1$…`: verified by an installation with the same pepper only.
     Hardened(Secret<String>),
@@ -156,7 +157,8 @@ impl CredentialKeys {
             Kind::Bare(_) => Ok(ExportedHash::Foreign(Secret::new(stored.to_owned()))),
             Kind::Foreign(sealed) => {
                 let opened = Opened::open(&self.at_rest, Purpose::ForeignHash, &sealed)?.of(owner)?;
-                Ok(ExportedHash::Foreign(Secret::new(opened.text()?.to_owned())))
+                // As it is verified: a `$2x$` that was sealed once no import takes.
+                Ok(ExportedHash::Foreign(Secret::new(stored_text(opened.text()?).into_owned())))
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Whether a password is right, without telling by the time it takes what is stored.
 
+use std::borrow::Cow;
+
 use sluice_primitives::IdentityId;
 use sluice_primitives::secret::same_bytes;
 
@@ -167,11 +169,16 @@ enum Next {
     HashInVain,
 }
 
-/// A hash that was sealed. Versions that took `$2x$` for `$2b$` sealed such, and their people logged in.
+/// A hash that was sealed.
 fn stored_hash(text: &str) -> Result<ForeignHash, ForeignHashError> {
+    ForeignHash::parse(&stored_text(text))
+}
+
+/// A hash that was sealed, as it is verified. Versions that took `$2x$` for `$2b$` sealed such, and their people logged in.
+pub(super) fn stored_text(text: &str) -> Cow<'_, str> {
     match text.strip_prefix("$2x$") {
-        Some(rest) => ForeignHash::parse(&format!("$2b${rest}")),
-        None => ForeignHash::parse(text),
+        Some(rest) => format!("$2b${rest}").into(),
+        None => text.into(),
     }
 }
 

@@ -155,15 +155,29 @@ fn what_was_typed_does_not_replace_a_hash_that_is_also_one_of_other_passwords() 
     replaced(&keys, &of_71_bytes, &"x".repeat(71));
 }
 
-#[test]
-fn a_stored_hash_of_the_faulty_bcrypt_verifies_though_none_is_imported_any_more() {
+/// As earlier versions imported them.
+fn of_faulty_bcrypt() -> String {
     let hash = "$2x$05$abcdefghijklmnopqrstuuFiPhXf1sVd3pCCRO.uVh34H/qI/ZsuS";
     assert_eq!(ForeignHash::parse(hash).unwrap_err(), ForeignHashError::FaultyBcrypt);
     let of_owner = [OWNER.as_bytes().as_slice(), hash.as_bytes()].concat();
-    let sealed = sealer(&["storage"]).seal(Purpose::ForeignHash, &of_owner, &OsRng);
-    let (keys, stored) = (usual(), format!("f1${sealed}"));
+    format!("f1${}", sealer(&["storage"]).seal(Purpose::ForeignHash, &of_owner, &OsRng))
+}
+
+#[test]
+fn a_stored_hash_of_the_faulty_bcrypt_verifies_though_none_is_imported_any_more() {
+    let (keys, stored) = (usual(), of_faulty_bcrypt());
     assert_eq!(verify(&keys, &stored, "another"), Ok(Verified::Wrong));
     replaced(&keys, &stored, PASSWORD);
+}
+
+#[test]
+fn a_stored_hash_of_the_faulty_bcrypt_is_exported_as_one_that_is_imported_and_verifies() {
+    let exported = usual().export(OWNER, &of_faulty_bcrypt()).unwrap();
+    assert!(matches!(exported, ExportedHash::Foreign(_)));
+    let elsewhere = self::keys(&["another"], &["another"]);
+    let moved = foreign(&elsewhere, exported.expose());
+    assert_eq!(verify(&elsewhere, &moved, "another"), Ok(Verified::Wrong));
+    replaced(&elsewhere, &moved, PASSWORD);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use sluice_identity::factor::{
-    Aal, FactorOutcome, FactorProof, FirstFactor, NextStep, PasskeyChallenge, TicketData,
+    Aal, FactorOutcome, FactorProof, FirstFactor, NextStep, PasskeyChallenge, PasskeyStep, TicketData,
 };
 use sluice_identity::proof_of_work::PuzzlePurpose;
 use sluice_identity::{Attempt, Identity, LoginOutcome, Network};
@@ -122,7 +122,10 @@ pub(super) async fn show_factor(
 pub(super) async fn begin_passkey(State(state): Shared, body: JsonBody) -> Result<Response, Problem> {
     let typed: FactorStepBody<'_> = body.read_or_empty()?;
     let challenge = match typed.login_ticket.given() {
-        Some(ticket) => state.factors.begin_passkey_step(ticket, CONTEXT).await?,
+        Some(ticket) => match state.factors.begin_passkey_step(ticket, CONTEXT).await? {
+            PasskeyStep::Expired => return Err(Problem::of(ProblemKind::LoginTicketExpired)),
+            asked => asked.challenge(),
+        },
         None => state.factors.begin_passkey(None, CONTEXT).await?,
     };
     challenged(challenge.as_ref())

@@ -166,7 +166,7 @@ async fn form(
 ) -> Result<Response, Problem> {
     let (challenge, kinds) = (place.challenge, step.kinds);
     let passkey = if kinds.passkey {
-        ui.factors.begin_passkey_step(step.ticket, challenge.as_bytes()).await?
+        ui.factors.begin_passkey_step(step.ticket, challenge.as_bytes()).await?.challenge()
     } else {
         None
     };

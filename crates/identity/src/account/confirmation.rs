@@ -77,10 +77,28 @@ impl AccountService {
         if !self.sessions.goes_on((caller.identity, caller.session)).await? {
             return Err(Denied::Gone.into());
         }
+        if password.is_some() {
+            self.limits.check_confirmation(identity.id).map_err(Denied::TooMany)?;
+        }
         // After the password: a recovery code is good once.
         let Some(proof) = factor.filter(|_| lacks_factor) else { return Ok((identity, None)) };
-        match self.factors.check(&identity, proof, caller.session.as_bytes(), network).await? {
-            FactorCheck::Right(shown) => Ok((identity, Some(shown))),
+        let shown = self.factor_shown(&identity, proof, confirmation).await.inspect_err(|_| {
+            // Whoever has the password alone uses up nothing of who has the factor, too.
+            if password.is_some() {
+                self.limits.was_no_confirmation(identity.id);
+            }
+        })?;
+        Ok((identity, Some(shown)))
+    }
+
+    async fn factor_shown(
+        &self,
+        identity: &Identity,
+        proof: FactorProof<'_>,
+        Confirmation { caller, network, .. }: &Confirmation<'_>,
+    ) -> Result<Shown, Stop> {
+        match self.factors.check(identity, proof, caller.session.as_bytes(), *network).await? {
+            FactorCheck::Right(shown) => Ok(shown),
             FactorCheck::Wrong | FactorCheck::Late => Err(Denied::WrongCode.into()),
             FactorCheck::Used => Err(Denied::UsedCode.into()),
             FactorCheck::TooMany(wait) => Err(Denied::TooMany(wait).into()),

@@ -114,6 +114,9 @@ impl AccountService {
         if let (Some(kept), Some(shown)) = (&mut kept, shown) {
             kept.amr = with_second(&kept.amr, shown);
         }
+        if change.confirmation.password.is_none() {
+            self.limits.check_confirmation(identity.id).map_err(Denied::TooMany)?;
+        }
         let now = self.clock.now();
         let changed = IdentityChange {
             mails: self.password_notice(&identity),
@@ -237,15 +240,10 @@ impl AccountService {
 
     /// What is written to the present address of a person.
     pub(super) fn notice(&self, identity: &Identity, kind: MessageKind) -> Vec<QueuedMail> {
-        let Some(mails) = self.mails.as_ref().filter(|_| self.may_be_told(identity)) else {
+        let Some(mails) = self.mails.as_ref().filter(|_| self.limits.may_be_told(identity)) else {
             return Vec::new();
         };
         vec![mails.sealed(&Message { to: identity.email.clone(), kind })]
-    }
-
-    /// Whether a notice may be sent: the address is known to be the person's, and has not had too many.
-    fn may_be_told(&self, identity: &Identity) -> bool {
-        identity.email_verified_at.is_some() && self.limits.check_notice(&identity.login_name).is_ok()
     }
 
     pub(super) fn attempt(&self, now: Timestamp) -> AttemptId {

@@ -15,7 +15,6 @@ use super::service::FactorService;
 use crate::audit::Deed;
 use crate::error::IdentityError;
 use crate::identity::Identity;
-use crate::mail::MessageKind;
 
 /// What a person may call a factor, in characters.
 const LONGEST_NAME: usize = 64;
@@ -131,7 +130,7 @@ impl FactorService {
         let drawn: Vec<_> = new.beginning.codes.iter().filter_map(|code| RecoveryCode::typed(code)).collect();
         let hashes = self.parts.recovery_keys.hash_all(identity.id, &drawn);
         let first = WithFirst { codes: self.parts.recovery_keys.named(&hashes), ends: enroller.ends };
-        let notice = self.notice(identity, MessageKind::FactorAdded { name: factor.name.clone() });
+        let notice = self.notice_of_new(identity, factor.name.clone());
         let revision = new.beginning.revision;
         let added = self.parts.factors.add(&factor, revision, Some(first), notice.as_ref()).await;
         let deed = Deed::new("factor enrolled", identity.id).of_factor(factor.id);

@@ -100,6 +100,27 @@ impl fmt::Debug for NextStep {
     }
 }
 
+/// What comes of asking the person of a ticket for a passkey.
+#[derive(Debug, Clone)]
+pub enum PasskeyStep {
+    /// It is asked for.
+    Asked(PasskeyChallenge),
+    /// There is none to ask for.
+    NotOffered,
+    /// It took too long, is of another place, or no ticket at all: begin anew.
+    Expired,
+}
+
+impl PasskeyStep {
+    /// What a browser is to do, if there is something.
+    pub fn challenge(self) -> Option<PasskeyChallenge> {
+        match self {
+            Self::Asked(challenge) => Some(challenge),
+            Self::NotOffered | Self::Expired => None,
+        }
+    }
+}
+
 /// What became of a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FactorOutcome {
@@ -155,7 +176,7 @@ impl FactorService {
         Ok(NextStep::Factor { ticket, kinds })
     }
 
-    /// Asks the person of a ticket for a passkey. None if there is none to ask for, or the ticket is none any more.
+    /// Asks the person of a ticket for a passkey. Of one that does not open nobody is looked for: it tells of no account.
     ///
     /// # Errors
     /// [`IdentityError::Store`] if the store cannot do it now.
@@ -163,11 +184,10 @@ impl FactorService {
         &self,
         ticket: &str,
         context: &[u8],
-    ) -> Result<Option<PasskeyChallenge>, IdentityError> {
-        match self.open_login(ticket, context) {
-            Some(ticket) => self.begin_passkey(Some(ticket.identity), context).await,
-            None => Ok(None),
-        }
+    ) -> Result<PasskeyStep, IdentityError> {
+        let Some(ticket) = self.open_login(ticket, context) else { return Ok(PasskeyStep::Expired) };
+        let challenge = self.begin_passkey(Some(ticket.identity), context).await?;
+        Ok(challenge.map_or(PasskeyStep::NotOffered, PasskeyStep::Asked))
     }
 
     /// Completes the login of a ticket.

@@ -20,7 +20,7 @@ pub mod totp;
 
 pub use aal::{Aal, satisfies, shows_passkey, with_second};
 pub use enrolment::{Enrolled, Enroller, EnrolmentOutcome};
-pub use login_step::{FactorChoices, FactorOutcome, FirstFactor, NextStep};
+pub use login_step::{FactorChoices, FactorOutcome, FirstFactor, NextStep, PasskeyStep};
 pub use model::{Factor, FactorKind};
 pub use passkey::{InvalidRelyingParty, NewPasskey, PasskeyChallenge, PasskeyProof, RelyingParty};
 pub use proof::{FactorCheck, FactorProof, Shown};

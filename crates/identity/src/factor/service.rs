@@ -54,7 +54,7 @@ pub struct FactorParts {
     pub at_rest: Arc<Sealer>,
     /// Keys of recovery codes: of the secrets at rest.
     pub recovery_keys: RecoveryCodeKeys,
-    /// How often codes may be typed.
+    /// How often codes may be typed, and people told.
     pub limits: Arc<Limits>,
     /// Tells people that a factor was added or removed; none where there is no mail.
     pub mails: Option<Arc<MailQueue>>,
@@ -190,8 +190,11 @@ impl FactorService {
     ) -> Result<bool, IdentityError> {
         let factors = self.parts.factors.of_identity(identity.id).await?;
         let Some(factor) = factors.into_iter().find(|factor| factor.id == id) else { return Ok(false) };
-        let notice = self.notice(identity, MessageKind::FactorRemoved { name: factor.name });
+        let notice = self.notice_of_removed(identity, factor.name);
         let removed = self.parts.factors.remove(identity.id, id, revision, notice.as_ref()).await;
+        if !matches!(removed, Ok(Removed::Done)) {
+            self.parts.limits.was_not_removed(identity);
+        }
         match deed.of_factor(id).noted(removed)? {
             Removed::Done => {}
             Removed::Stale => return Err(IdentityError::Changed),
@@ -231,10 +234,21 @@ impl FactorService {
         Ok(checked)
     }
 
-    /// What is written to the person, if the address is known to be theirs: the name of a factor could be anybody's text to
-    /// anybody's address.
-    pub(super) fn notice(&self, identity: &Identity, kind: MessageKind) -> Option<QueuedMail> {
-        let mails = self.parts.mails.as_ref().filter(|_| identity.email_verified_at.is_some())?;
+    /// What is written to the person, if the address has not had too many and is known to be theirs: the name of a factor could be
+    /// anybody's text to anybody's address.
+    pub(super) fn notice_of_new(&self, identity: &Identity, name: String) -> Option<QueuedMail> {
+        let may_be_told = self.parts.limits.may_be_told_of_factor(identity);
+        may_be_told.then(|| self.notice(identity, MessageKind::FactorAdded { name })).flatten()
+    }
+
+    /// The same of one that is taken away.
+    fn notice_of_removed(&self, identity: &Identity, name: String) -> Option<QueuedMail> {
+        let may_be_told = self.parts.limits.may_be_told_of_removal(identity);
+        may_be_told.then(|| self.notice(identity, MessageKind::FactorRemoved { name })).flatten()
+    }
+
+    fn notice(&self, identity: &Identity, kind: MessageKind) -> Option<QueuedMail> {
+        let mails = self.parts.mails.as_ref()?;
         Some(mails.sealed(&Message { to: identity.email.clone(), kind }))
     }
 }

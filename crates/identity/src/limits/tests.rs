@@ -212,6 +212,18 @@ fn an_access_token_changes_a_record_so_often_and_no_more() {
 }
 
 #[test]
+fn a_password_without_the_second_factor_that_goes_with_it_is_taken_back() {
+    let (limits, _) = limits(|_| ());
+    let (alice, bob) = (IdentityId::from_bytes([1; 16]), IdentityId::from_bytes([2; 16]));
+    for _ in 0..100 {
+        assert_eq!(limits.check_confirmation(alice), Ok(()));
+        limits.was_no_confirmation(alice);
+    }
+    assert_eq!((0..100).filter(|_| limits.check_confirmation(alice).is_ok()).count(), 60);
+    assert_eq!(limits.check_confirmation(bob), Ok(()));
+}
+
+#[test]
 fn where_nothing_is_limited_a_network_still_waits_for_so_many_hashes_and_a_record_is_changed_so_often() {
     let (limits, _) = limits(nothing_limited);
     let alice = IdentityId::from_bytes([1; 16]);

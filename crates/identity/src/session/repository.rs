@@ -40,16 +40,20 @@ pub enum Rotation {
 }
 
 /// How many sessions a person has at most: nobody uses more devices, and whoever logs in all the time must not make rows, and
-/// markers when they end, without end.
+/// markers when all end, without end.
 pub const MAX_SESSIONS: u32 = 200;
 
-/// Sessions. Every method is one transaction.
+/// Sessions. Every method is one transaction, but for what [`IdentitySessionRepository::begin`] says.
 #[async_trait]
 pub trait IdentitySessionRepository: Send + Sync {
     /// Stores a session; twice with one id is once. Whether it is there: one that its own marker, or the present one of its
-    /// person, covers is over and not stored. Of more than [`MAX_SESSIONS`] of a person the oldest go, without a marker: their access tokens run
-    /// out by themselves.
-    async fn begin(&self, session: &IdentitySession) -> Result<bool, StoreError>;
+    /// person, covers is over and not stored. Of more than [`MAX_SESSIONS`] of a person the oldest end, and their markers are appended, as of
+    /// when this one began: in a transaction after that of the session, if the store likes. What is left then ends with the next.
+    async fn begin(
+        &self,
+        session: &IdentitySession,
+        marker_expires_at: Timestamp,
+    ) -> Result<bool, StoreError>;
 
     /// The session, if it has not expired.
     async fn find(&self, id: SessionId, now: Timestamp) -> Result<Option<IdentitySession>, StoreError>;

@@ -205,7 +205,8 @@ impl SessionService {
     /// Stores a session, unless the record that was looked at is not the present one: whoever proved something of
     /// another password must not outlive its change. Nobody is given tokens of a session that is over already.
     async fn store(&self, session: &IdentitySession, revision: i64) -> Result<(), IdentityError> {
-        if !self.sessions.begin(session).await? {
+        // Of the oldest, which it may push out, this node hears from the feed, as the others do.
+        if !self.sessions.begin(session, self.forgotten_at(session.authenticated_at)).await? {
             return Err(IdentityError::Changed);
         }
         let present = self.identities.find(session.identity).await?;

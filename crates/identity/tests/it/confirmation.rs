@@ -150,6 +150,38 @@ async fn guesses_with_a_stolen_token_keep_no_other_session_waiting() {
 }
 
 #[tokio::test]
+async fn a_right_password_is_shown_so_often_in_whatever_session_and_wrong_ones_use_nothing_up() {
+    let (services, alice, _) = Services::with_alice().await;
+    let (guess, password) = (secret("guess guess"), secret(PASSWORD));
+    for _ in 0..60 {
+        let caller = services.caller(&alice, &["pwd"]).await;
+        assert_eq!(confirm(&services, &caller, Some(&guess)).await, Some(Denied::WrongPassword));
+        assert_eq!(confirm(&services, &caller, Some(&password)).await, None);
+    }
+    let caller = services.caller(&alice, &["pwd"]).await;
+    let refused = each(&services, &confirmation(&caller, Some(&password))).await;
+    assert!(refused.iter().all(|denied| matches!(denied, Some(Denied::TooMany(_)))), "{refused:?}");
+    services.clock.advance(Lifetime::minutes(1));
+    assert_eq!(confirm(&services, &caller, Some(&password)).await, None);
+}
+
+#[tokio::test]
+async fn whoever_has_the_password_alone_uses_up_nothing_of_who_has_the_second_factor_too() {
+    let (services, alice, _) = Services::with_alice().await;
+    enrol(&services, &alice).await;
+    let password = secret(PASSWORD);
+    for _ in 0..70 {
+        let caller = services.caller(&alice, &["pwd"]).await;
+        let factor = Some(FactorProof::RecoveryCode("WRONG-WRONG"));
+        let shown = Confirmation { factor, ..confirmation(&caller, Some(&password)) };
+        let refused = denied(&services.account.confirm(&shown).await.unwrap());
+        assert!(matches!(refused, Some(Denied::WrongCode | Denied::TooMany(_))), "{refused:?}");
+    }
+    let owner = services.caller(&alice, &["pwd", "otp", "mfa"]).await;
+    assert_eq!(confirm(&services, &owner, Some(&password)).await, None);
+}
+
+#[tokio::test]
 async fn the_first_factor_ends_the_sessions_that_showed_none_but_the_one_it_was_enrolled_in() {
     let (services, alice, present) = Services::with_alice().await;
     let other = services.sign_in(ALICE, PASSWORD).await;

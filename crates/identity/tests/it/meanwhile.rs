@@ -130,8 +130,12 @@ struct ListedOnce {
 
 #[async_trait]
 impl IdentitySessionRepository for ListedOnce {
-    async fn begin(&self, session: &IdentitySession) -> Result<bool, StoreError> {
-        self.sessions.begin(session).await
+    async fn begin(
+        &self,
+        session: &IdentitySession,
+        marker_expires_at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.sessions.begin(session, marker_expires_at).await
     }
 
     async fn find(&self, id: SessionId, now: Timestamp) -> Result<Option<IdentitySession>, StoreError> {

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use sluice_identity::IdentityError;
 use sluice_identity::config::SessionConfig;
 use sluice_identity::identity::{Changed, IdentityChange, IdentityDirectory};
-use sluice_identity::session::{RefreshOutcome, SessionService, SessionTerms, TokenPair, Unauthenticated};
+use sluice_identity::session::{
+    MAX_SESSIONS, RefreshOutcome, SessionService, SessionTerms, TokenPair, Unauthenticated,
+};
 use sluice_primitives::{AttemptId, Clock, Lifetime};
 
 use super::services::{ALICE, PASSWORD, Services, network, secret};
@@ -206,6 +208,21 @@ async fn another_node_hears_of_the_end_of_a_session_from_the_feed() {
     assert_eq!(elsewhere.len(), services.revocations.len());
     let (subject, at) = (alice.id.to_string().parse().unwrap(), alice.created_at);
     assert!(elsewhere.covers_session(pair.session, &subject, at));
+}
+
+/// Nobody could end it any more: it is not in the list.
+#[tokio::test]
+async fn the_access_token_of_a_session_that_others_pushed_out_holds_no_more() {
+    let (services, alice, first) = Services::with_alice().await;
+    for _ in 0..MAX_SESSIONS {
+        services.clock.advance(Lifetime::millis(1));
+        services.sessions.begin(&alice, vec!["pwd".to_owned()], "test/1.0", network()).await.unwrap();
+    }
+    services.sessions.follower.catch_up().await.unwrap();
+    let pushed_out = services.sessions.authenticate(first.access_token.expose());
+    assert_eq!(pushed_out, Err(Unauthenticated::Revoked));
+    assert!(services.refreshed(&first).await.is_none());
+    assert_eq!(services.sessions.list(alice.id).await.unwrap().len(), 200);
 }
 
 #[tokio::test]

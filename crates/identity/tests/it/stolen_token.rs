@@ -4,13 +4,14 @@
 
 use std::net::IpAddr;
 
-use sluice_identity::account::{Denied, Outcome};
+use sluice_identity::account::{Denied, Outcome, PasswordChange};
 use sluice_identity::factor::{FactorRepository, RenameOutcome};
+use sluice_identity::session::Caller;
 use sluice_identity::{Attempt, Identity, LoginOutcome, Network};
-use sluice_primitives::Secret;
+use sluice_primitives::{Lifetime, Secret};
 use sluice_store_contract::given;
 
-use super::services::{ALICE, PASSWORD, Services, link, network, secret};
+use super::services::{ALICE, PASSWORD, Services, confirmation, link, network, secret};
 
 const NEW: &str = "battery staple";
 
@@ -89,6 +90,51 @@ async fn an_access_token_renames_a_factor_so_often_and_no_more() {
     assert!(matches!(refused, RenameOutcome::TooMany(_)), "{refused:?}");
     let named = services.account.set_username(alice.id, "Alice").await.unwrap();
     assert!(matches!(named, Outcome::Denied(Denied::TooMany(_))), "all changes are counted together");
+}
+
+/// Each change begins a new session, of which nothing is counted yet.
+#[tokio::test]
+async fn a_password_goes_back_and_forth_so_often_and_no_more() {
+    let (services, alice, _) = Services::with_alice().await;
+    let mut caller = services.caller(&alice, &["pwd"]).await;
+    let mut passwords = [secret(PASSWORD), secret(NEW)];
+    let mut changed = 0;
+    let refused = loop {
+        let confirmation = confirmation(&caller, Some(&passwords[0]));
+        let change = PasswordChange { confirmation, new: &passwords[1], keep: Some(caller.session) };
+        let pair = match services.account.change_password(&change).await.unwrap() {
+            Outcome::Done(pair) => pair.unwrap(),
+            Outcome::Denied(denied) => break denied,
+        };
+        caller = services.sessions.authenticate(pair.access_token.expose()).unwrap();
+        passwords.swap(0, 1);
+        services.clock.advance(Lifetime::millis(1));
+        changed += 1;
+    };
+    assert_eq!((changed, services.stored(ALICE).await.revision), (60, alice.revision + 60));
+    assert!(matches!(refused, Denied::TooMany(_)), "{refused:?}");
+}
+
+/// As by a passkey.
+#[tokio::test]
+async fn who_is_not_asked_for_the_password_sets_another_so_often_and_no_more() {
+    let (services, alice, _) = Services::with_alice().await;
+    let mut caller = services.caller(&alice, &["hwk", "user", "mfa"]).await;
+    let set = async |caller: &Caller, new: &str| {
+        let (confirmation, new) = (confirmation(caller, None), secret(new));
+        let change = PasswordChange { confirmation, new: &new, keep: Some(caller.session) };
+        services.account.change_password(&change).await.unwrap()
+    };
+    for n in 0..60 {
+        // Whoever has a stolen token, and wants what may not be chosen, uses nothing up.
+        assert!(matches!(set(&caller, "short").await, Outcome::Denied(Denied::Invalid(_))));
+        let done = set(&caller, &format!("battery staple {n}")).await;
+        let Outcome::Done(Some(pair)) = done else { panic!("{done:?}") };
+        caller = services.sessions.authenticate(pair.access_token.expose()).unwrap();
+        services.clock.advance(Lifetime::millis(1));
+    }
+    let refused = set(&caller, "battery staple").await;
+    assert!(matches!(refused, Outcome::Denied(Denied::TooMany(_))), "{refused:?}");
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ struct Silent;
 
 #[async_trait]
 impl IdentitySessionRepository for Silent {
-    async fn begin(&self, _: &IdentitySession) -> Result<bool, StoreError> {
+    async fn begin(&self, _: &IdentitySession, _: Timestamp) -> Result<bool, StoreError> {
         Err(StoreError::Unavailable(None))
     }
 

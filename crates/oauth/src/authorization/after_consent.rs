@@ -15,7 +15,7 @@ use crate::config::ScopeStrategy;
 use crate::consent::RememberedConsent;
 use crate::flow::accepting::{may_grant_audience, may_grant_scope};
 use crate::flow::service::next_session;
-use crate::flow::{Consent, Decision, Login, Request};
+use crate::flow::{AwaitingConsent, Consent, Decision, Login, Request};
 use crate::grant::{Generation, Grant, GrantClaims, Insertion, MadeIn, Requested};
 use crate::issuing::{FrontChannelTokens, InFront, Issue, lifetime};
 use crate::subject::shown_at_login;
@@ -41,16 +41,24 @@ impl AuthorizationService {
             return Err(signed_out(&request));
         }
         check_granted((&request, &client), &consent, self.config.scopes)?;
+        // Who is never asked about a client has made no decision before: what came of it stands for itself, as with Hydra.
+        let by_decision = flow.skip && !client.skip_consent;
         let now = self.clock.now();
+        let mut consented_at = consent.accepted_at;
+        if by_decision {
+            let Some(decision) = self.decision(&request, &client, &login).await? else {
+                return self.ask_after_all(request, login).await;
+            };
+            // Not later, or a withdrawal that is just being written would not cover what comes of it.
+            consented_at = consented_at.max(decision.decided_at);
+        }
         if request.details.device {
             login = on_device(login, &request);
         }
         if !self.keep_session_late(&client, &login, now).await? {
             return Err(signed_out(&request));
         }
-        // Who is never asked about a client has made no decision before: what came of it stands for itself, as with Hydra.
-        let by_decision = flow.skip && !client.skip_consent;
-        let grant = self.grant((&request, &client), (login, by_decision), &consent, now);
+        let grant = self.grant((&request, &client), (login, by_decision), (&consent, consented_at), now);
         // Before the grant is there: what fails now can be tried again.
         let location = if request.details.device {
             self.device_is_connected(&client.id)
@@ -68,6 +76,15 @@ impl AuthorizationService {
                 return Err(ShownError::Spent { restart }.into());
             }
         }
+        Ok(Step { location, cookies: CookieChanges::default() })
+    }
+
+    /// The decision for which the page was skipped was withdrawn meanwhile.
+    async fn ask_after_all(&self, request: Request, login: Login) -> Result<Step, AuthorizationError> {
+        if request.prompt.none {
+            return Err(refused(&request, ErrorCode::ConsentRequired, ""));
+        }
+        let location = self.consent_page(&AwaitingConsent { request, login, skip: false }).await?;
         Ok(Step { location, cookies: CookieChanges::default() })
     }
 
@@ -140,7 +157,7 @@ impl AuthorizationService {
         &self,
         (request, client): (&Request, &Client),
         (login, skipped): (Login, bool),
-        consent: &Consent,
+        (consent, consented_at): (&Consent, Timestamp),
         now: Timestamp,
     ) -> Grant {
         let shown_subject = shown_at_login(client, &login, &self.config);
@@ -154,7 +171,7 @@ impl AuthorizationService {
             scope: consent.scope.clone(),
             audience: consent.audience.clone(),
             authenticated_at: login.authenticated_at,
-            consented_at: consent.accepted_at,
+            consented_at,
             expires_at: self.first_end(request, client, now),
             redeemed_at,
             revoked_at: None,

@@ -2,12 +2,10 @@
 //! the client wants to hear of its end, or if one goes on whose user has just proved more. For a client that begins to want that
 //! only later, the last leg writes it.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 use sluice_primitives::{Lifetime, Rng, SessionId, Timestamp};
-use sluice_protocol::ErrorCode;
 use sluice_protocol::claims_request::ClaimsRequest;
+use sluice_protocol::{ErrorCode, GrantType};
 
 use super::browser::{Browser, CookieChange, CookieChanges, SessionCookie};
 use super::error::{AuthorizationError, RedirectedError, ShownError};
@@ -15,8 +13,10 @@ use super::response::{Location, ResponseTarget};
 use super::service::{AuthorizationService, Step, refused, rejected};
 use crate::client::Client;
 use crate::config::{Config, tokens_of_session};
+use crate::consent::RememberedConsent;
 use crate::flow::service::next_session;
 use crate::flow::{AwaitingConsent, BindingKey, BindingKeys, Decision, Login, Request};
+use crate::issuing::lifetime;
 use crate::login_session::LoginSession;
 use crate::query::with_parameter;
 use crate::subject::shown_at_login;
@@ -61,10 +61,15 @@ impl AuthorizationService {
         }
         self.keep_session((&request, &client), &mut login, browser).await?;
         let cookies = self.cookies(&request, (&login, least), browser);
-        let challenge = self.flows.seal_consent_challenge(&AwaitingConsent { request, login, skip }).await?;
+        let location = self.consent_page(&AwaitingConsent { request, login, skip }).await?;
         self.metrics.logged_in.add();
-        let page = with_parameter(&self.config.pages.consent, "consent_challenge", &challenge);
-        Ok(Step { location: Location::Redirect(page), cookies })
+        Ok(Step { location, cookies })
+    }
+
+    /// Where the browser goes to be asked, or to hear that it need not be.
+    pub(super) async fn consent_page(&self, flow: &AwaitingConsent) -> Result<Location, AuthorizationError> {
+        let challenge = self.flows.seal_consent_challenge(flow).await?;
+        Ok(Location::Redirect(with_parameter(&self.config.pages.consent, "consent_challenge", &challenge)))
     }
 
     /// The cookie of a browser that is given another in the end, if it is of a session of who has logged in again there. A frame of another site is
@@ -152,7 +157,7 @@ impl AuthorizationService {
             return Ok(());
         }
         if self.own_cookie(browser, login).is_some_and(|own| own.authenticated_at < login.authenticated_at) {
-            login.kept = self.sessions.renew(&self.session(login, now)).await?;
+            login.kept = self.sessions.renew(&self.session(client, login, now)).await?;
             if login.kept {
                 return Ok(());
             }
@@ -162,7 +167,7 @@ impl AuthorizationService {
         if login.remember.is_none() && !client.hears_logout() {
             return Ok(());
         }
-        login.kept = self.sessions.insert(self.session(login, now)).await?;
+        login.kept = self.sessions.insert(self.session(client, login, now)).await?;
         if login.kept {
             Ok(())
         } else {
@@ -183,7 +188,7 @@ impl AuthorizationService {
         if is_kept || !client.hears_logout() {
             return Ok(true);
         }
-        Ok(self.sessions.insert(self.session(login, now)).await?)
+        Ok(self.sessions.insert(self.session(client, login, now)).await?)
     }
 
     /// The browser's cookie, if it is of the session that the login belongs to.
@@ -193,13 +198,13 @@ impl AuthorizationService {
     }
 
     /// The session as of a login.
-    fn session(&self, login: &Login, now: Timestamp) -> LoginSession {
+    fn session(&self, client: &Client, login: &Login, now: Timestamp) -> LoginSession {
         LoginSession {
             id: login.session,
             subject: login.subject.clone(),
             authenticated_at: login.authenticated_at,
             last_seen_at: now,
-            expires_at: self.session_end(login, now),
+            expires_at: self.session_end(client, login, now),
             remembered: login.remember.is_some(),
             idle: self.session_idle(login),
             acr: login.acr.clone(),
@@ -219,35 +224,47 @@ impl AuthorizationService {
     }
 
     /// A session that is not remembered is kept as long as tokens of it may be alive.
-    fn session_end(&self, login: &Login, now: Timestamp) -> Timestamp {
-        now + login.remember.unwrap_or_else(|| tokens_of_session(self.config.lifetimes.refresh_token))
+    fn session_end(&self, client: &Client, login: &Login, now: Timestamp) -> Timestamp {
+        let of_client = || lifetime::refresh_token(client, GrantType::AuthorizationCode, &self.config);
+        let refresh_token = || self.config.lifetimes.refresh_token.max(of_client());
+        now + login.remember.unwrap_or_else(|| tokens_of_session(refresh_token()))
     }
 
     /// Whether the consent page may be skipped: the client needs none, or a remembered decision covers the request.
     async fn consent_is_known(
         &self,
         request: &Request,
-        client: &Arc<Client>,
+        client: &Client,
         login: &Login,
     ) -> Result<bool, AuthorizationError> {
-        if request.prompt.consent {
-            return Ok(false);
-        }
-        if client.skip_consent {
+        if client.skip_consent && !request.prompt.consent {
             return Ok(true);
+        }
+        Ok(self.decision(request, client, login).await?.is_some())
+    }
+
+    /// The remembered decision that covers the request, if one does.
+    pub(super) async fn decision(
+        &self,
+        request: &Request,
+        client: &Client,
+        login: &Login,
+    ) -> Result<Option<RememberedConsent>, AuthorizationError> {
+        if request.prompt.consent {
+            return Ok(None);
         }
         // A public client at an address that anyone may claim (RFC 8252 §8.6), or at none, on a device that is somewhere
         // (RFC 8628 §5.4), is asked about each time.
         let anyone = request.details.device || !request.redirect_uri.as_str().starts_with("https://");
         if client.is_public() && anyone {
-            return Ok(false);
+            return Ok(None);
         }
         // What is asked for in detail is this one payment, not another like it (RFC 9396 §2).
         if request.details.authorization_details.is_some() {
-            return Ok(false);
+            return Ok(None);
         }
         let decision = self.consents.find(&login.subject, &client.id, self.clock.now()).await?;
-        Ok(decision.is_some_and(|decision| {
+        Ok(decision.filter(|decision| {
             decision.answers((&request.scope, &request.audience), self.config.scopes)
                 && decision.answers_claims(request.details.claims.as_deref())
         }))

@@ -167,14 +167,15 @@ impl ClientDirectory {
         *self.generation.lock()
     }
 
-    /// Forgets a client: it was registered, changed or deleted.
-    pub fn forget(&self, id: &ClientId) {
+    /// Forgets a client: it was registered, changed or deleted. As what it was known, if it was registered.
+    pub fn forget(&self, id: &ClientId) -> Option<Arc<Client>> {
         let mut generation = self.generation.lock();
         *generation = generation.wrapping_add(1);
-        self.clients.remove(id);
+        let known = self.clients.remove(id).map(|(_, client)| client);
         if let Some(documents) = &self.documents {
             documents.forget(id);
         }
+        known
     }
 
     /// Forgets all clients: changes may have been missed.

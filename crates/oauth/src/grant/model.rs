@@ -211,6 +211,8 @@ pub struct RedeemCode {
     pub now: Timestamp,
     /// Until when the grant lives from now on.
     pub expires_at: Timestamp,
+    /// The same if its scope may yield refresh tokens: if a value of it has `offline` in it.
+    pub refreshable_until: Timestamp,
     /// Until when its marker lives, should it be revoked because its code came before.
     pub marker_expires_at: Timestamp,
     /// Its claims from now on, all of them, if a hook replaced some.

@@ -36,6 +36,7 @@ use crate::dpop::Unspent;
 use crate::grant::GrantRepository;
 use crate::hooks::{Hooks, SentParameters};
 use crate::issuing::TokenIssuer;
+use crate::login_session::LoginSessionRepository;
 use crate::metrics::{Counter, OAuthMetrics};
 use crate::sender_constraint::{Bound, SenderConstraint};
 use crate::takeover::HydraTokens;
@@ -52,6 +53,8 @@ pub struct TokenService {
     pub constraint: Arc<SenderConstraint>,
     /// Grants.
     pub grants: Arc<dyn GrantRepository>,
+    /// The sessions that grants are of.
+    pub sessions: Arc<dyn LoginSessionRepository>,
     /// The codes of devices.
     pub devices: Arc<dyn DeviceCodeRepository>,
     /// Verifies what other issuers say.

@@ -64,7 +64,8 @@ impl TokenService {
             grant,
             attempt: AttemptId::generate(now, &*self.rng),
             now,
-            expires_at: now + self.longest_life(client, grant_type),
+            expires_at: now + self.longest_life(client, grant_type, Yields::AccessTokens),
+            refreshable_until: now + self.longest_life(client, grant_type, Yields::RefreshTokens),
             marker_expires_at: self.forgotten_at(now),
             claims,
             second_time,
@@ -83,14 +84,15 @@ impl TokenService {
     }
 
     /// How long a grant is of use after redemption: as long as a token of it may be.
-    fn longest_life(&self, client: &Client, grant_type: GrantType) -> Lifetime {
-        let access = lifetime::access_token(client, grant_type, &self.config).max(lifetime::access_token(
-            client,
-            GrantType::Implicit,
-            &self.config,
-        ));
+    fn longest_life(&self, client: &Client, grant_type: GrantType, yields: Yields) -> Lifetime {
+        // Id tokens, too, can be exchanged (RFC 8693).
+        let of = |grant_type: GrantType| {
+            let access = lifetime::access_token(client, grant_type, &self.config);
+            access.max(lifetime::id_token(client, grant_type, &self.config))
+        };
+        let access = of(grant_type).max(of(GrantType::Implicit));
         let refresh = lifetime::refresh_token(client, grant_type, &self.config);
-        let life = if !client.may_use(GrantType::RefreshToken) {
+        let life = if yields == Yields::AccessTokens || !client.may_use(GrantType::RefreshToken) {
             access
         } else if client.security.profile.is_fapi() {
             // A refresh token that is not rotated does not move this on, and yields an access token up to its last second.
@@ -103,6 +105,14 @@ impl TokenService {
         let (lifetimes, device) = (&self.config.lifetimes, self.config.policies.device.lifetime);
         life.max(lifetimes.flow).max(lifetimes.code).max(device)
     }
+}
+
+/// What comes of a grant, by its scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Yields {
+    AccessTokens,
+    /// And access tokens.
+    RefreshTokens,
 }
 
 /// Whether a grant was redeemed or revoked before.

@@ -58,6 +58,10 @@ impl LoginSessionRepository for FakeSessions {
         Ok(())
     }
 
+    async fn keep(&self, _: SessionId, _: Timestamp, _: Timestamp) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     async fn participants(&self, which: &EndSessions, _: Timestamp) -> Result<Vec<EndedSession>, StoreError> {
         let is_meant = |ended: &&EndedSession| match which {
             EndSessions::One(session) => ended.session == *session,

@@ -91,6 +91,10 @@ pub trait LoginSessionRepository: Send + Sync {
         expires_at: Option<Timestamp>,
     ) -> Result<(), StoreError>;
 
+    /// Keeps a session until then for those who took part, who have tokens of it still: one that is not remembered, and one that is over at
+    /// `now`, which does not go on for that. One that is remembered is kept by itself.
+    async fn keep(&self, session: SessionId, now: Timestamp, until: Timestamp) -> Result<(), StoreError>;
+
     /// Who would hear of the end of these sessions at `now`, without ending them: of those of a subject that authenticated later none ends,
     /// and nobody hears of it. Of a subject at most [`SESSIONS_AT_ONCE`], in the order of their ids.
     async fn participants(

@@ -23,6 +23,9 @@ pub enum LogoutError {
     /// There is a `post_logout_redirect_uri`, and nothing says of which client (RP-Initiated Logout 1.0 §2).
     #[error("neither id_token_hint nor client_id says whose the post_logout_redirect_uri is")]
     NoClient,
+    /// The `state` is too long for the URLs that carry it.
+    #[error("the state is longer than 4096 bytes, as it stands in a URL")]
+    State,
     /// The verifier does not open, has expired, or was used before, and its user is signed in again.
     #[error("the logout verifier is not valid, was used before, or has expired")]
     Verifier,
@@ -43,6 +46,7 @@ impl LogoutError {
             | Self::ClientMismatch
             | Self::RedirectUri
             | Self::NoClient
+            | Self::State
             | Self::Verifier
             | Self::WrongBrowser => ErrorCode::InvalidRequest,
             Self::Store(error) if error.is_temporary() => ErrorCode::TemporarilyUnavailable,
@@ -58,6 +62,7 @@ impl LogoutError {
                 "The application that sent you here did not say who you are."
             }
             Self::NoClient => "The application asked to send you back and did not say which one it is.",
+            Self::State => "The application that sent you here asked for too much to be sent back.",
             Self::RedirectUri => {
                 "The application asked to send you back to an address that is not registered for it."
             }

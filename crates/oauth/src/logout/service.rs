@@ -22,12 +22,14 @@ use crate::flow::sealed::MAX_IN_URL;
 use crate::flow::{BindingKey, BindingKeys, Further};
 use crate::keys::{KeyRing, NoHint};
 use crate::login_session::{EndSessions, LoginSessionRepository};
-use crate::query::{Query, with_parameter};
+use crate::query::{Query, escaped_len, with_parameter};
 use crate::replay::{ReplayKind, ReplayRepository};
 use crate::subject::{PAIRWISE, shown_subject};
 
 /// Longer requests are refused, in bytes.
 const MAX_REQUEST: usize = 16 * 1024;
+/// The longest `state`, in bytes as they stand in a URL: it is in that of the page as well, sealed, and in that of the application.
+const MAX_STATE: usize = 4_096;
 /// What is checked of a request; the logout page is shown the rest as it is.
 const KNOWN: &[&str] =
     &["id_token_hint", "client_id", "post_logout_redirect_uri", "state", "logout_verifier"];
@@ -490,7 +492,10 @@ impl LogoutService {
             // Whose session it is, the cookie knows: an id token says what its client sees.
             _ => own,
         };
-        let state = parameters.get("state").filter(|state| state.len() <= 2048).map(str::to_owned);
+        let state = parameters.get("state").map(str::to_owned);
+        if state.as_deref().is_some_and(|state| escaped_len(state) > MAX_STATE) {
+            return Err(LogoutError::State);
+        }
         let id_token_hint = parameters.get("id_token_hint").map(str::to_owned);
         let further = Further { id_token_hint, ..Further::of(parameters.iter(), KNOWN) };
         let proven = proven || by_program;

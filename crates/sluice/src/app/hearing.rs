@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sluice_commit::{StoreError, chain};
-use sluice_oauth::client::ClientDirectory;
+use sluice_oauth::client::{Client, ClientDirectory, ClientService};
 use sluice_oauth::keys::{ID_TOKEN_SET, KeyRing};
-use sluice_primitives::Lifetime;
+use sluice_primitives::{Lifetime, Timestamp};
 use sluice_token::{Change, FeedFollower};
 use tokio::sync::Mutex;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tracing::warn;
 
 /// Who has not heard the feed for longer takes nothing in memory for known: stores keep changes for 24 hours.
@@ -22,11 +22,16 @@ const RETRY_AFTER: Duration = Duration::from_secs(10);
 /// How long what is being heard is waited for at most: the store may hang.
 const SETTLES: Duration = Duration::from_secs(3);
 
+/// How long it takes until what a client was granted too late is tried to be ended again.
+const ENDS_AGAIN: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(10), Duration::from_mins(1)];
+
 /// Hears the feed for a node.
 pub(crate) struct Hearing {
     follower: Arc<FeedFollower>,
     clients: Arc<ClientDirectory>,
     keys: Arc<KeyRing>,
+    /// Who ends what clients were granted here while they were deleted elsewhere; nobody where nothing is granted.
+    endings: Option<Arc<ClientService>>,
     /// One at a time: who comes second finds applied what the first has read.
     unread: Mutex<Unread>,
     retry_after: Duration,
@@ -45,7 +50,13 @@ impl Hearing {
         clients: Arc<ClientDirectory>,
         keys: Arc<KeyRing>,
     ) -> Self {
-        Self { follower, clients, keys, unread: Mutex::default(), retry_after: RETRY_AFTER }
+        let (unread, retry_after) = (Mutex::default(), RETRY_AFTER);
+        Self { follower, clients, keys, endings: None, unread, retry_after }
+    }
+
+    /// Ends what clients are granted here between their deletion elsewhere and the hearing of it: no marker of that time covers it.
+    pub(crate) fn with_endings(self, endings: Arc<ClientService>) -> Self {
+        Self { endings: Some(endings), ..self }
     }
 
     /// Reads what is new; caches have forgotten what changed when this returns, and all of it if the database has come to another server. Keys
@@ -54,7 +65,7 @@ impl Hearing {
         let mut unread = self.unread.lock().await;
         let was_away = self.follower.age() > LONGEST_AWAY;
         let changes = self.follower.catch_up().await?;
-        let mut changed = BTreeSet::new();
+        let (mut changed, mut forgotten) = (BTreeSet::new(), Vec::new());
         let has_moved = self.follower.has_moved();
         if was_away {
             self.clients.forget_all();
@@ -66,7 +77,10 @@ impl Hearing {
         }
         for change in changes {
             match change {
-                Change::Client(client) => self.clients.forget(&client),
+                Change::Client(client) => {
+                    let known = self.clients.forget(&client);
+                    forgotten.extend(known);
+                }
                 Change::Keys(set) => drop(changed.insert(set)),
             }
         }
@@ -74,7 +88,20 @@ impl Hearing {
             changed.append(&mut unread.sets);
         }
         self.read_keys(changed, &mut unread).await;
+        drop(unread);
+        self.end_late(forgotten);
         Ok(())
+    }
+
+    /// Ends what clients were granted here that are gone, or have been registered anew: beside the feed, which nobody has to wait for.
+    fn end_late(&self, forgotten: Vec<Arc<Client>>) {
+        let Some(endings) = self.endings.clone().filter(|_| !forgotten.is_empty()) else { return };
+        let at = endings.now();
+        tokio::spawn(async move {
+            for client in forgotten {
+                end_late(&endings, &client, at).await;
+            }
+        });
     }
 
     /// Waits until what is being heard is done with: others are told of it before keys were read again.
@@ -100,6 +127,16 @@ impl Hearing {
         if unread.sets.is_empty() {
             unread.tried_at = None;
         }
+    }
+}
+
+/// Tries again while the store cannot do it.
+async fn end_late(endings: &ClientService, client: &Client, forgotten_at: Timestamp) {
+    let mut pauses = ENDS_AGAIN.iter();
+    while let Err(error) = endings.end_late(client, forgotten_at).await {
+        warn!(error = %chain(&error), client.id = %client.id, "what a client was granted while it was deleted may hold still");
+        let Some(pause) = pauses.next() else { return };
+        sleep(*pause).await;
     }
 }
 

@@ -18,6 +18,7 @@ on_both_stores! {
     clients_that_need_no_consent_are_listed,
     a_client_that_begins_to_need_consent_has_none,
     what_was_skipped_ends_with_its_decision,
+    a_decision_that_is_withdrawn_while_its_page_is_skipped_counts_no_more,
     a_decision_is_revoked_by_its_id_with_or_without_its_grant,
     a_decision_is_revoked_by_the_id_of_its_request_when_its_tokens_are_gone,
     an_id_of_a_decision_revokes_no_later_one,
@@ -259,6 +260,25 @@ async fn what_was_skipped_ends_with_its_decision(backend: Backend) {
     let skipped = Consented::new(&sluice, &client, &json!({})).await;
     revoke(&sluice, &format!("consent_request_id={}", id(&skipped.request))).await;
     assert!(asked.is_active(&sluice).await && !skipped.is_active(&sluice).await);
+    assert_eq!(listed(&sluice, "").await.len(), 1);
+    sluice.node.stop().await;
+}
+
+/// Nobody was asked, and whoever was asked before has said no meanwhile.
+async fn a_decision_that_is_withdrawn_while_its_page_is_skipped_counts_no_more(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({})).await;
+    Consented::new(&sluice, &client, &remembered()).await;
+    let mut browser = sluice.browser();
+    let challenge = consent_challenge(&sluice, &client, &mut browser, "alice").await;
+    assert_eq!(consent_request(&sluice, &challenge).await["skip"], true);
+    let verifier = accept_consent(&sluice, &challenge, &json!({})).await;
+    revoke(&sluice, &format!("subject=alice&client={}", client.id)).await;
+    let challenge = browser.visit(&verifier).await.expect("consent_challenge");
+    assert_eq!(consent_request(&sluice, &challenge).await["skip"], false, "they are asked after all");
+    let verifier = accept_consent(&sluice, &challenge, &json!({})).await;
+    let tokens = client.redeem(&browser.visit(&verifier).await.expect("code")).await.ok();
+    assert!(sluice.is_active(token(&tokens, "access_token")).await);
     assert_eq!(listed(&sluice, "").await.len(), 1);
     sluice.node.stop().await;
 }

@@ -100,14 +100,14 @@ pub fn identity_session(identity: IdentityId, begun: i64) -> IdentitySession {
     }
 }
 
-/// Begins a session at second `begun`.
+/// Begins a session at second `begun`. The markers of those that it pushes out live until second 9000.
 pub async fn begun(
     store: &impl IdentitySessionRepository,
     identity: IdentityId,
     begun: i64,
 ) -> IdentitySession {
     let session = identity_session(identity, begun);
-    let outcome = store.begin(&session).await;
+    let outcome = store.begin(&session, at(9000)).await;
     assert!(outcome.is_ok(), "{outcome:?}");
     session
 }

@@ -124,7 +124,8 @@ impl Data {
         row.grant.redeemed_at = Some(redeem.now);
         row.grant.rotated_at = Some(redeem.now);
         row.grant.generation = Generation(0);
-        row.grant.expires_at = redeem.expires_at;
+        let is_refreshable = row.grant.scope.to_string().contains("offline");
+        row.grant.expires_at = if is_refreshable { redeem.refreshable_until } else { redeem.expires_at };
         row.grant.attempt = redeem.attempt;
         row.take(redeem.claims.as_deref());
         Redemption::Redeemed(Box::new(row.grant.clone()))

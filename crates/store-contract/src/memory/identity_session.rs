@@ -15,7 +15,12 @@ use super::{Data, MemoryStore, check, count, purge};
 const MOST: usize = MAX_SESSIONS as usize;
 
 impl Data {
-    fn begin_session(&mut self, session: &IdentitySession) -> bool {
+    fn begin_session(
+        &mut self,
+        node: NodeId,
+        session: &IdentitySession,
+        marker_expires_at: Timestamp,
+    ) -> bool {
         let person = session.identity.to_string().parse().map(Target::Subject);
         let is_marked = |target: &Target| self.is_marked(target, session.authenticated_at);
         let is_over =
@@ -27,7 +32,9 @@ impl Data {
         let newest_first = self.identity_sessions.values().rev();
         let own = newest_first.filter(|other| other.identity == session.identity);
         let oldest: Vec<_> = own.skip(MOST).map(|other| other.id).collect();
-        self.identity_sessions.retain(|id, _| !oldest.contains(id));
+        for id in oldest {
+            self.end_identity_session(node, id, (session.authenticated_at, marker_expires_at));
+        }
         true
     }
 
@@ -93,10 +100,14 @@ impl Data {
 
 #[async_trait]
 impl IdentitySessionRepository for MemoryStore {
-    async fn begin(&self, session: &IdentitySession) -> Result<bool, StoreError> {
+    async fn begin(
+        &self,
+        session: &IdentitySession,
+        marker_expires_at: Timestamp,
+    ) -> Result<bool, StoreError> {
         let texts = [session.device.as_str(), session.network.as_str()];
         check(texts.into_iter().chain(session.amr.iter().map(String::as_str)))?;
-        self.write(|data| data.begin_session(session)).await
+        self.write(|data| data.begin_session(self.node, session, marker_expires_at)).await
     }
 
     async fn find(&self, id: SessionId, now: Timestamp) -> Result<Option<IdentitySession>, StoreError> {

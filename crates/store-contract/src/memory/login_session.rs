@@ -154,6 +154,21 @@ impl LoginSessionRepository for MemoryStore {
         .await
     }
 
+    async fn keep(&self, session: SessionId, now: Timestamp, until: Timestamp) -> Result<(), StoreError> {
+        self.write(|data| {
+            let kept = |session: &&mut LoginSession| {
+                session.expires_at < until && (!session.remembered || session.expires_at < now)
+            };
+            if let Some(session) = data.sessions.get_mut(&session).filter(kept) {
+                session.expires_at = until;
+                if session.remembered {
+                    (session.remembered, session.idle) = (false, Lifetime::ZERO);
+                }
+            }
+        })
+        .await
+    }
+
     async fn participants(
         &self,
         which: &EndSessions,

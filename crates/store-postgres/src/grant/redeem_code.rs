@@ -63,6 +63,7 @@ impl Swap for Redeeming {
             Box::new(uuids(|op| op.attempt.as_uuid())),
             Box::new(times(|op| op.now)),
             Box::new(times(|op| op.expires_at)),
+            Box::new(times(|op| op.refreshable_until)),
         ];
         if ops.iter().all(|op| op.claims.is_none()) {
             return (REDEEM_CODE, values);

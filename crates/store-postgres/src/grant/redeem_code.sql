@@ -3,8 +3,9 @@
 -- revokes it at that moment finds no row yet to write that onto, and is not seen by the statement that inserts it. Who redeems it before
 -- that marker is committed is seen by revoke_late.sql.
 UPDATE oauth_grant AS g
-SET redeemed_at = r.now, rotated_at = r.now, generation = 0, expires_at = r.expires_at, attempt = r.attempt
-FROM UNNEST($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[]) AS r (grant_id, attempt, now, expires_at)
+SET redeemed_at = r.now, rotated_at = r.now, generation = 0,
+    expires_at = CASE WHEN g.scope LIKE '%offline%' THEN r.refreshable_until ELSE r.expires_at END, attempt = r.attempt
+FROM UNNEST($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[]) AS r (grant_id, attempt, now, expires_at, refreshable_until)
 WHERE g.grant_id = r.grant_id
   AND g.redeemed_at IS NULL
   AND g.revoked_at IS NULL

@@ -1,8 +1,9 @@
 -- As redeem_code.sql, and with the claims that hooks replaced, where they did.
 UPDATE oauth_grant AS g
-SET redeemed_at = r.now, rotated_at = r.now, generation = 0, expires_at = r.expires_at, attempt = r.attempt,
+SET redeemed_at = r.now, rotated_at = r.now, generation = 0,
+    expires_at = CASE WHEN g.scope LIKE '%offline%' THEN r.refreshable_until ELSE r.expires_at END, attempt = r.attempt,
     claims = COALESCE(r.claims, g.claims)
-FROM UNNEST($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::text[]) AS r (grant_id, attempt, now, expires_at, claims)
+FROM UNNEST($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[]) AS r (grant_id, attempt, now, expires_at, refreshable_until, claims)
 WHERE g.grant_id = r.grant_id
   AND g.redeemed_at IS NULL
   AND g.revoked_at IS NULL

@@ -1,10 +1,11 @@
 //! Beginning sessions: one statement for a batch. To do so twice is harmless.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use sluice_commit::{BoxError, CommitFailure, StoreError, Writer};
 use sluice_identity::session::{IdentitySession, MAX_SESSIONS};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::connection::Params;
@@ -35,24 +36,27 @@ impl NewSession {
     }
 }
 
+/// The sessions of the person that are too many beside one that is there now; none if that is over.
+type Oldest = Option<Vec<Uuid>>;
+
 /// Begins batches of sessions.
 pub(crate) struct BeginSessions(pub(crate) Arc<Hot>);
 
 impl Writer for BeginSessions {
     type Op = NewSession;
-    type Out = bool;
+    type Out = Oldest;
 
     /// Of the person: a statement does not see what it inserts, and would leave as many too many as it has of one.
     fn key(op: &NewSession) -> u64 {
         mixed(op.session.identity.as_uuid())
     }
 
-    async fn commit(&mut self, batch: &[NewSession]) -> Result<Vec<bool>, CommitFailure> {
+    async fn commit(&mut self, batch: &[NewSession]) -> Result<Vec<Oldest>, CommitFailure> {
         let mut sessions: Vec<&NewSession> = batch.iter().collect();
         sessions.sort_unstable_by_key(|new| new.session.id);
         let begun = self.begin(&sessions).await.map_err(Failure::into_commit_failure)?;
         self.0.counters.count(Kind::Other, 1, batch.len());
-        Ok(batch.iter().map(|new| begun.contains(&new.session.id.as_uuid())).collect())
+        Ok(batch.iter().map(|new| begun.get(&new.session.id.as_uuid()).cloned()).collect())
     }
 
     async fn reconnect(&mut self) -> Result<(), BoxError> {
@@ -61,8 +65,8 @@ impl Writer for BeginSessions {
 }
 
 impl BeginSessions {
-    /// Those that are there now.
-    async fn begin(&self, sessions: &[&NewSession]) -> Result<HashSet<Uuid>, Failure> {
+    /// Those that are there now, and of each the others that are too many.
+    async fn begin(&self, sessions: &[&NewSession]) -> Result<HashMap<Uuid, Vec<Uuid>>, Failure> {
         let all = || sessions.iter().map(|new| &new.session);
         let uuids = |of: fn(&IdentitySession) -> Uuid| all().map(of).collect::<Vec<_>>();
         let numbers = |of: fn(&IdentitySession) -> i64| all().map(of).collect::<Vec<_>>();
@@ -92,6 +96,17 @@ impl BeginSessions {
             &OTHERS,
         ];
         let rows = self.0.link.query(BEGIN, params).await?;
-        Ok(rows.iter().filter_map(|row| column(row, 0).ok()).collect())
+        Ok(begun(&rows))
     }
+}
+
+fn begun(rows: &[Row]) -> HashMap<Uuid, Vec<Uuid>> {
+    let mut begun: HashMap<Uuid, Vec<Uuid>> = HashMap::with_capacity(rows.len());
+    for row in rows {
+        let (Ok(session), Ok(oldest)) = (column::<Uuid>(row, 0), column::<Option<Uuid>>(row, 1)) else {
+            continue;
+        };
+        begun.entry(session).or_default().extend(oldest);
+    }
+    begun
 }

@@ -1,6 +1,6 @@
 -- A session that has ended does not come back by a try that was lost: its marker, or its subject's, lives longer than any
 -- try. Those that no marker covers are there, begun now or by such a try; which, is the answer. Beside a new one, of which a
--- person has one here at most, the newest $12 others stay.
+-- person has one here at most, the newest $12 others stay: older ones are answered with it, and end after it, see end_oldest.sql.
 WITH living AS (
     SELECT s.*
     FROM UNNEST(
@@ -21,18 +21,15 @@ WITH living AS (
     )
     SELECT l.* FROM living AS l
     ON CONFLICT (session_id) DO NOTHING
-    RETURNING identity_id
-), trimmed AS (
-    DELETE FROM identity_session AS s
-    WHERE s.session_id = ANY(ARRAY(
-        SELECT oldest.session_id
-        FROM begun AS b
-        CROSS JOIN LATERAL (
-            SELECT o.session_id FROM identity_session AS o
-            WHERE o.identity_id = b.identity_id
-            ORDER BY o.session_id DESC
-            OFFSET $12::bigint
-        ) AS oldest
-    ))
+    RETURNING session_id, identity_id
 )
-SELECT session_id FROM living
+SELECT l.session_id, NULL::uuid FROM living AS l
+UNION ALL
+SELECT b.session_id, oldest.session_id
+FROM begun AS b
+CROSS JOIN LATERAL (
+    SELECT o.session_id FROM identity_session AS o
+    WHERE o.identity_id = b.identity_id
+    ORDER BY o.session_id DESC
+    OFFSET $12::bigint
+) AS oldest

@@ -5,18 +5,20 @@ mod begin;
 mod rotate;
 
 use async_trait::async_trait;
-use sluice_commit::{Queue, StoreError};
+use sluice_commit::{Queue, StoreError, chain};
 use sluice_identity::session::{
     IdentitySession, IdentitySessionRepository, MAX_SESSIONS, Rotation, SessionRotation,
 };
 use sluice_primitives::{AttemptId, IdentityId, SessionId, Timestamp};
 use tokio_postgres::Row;
+use tracing::warn;
+use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
 use crate::feed::append::Counted;
 use crate::queues::Queues;
-use crate::serial::Transaction;
+use crate::serial::{Transaction, Values};
 use crate::storable::read_list;
 use begin::{BeginSessions, NewSession};
 use rotate::{RotateSessions, Swapped, punish};
@@ -24,6 +26,7 @@ use rotate::{RotateSessions, Swapped, punish};
 const FIND: &str = include_str!("find.sql");
 const OF_IDENTITY: &str = include_str!("of_identity.sql");
 const END: &str = include_str!("end.sql");
+const END_OLDEST: &str = include_str!("end_oldest.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 /// How many sessions of a person there are.
 const MOST: i64 = MAX_SESSIONS as i64;
@@ -48,9 +51,22 @@ impl IdentitySessionQueues {
 
 #[async_trait]
 impl IdentitySessionRepository for PostgresStore {
-    async fn begin(&self, session: &IdentitySession) -> Result<bool, StoreError> {
+    async fn begin(
+        &self,
+        session: &IdentitySession,
+        marker_expires_at: Timestamp,
+    ) -> Result<bool, StoreError> {
         let new = NewSession::new(session)?;
-        Ok(self.identity_sessions.begun.submit(new, self.deadline()).await?)
+        let begun = self.identity_sessions.begun.submit(new, self.deadline()).await?;
+        let Some(oldest) = begun else { return Ok(false) };
+        // The session has begun, whatever becomes of them.
+        if !oldest.is_empty()
+            && let Err(error) =
+                self.end_oldest_sessions(&oldest, (session.authenticated_at, marker_expires_at)).await
+        {
+            warn!(error = %chain(&error), sessions = oldest.len(), "sessions that are too many could not be ended: they end with the next one");
+        }
+        Ok(true)
     }
 
     async fn find(&self, id: SessionId, now: Timestamp) -> Result<Option<IdentitySession>, StoreError> {
@@ -103,6 +119,20 @@ impl PostgresStore {
             .then(END, vec![&id, &identity, &counted.at, &expires_at, &counted.node]);
         let committed = self.serial.commit(&transaction).await?;
         Ok(committed.row().is_some() || committed.repeated)
+    }
+
+    /// Ends sessions that are too many, as far as they are there, and appends their markers. After the one that pushed them out, not with
+    /// it: who ends sessions locks the counter first, and a batch of new ones would wait for that with their rows locked.
+    async fn end_oldest_sessions(
+        &self,
+        oldest: &[Uuid],
+        (at, marker_expires_at): (Timestamp, Timestamp),
+    ) -> Result<(), StoreError> {
+        let counted = Counted::new(self, oldest.len(), at);
+        let expires_at = marker_expires_at.as_millis();
+        let values: Values<'_> = vec![&oldest, &counted.at, &expires_at, &counted.node];
+        let transaction = counted.for_revocations(Transaction::new()).then(END_OLDEST, values);
+        self.serial.commit(&transaction).await.map(drop)
     }
 }
 

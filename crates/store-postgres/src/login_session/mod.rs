@@ -37,6 +37,7 @@ const LOCK_ENDED: &str = include_str!("lock_ended.sql");
 const CLEAR: &str = include_str!("clear.sql");
 const LEFT_OVER: &str = include_str!("left_over.sql");
 const NOTIFY: &str = include_str!("notify.sql");
+const KEEP: &str = include_str!("keep.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
 /// The queues of what logins write.
@@ -103,6 +104,12 @@ impl LoginSessionRepository for PostgresStore {
     ) -> Result<(), StoreError> {
         let touch = Touch { session, now, expires_at };
         Ok(self.login_sessions.touches.submit(touch, self.deadline()).await?)
+    }
+
+    async fn keep(&self, session: SessionId, now: Timestamp, until: Timestamp) -> Result<(), StoreError> {
+        let (session, now, until) = (session.as_uuid(), now.as_millis(), until.as_millis());
+        let keep = Transaction::new().then(KEEP, vec![&session, &now, &until]);
+        self.serial.commit(&keep).await.map(drop)
     }
 
     async fn participants(

@@ -6,7 +6,7 @@ use sluice_identity::identity::{
     Changed, EndsSessions, IdentityChange, IdentityDirectory, IdentityRepository, Registration, Removed,
 };
 use sluice_identity::mail::{CodePurpose, CodeRepository, MailRepository, ShownCode, TakenCode};
-use sluice_identity::session::{IdentitySessionRepository, Rotation};
+use sluice_identity::session::{IdentitySessionRepository, MAX_SESSIONS, Rotation};
 use sluice_store_contract::{Fixture, given};
 use sluice_token::Target;
 
@@ -96,8 +96,26 @@ async fn a_session_whose_writes_were_not_answered_is_written_once() {
     let reused = cut.store.rotate(&given::session_rotation(session.id, 0, 2000)).await.unwrap();
     assert_eq!((reused, cut.proxy.cuts()), (Rotation::Reused(rotated), 3));
     assert_eq!(given::markers(&*cut.store).await.len(), 1);
-    assert!(!cut.store.begin(&session).await.unwrap());
+    assert!(!cut.store.begin(&session, given::at(9000)).await.unwrap());
     assert!(!given::has_session(&*cut.store, &session).await, "what has ended does not come back");
+}
+
+/// And a session whose beginning was not answered leaves what is too many to the next one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_sessions_that_are_too_many_is_written_once_though_nobody_was_answered() {
+    let cut = Cut::start().await;
+    let alice = given::identity_id();
+    for begun in 1..=i64::from(MAX_SESSIONS) {
+        given::begun(&*cut.store, alice, begun).await;
+    }
+    cut.proxy.cut_after("session_id = ANY($1) RETURNING");
+    given::begun(&*cut.store, alice, 201).await;
+    assert_eq!((cut.proxy.cuts(), given::markers(&*cut.store).await.len()), (1, 1));
+    cut.proxy.cut_after("INSERT INTO identity_session");
+    given::begun(&*cut.store, alice, 202).await;
+    assert_eq!((cut.proxy.cuts(), given::markers(&*cut.store).await.len()), (2, 1));
+    given::begun(&*cut.store, alice, 203).await;
+    assert_eq!(given::markers(&*cut.store).await.len(), 3);
 }
 
 /// Those that share a statement with it are rotated by then.

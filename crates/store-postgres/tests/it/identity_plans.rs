@@ -72,7 +72,9 @@ async fn sessions_mails_and_codes_are_found_by_their_keys() {
     let twelve = [&["'{}'"; 11][..], &["199"]].concat().join(",");
     let begin = plan(&client, include_str!("../../src/identity_session/begin.sql"), &twelve).await;
     assert!(begin.contains("identity_session_identity"), "{begin}");
-    assert!(begin.contains("Cond: (session_id = ANY ("), "{begin}");
+    let end_oldest =
+        plan(&client, include_str!("../../src/identity_session/end_oldest.sql"), "'{}',0,0,NULL").await;
+    assert!(end_oldest.contains("Cond: (session_id = ANY ("), "{end_oldest}");
     let mails = plan(&client, include_str!("../../src/mail/lease.sql"), "0,0,10").await;
     assert!(mails.contains("mail_due") && mails.contains("mail_pkey"), "{mails}");
     let depth = plan(&client, include_str!("../../src/mail/depth.sql"), "0,10").await;

@@ -226,7 +226,7 @@ async fn hot_writes_find_rows_by_their_keys_and_join_by_hashing() {
     client.batch_execute("SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off").await.unwrap();
     let redeem = include_str!("../../src/grant/redeem_code.sql");
     let with_claims = include_str!("../../src/grant/redeem_code_with_claims.sql");
-    for (name, redeem, arrays) in [("redeem", redeem, 4), ("redeem_with_claims", with_claims, 5)] {
+    for (name, redeem, arrays) in [("redeem", redeem, 5), ("redeem_with_claims", with_claims, 6)] {
         let plan = explain(&client, name, redeem, &vec!["'{}'"; arrays].join(",")).await;
         assert!(plan.contains("Index Scan using oauth_grant_pkey"), "{plan}");
         assert_eq!(plan.matches("revocation_target").count(), 6, "{plan}");
@@ -352,7 +352,7 @@ async fn a_marker_is_found_by_its_target_and_its_time() {
     let (_fixture, client) = planner().await;
     let ten = ["'{}'"; 10].join(",");
     let statements = [
-        (include_str!("../../src/grant/redeem_code.sql"), "'{}','{}','{}','{}'", 5),
+        (include_str!("../../src/grant/redeem_code.sql"), "'{}','{}','{}','{}','{}'", 5),
         (include_str!("../../src/grant/rotate_refresh.sql"), "'{}','{}','{}','{}','{}','{}',0", 5),
         (include_str!("../../src/grant/list.sql"), "'',NULL,NULL,0,10,FALSE", 5),
         (include_str!("../../src/login_session/insert.sql"), ten.as_str(), 2),

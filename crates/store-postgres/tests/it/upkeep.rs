@@ -74,7 +74,8 @@ async fn the_last_of_the_wide_markers_is_found_by_time_and_each_of_them_by_its_k
     let (redeem, rotate) =
         (include_str!("../../src/grant/redeem_code.sql"), include_str!("../../src/grant/rotate_refresh.sql"));
     // Redeeming looks for the grant's own marker, too.
-    let statements = [(redeem, "'{}','{}','{}','{}'", 6), (rotate, "'{}','{}','{}','{}','{}','{}',0", 5)];
+    let statements =
+        [(redeem, "'{}','{}','{}','{}','{}'", 6), (rotate, "'{}','{}','{}','{}','{}','{}',0", 5)];
     for (sql, values, kinds) in statements {
         let plan = plan(&client, sql, values).await;
         assert_eq!(plan.matches("Backward using revocation_wide ").count(), 1, "{plan}");

@@ -39,13 +39,14 @@ impl Kind for Redeem {
         let Redeeming { redeem, claims } = op;
         let (grant, attempt) = (redeem.grant.as_bytes(), redeem.attempt.as_bytes());
         let (now, expires_at) = (redeem.now.as_millis(), redeem.expires_at.as_millis());
+        let refreshable_until = redeem.refreshable_until.as_millis();
         let mut redeemed = match claims {
             None => {
-                let values = (grant, attempt, now, expires_at);
+                let values = (grant, attempt, now, expires_at, refreshable_until);
                 write.updated("oauth_grant", REDEEM_CODE, values, stored::grant)?
             }
             Some(claims) => {
-                let values = (grant, attempt, now, expires_at, claims);
+                let values = (grant, attempt, now, expires_at, refreshable_until, claims);
                 write.updated("oauth_grant", REDEEM_CODE_WITH_CLAIMS, values, stored::grant)?
             }
         };

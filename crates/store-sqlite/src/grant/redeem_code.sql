@@ -1,5 +1,5 @@
 UPDATE oauth_grant
-SET redeemed_at = ?3, rotated_at = ?3, generation = 0, expires_at = ?4, attempt = ?2
+SET redeemed_at = ?3, rotated_at = ?3, generation = 0, expires_at = CASE WHEN scope LIKE '%offline%' THEN ?5 ELSE ?4 END, attempt = ?2
 WHERE grant_id = ?1
   AND redeemed_at IS NULL
   AND revoked_at IS NULL

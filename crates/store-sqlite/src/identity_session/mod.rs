@@ -8,9 +8,7 @@ mod stored;
 use async_trait::async_trait;
 use rusqlite::params;
 use sluice_commit::StoreError;
-use sluice_identity::session::{
-    IdentitySession, IdentitySessionRepository, MAX_SESSIONS, Rotation, SessionRotation,
-};
+use sluice_identity::session::{IdentitySession, IdentitySessionRepository, Rotation, SessionRotation};
 use sluice_primitives::{IdentityId, SessionId, Timestamp};
 
 pub(crate) use stored::{end_all, end_weaker, forget, forget_until};
@@ -21,7 +19,6 @@ use crate::store::SqliteStore;
 
 const BEGIN: &str = include_str!("begin.sql");
 const IS_THERE: &str = include_str!("is_there.sql");
-const TRIM: &str = include_str!("trim.sql");
 const FIND: &str = include_str!("find.sql");
 const OF_IDENTITY: &str = include_str!("of_identity.sql");
 const EXPIRY: Expiry = Expiry {
@@ -32,7 +29,11 @@ const EXPIRY: Expiry = Expiry {
 
 #[async_trait]
 impl IdentitySessionRepository for SqliteStore {
-    async fn begin(&self, session: &IdentitySession) -> Result<bool, StoreError> {
+    async fn begin(
+        &self,
+        session: &IdentitySession,
+        marker_expires_at: Timestamp,
+    ) -> Result<bool, StoreError> {
         row::check("device", &session.device)?;
         row::check("network", &session.network)?;
         let amr = row::encode_list("amr", &session.amr)?;
@@ -54,7 +55,8 @@ impl IdentitySessionRepository for SqliteStore {
                 session.identity.to_string(),
             ];
             if write.insert("identity_session", BEGIN, values)? == 1 {
-                write.delete("identity_session", TRIM, (session.identity.as_bytes(), MAX_SESSIONS))?;
+                let times = (session.authenticated_at, marker_expires_at);
+                stored::end_oldest(write, session.identity, times)?;
                 return Ok(true);
             }
             Ok(write.row(IS_THERE, [session.id.as_bytes()], |_| Ok(()))?.is_some())

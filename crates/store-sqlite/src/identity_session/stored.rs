@@ -2,7 +2,7 @@
 
 use rusqlite::{Row, params};
 use sluice_identity::factor::WeakerSessions;
-use sluice_identity::session::IdentitySession;
+use sluice_identity::session::{IdentitySession, MAX_SESSIONS};
 use sluice_primitives::{AttemptId, IdentityId, SessionId, Timestamp};
 use sluice_token::{Marker, Target};
 
@@ -13,6 +13,7 @@ use crate::writer::Write;
 const END_ONE: &str = include_str!("end_one.sql");
 const END_ALL: &str = include_str!("end_all.sql");
 const END_WEAKER: &str = include_str!("end_weaker.sql");
+const END_OLDEST: &str = include_str!("end_oldest.sql");
 const FORGET: &str = include_str!("forget.sql");
 const FORGET_UNTIL: &str = include_str!("forget_until.sql");
 
@@ -67,6 +68,17 @@ pub(crate) fn end_weaker(
     let values = (identity.as_bytes(), ends.keep.as_bytes());
     let ended = write.deleted("identity_session", END_WEAKER, values, id)?;
     mark_ended(write, &ended, (ends.now, ends.marker_expires_at))
+}
+
+/// Deletes the oldest sessions of a person who has too many, and appends a marker for each.
+pub(super) fn end_oldest(
+    write: &mut Write<'_>,
+    identity: IdentityId,
+    (at, expires_at): (Timestamp, Timestamp),
+) -> Result<(), SqliteError> {
+    let values = (identity.as_bytes(), MAX_SESSIONS);
+    let ended = write.deleted("identity_session", END_OLDEST, values, id)?;
+    mark_ended(write, &ended, (at, expires_at))
 }
 
 /// Deletes the sessions of a person whose subject is marked anyway.

@@ -34,6 +34,7 @@ const END_PARTICIPANTS: &str = include_str!("end_participants.sql");
 const CLEAR: &str = include_str!("clear.sql");
 const LEFT_OVER: &str = include_str!("left_over.sql");
 const EXPIRED: &str = include_str!("expired.sql");
+const KEEP: &str = include_str!("keep.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
 fn session(row: &Row<'_>) -> Result<LoginSession, SqliteError> {
@@ -152,6 +153,14 @@ impl LoginSessionRepository for SqliteStore {
                 Some(end) => write.update("login_session", EXTEND, (session, now, end.as_millis())),
             };
             touched.map(drop)
+        })
+        .await
+    }
+
+    async fn keep(&self, session: SessionId, now: Timestamp, until: Timestamp) -> Result<(), StoreError> {
+        self.write(move |write| {
+            let values = (session.as_bytes(), now.as_millis(), until.as_millis());
+            write.update("login_session", KEEP, values).map(drop)
         })
         .await
     }

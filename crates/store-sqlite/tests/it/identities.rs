@@ -150,7 +150,7 @@ async fn a_deleted_identity_leaves_no_row_behind() {
     let first = Some(given::with_first(&hashes));
     let added = store.add(&factor(identity), 1, first, None).await.unwrap();
     assert_eq!(added, AddedFactor::AddedWithCodes);
-    assert!(store.begin(&session(identity)).await.unwrap());
+    assert!(store.begin(&session(identity), given::at(9000)).await.unwrap());
     store.put(&code(identity), &mail()).await.unwrap();
     let connection = Connection::open(fixture.path()).unwrap();
     assert_eq!(rows(&connection), [1; 6]);

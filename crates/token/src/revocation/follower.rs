@@ -94,7 +94,8 @@ impl FeedFollower {
         }
     }
 
-    /// Applies what is new, page by page; the changes that caches must hear of. One task at a time calls this. What a page told is kept if a
+    /// Applies what is new, page by page; the changes that caches must hear of. The first time nothing is told of clients: whoever has asked the
+    /// store for some before forgets all of them. One task at a time calls this. What a page told is kept if a
     /// later one cannot be read: the next call goes on behind it.
     pub async fn catch_up(&self) -> Result<Vec<Change>, StoreError> {
         loop {
@@ -178,10 +179,22 @@ impl FeedFollower {
         for marker in &markers {
             self.set.apply(marker);
         }
-        self.untold.lock().extend(changes);
+        self.note_changes(changes);
         let is_new = position != from;
         *self.position.lock() = position;
         Ok(Page { is_new, age, more: more && is_new })
+    }
+
+    /// Who has heard nothing so far knows no client yet: of a day of changes, which may be millions, what counts is which keys are new.
+    fn note_changes(&self, changes: Vec<Change>) {
+        let is_first = self.heard_at.load(Ordering::Acquire) == NEVER;
+        let mut untold = self.untold.lock();
+        for change in changes {
+            let is_known = is_first && (matches!(change, Change::Client(_)) || untold.contains(&change));
+            if !is_known {
+                untold.push(change);
+            }
+        }
     }
 
     fn note_heard(&self, asked_at: i64, asked_at_day: Timestamp, age: Lifetime) {

@@ -35,6 +35,22 @@ async fn another_password_ends_all_sessions_but_the_one_that_set_it() {
 }
 
 #[tokio::test]
+async fn a_password_that_is_changed_all_the_time_waits_in_whatever_session() {
+    let (world, mut tokens) = World::with_alice().await;
+    let (mut current, mut new) = (PASSWORD, NEW);
+    let set = async |access: &str, current: &str, new: &str| {
+        let body = json!({"current_password": current, "new_password": new});
+        world.ask("POST", "/auth/password", access, body).await
+    };
+    for _ in 0..60 {
+        tokens = set(&tokens.access, current, new).await.tokens();
+        std::mem::swap(&mut current, &mut new);
+    }
+    let refused = set(&tokens.access, current, new).await;
+    assert_eq!((refused.problem(), refused.header(RETRY_AFTER)), ((429, "too_many_requests"), "60"));
+}
+
+#[tokio::test]
 async fn people_change_what_they_are_called() {
     let (world, tokens) = World::with_alice().await;
     let edit = async |body: Value| world.ask("PATCH", "/auth/me", &tokens.access, body).await;

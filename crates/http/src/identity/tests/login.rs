@@ -89,7 +89,10 @@ async fn a_ticket_is_good_for_one_of_the_factors_and_for_ten_minutes() {
     {
         assert_eq!(world.post("/auth/login/factor", body).await.problem(), (400, "factor_missing"));
     }
+    let ask = async || world.post("/auth/login/passkey", json!({"login_ticket": ticket})).await;
+    assert_eq!(ask().await.problem(), (404, "not_offered"), "there is none");
     world.clock.advance(Lifetime::minutes(10));
+    assert_eq!(ask().await.problem(), (401, "login_ticket_expired"));
     let late = json!({"login_ticket": ticket, "totp": world.shown(&secret)});
     assert_eq!(world.post("/auth/login/factor", late).await.problem(), (401, "login_ticket_expired"));
     let none = json!({"login_ticket": "x", "totp": world.shown(&secret)});
@@ -116,6 +119,6 @@ async fn a_passkey_is_asked_for_without_saying_whose() {
     assert_eq!(missing.problem(), (400, "response_missing"));
     let made_up = json!({"state": state, "response": {"id": "x"}});
     assert_eq!(world.post("/auth/login/passkey/finish", made_up).await.problem(), (401, "wrong_factor"));
-    let without_ticket = world.post("/auth/login/passkey", json!({"login_ticket": "x"})).await;
-    assert_eq!(without_ticket.problem(), (404, "not_offered"));
+    let made_up = world.post("/auth/login/passkey", json!({"login_ticket": "x"})).await;
+    assert_eq!(made_up.problem(), (401, "login_ticket_expired"));
 }

@@ -4,9 +4,10 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use sluice_commit::chain;
 use sluice_identity::IdentityError;
-use sluice_identity::factor::{EnrolmentOutcome, NewPasskey, PasskeyChallenge, TotpEnrolment};
-use tracing::info;
+use sluice_identity::factor::{EnrolmentOutcome, NewPasskey, PasskeyChallenge, RecoveryCode, TotpEnrolment};
+use tracing::{info, warn};
 
 use super::confirm::renew;
 use super::factors::codes_page;
@@ -149,11 +150,23 @@ async fn settled(
         let next = Notice::FactorAdded.at(ui, Place::Factors, &member.cookie);
         return Ok(Ok(redirect(StatusCode::SEE_OTHER, &next)));
     };
-    // Who is in without the first factor stays out from now on. This session has just shown it.
+    Ok(Ok(first_codes(ui, member, shown, &codes).await))
+}
+
+/// The codes of the first factor. Who is in without it stays out from now on; this session, which has just shown it, begins anew.
+/// The factor is there, and its codes are shown once: a failure here is not the answer, and the session goes on as it was.
+async fn first_codes(ui: &UiState, member: &Member, shown: &[&str], codes: &[RecoveryCode]) -> Response {
     let shown = shown.iter().map(|method| (*method).to_owned()).collect();
-    let cookie = renew(ui, member, (&member.identity, shown)).await?;
-    let page = codes_page(ui, (member, &csrf_of(&cookie)), &codes);
-    Ok(Ok(with_cookie(ui, page, &cookie)))
+    match renew(ui, member, (&member.identity, shown)).await {
+        Ok(cookie) => {
+            let page = codes_page(ui, (member, &csrf_of(&cookie)), codes);
+            with_cookie(ui, page, &cookie)
+        }
+        Err(error) => {
+            warn!(identity.id = %member.identity.id, error = %chain(&error), "session not renewed with the first factor");
+            codes_page(ui, (member, &csrf_of(&member.cookie)), codes)
+        }
+    }
 }
 
 /// Nobody adds a factor to an account that may turn out to be somebody else's.

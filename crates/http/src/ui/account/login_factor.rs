@@ -79,8 +79,11 @@ pub(super) async fn form(
     (ticket, kinds, typed): (&str, FactorChoices, Typed<'_>),
     mistake: Option<&Mistake>,
 ) -> Result<Response, Refused> {
-    let challenge =
-        if kinds.passkey { ui.factors.begin_passkey_step(ticket, &context(visit)?).await? } else { None };
+    let challenge = if kinds.passkey {
+        ui.factors.begin_passkey_step(ticket, &context(visit)?).await?.challenge()
+    } else {
+        None
+    };
     let options = challenge.as_ref().map(|challenge| challenge.options.to_string()).unwrap_or_default();
     let passkey =
         challenge.as_ref().map(|challenge| Passkey::get(&options, &challenge.state, "Use a passkey"));

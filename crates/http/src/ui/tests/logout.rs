@@ -136,6 +136,10 @@ impl LoginSessionRepository for SecondEndFails {
         self.store.touch(session, now, expires_at).await
     }
 
+    async fn keep(&self, session: SessionId, now: Timestamp, until: Timestamp) -> Result<(), StoreError> {
+        self.store.keep(session, now, until).await
+    }
+
     async fn participants(
         &self,
         which: &EndSessions,

@@ -2,8 +2,8 @@
 
 use sluice_identity::Identity;
 use sluice_identity::factor::{
-    Aal, FactorChoices, FactorOutcome, FactorProof, FirstFactor, NextStep, RenameOutcome, TICKET_DATA,
-    TicketData,
+    Aal, FactorChoices, FactorOutcome, FactorProof, FirstFactor, NextStep, PasskeyStep, RenameOutcome,
+    TICKET_DATA, TicketData,
 };
 use sluice_identity::identity::{IdentityDirectory, IdentityStatus, NewCredential, Removed};
 use sluice_identity::mail::MailRepository;
@@ -60,7 +60,7 @@ async fn each_factor_completes_a_login_and_says_so() {
     let code = app.code(&world.clock);
     let ticket = world.ticket().await;
     world.clock.advance(Lifetime::secs(1));
-    let asked = world.service.begin_passkey_step(&ticket, CONTEXT).await.unwrap().unwrap();
+    let asked = world.service.begin_passkey_step(&ticket, CONTEXT).await.unwrap().challenge().unwrap();
     let response = key.get(&asked.options);
     let passkey = FactorProof::Passkey { state: &asked.state, response: &response };
     let table: [(FactorProof<'_>, &[&str]); 3] = [
@@ -115,9 +115,14 @@ async fn a_ticket_is_good_for_ten_minutes_in_its_place() {
     let proof = FactorProof::Totp(&code);
     let elsewhere = world.service.finish_with(&ticket, proof, b"another", network()).await.unwrap();
     assert_eq!(elsewhere, FactorOutcome::Expired);
-    assert!(world.service.begin_passkey_step(&ticket, b"another").await.unwrap().is_none());
     assert_eq!(world.finish("made up", proof).await, FactorOutcome::Expired);
+    let ask =
+        async |ticket: &str, context: &[u8]| world.service.begin_passkey_step(ticket, context).await.unwrap();
+    assert!(matches!(ask(&ticket, b"another").await, PasskeyStep::Expired));
+    assert!(matches!(ask("made up", CONTEXT).await, PasskeyStep::Expired));
+    assert!(matches!(ask(&ticket, CONTEXT).await, PasskeyStep::NotOffered), "there is none");
     world.clock.advance(Lifetime::minutes(10));
+    assert!(matches!(ask(&ticket, CONTEXT).await, PasskeyStep::Expired));
     let code = app.code(&world.clock);
     assert_eq!(world.finish(&ticket, FactorProof::Totp(&code)).await, FactorOutcome::Expired);
 }

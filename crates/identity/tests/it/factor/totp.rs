@@ -52,6 +52,22 @@ async fn an_enrolment_that_is_confirmed_twice_is_one_with_the_same_recovery_code
 }
 
 #[tokio::test]
+async fn whoever_adds_and_removes_factors_all_the_time_is_told_so_often_and_no_more() {
+    let world = World::new().await;
+    let present = async || given::person(&*world.store, world.alice.id).await;
+    let told = async || MailRepository::depth(&*world.store).await.unwrap().0;
+    for created in 0..11 {
+        let (alice, factor) = (present().await, given::factor(world.alice.id, created));
+        world.store.add(&factor, alice.revision, None, None).await.unwrap();
+        assert!(world.service.remove(&alice, factor.id).await.unwrap());
+    }
+    assert_eq!((told().await, world.has_no_factor().await), (10, true), "the eleventh goes untold");
+    world.clock.advance(Lifetime::minutes(6));
+    world.app_of(&present().await).await;
+    assert_eq!(told().await, 11);
+}
+
+#[tokio::test]
 async fn a_ticket_is_good_for_a_quarter_of_an_hour_and_its_person() {
     let world = World::new().await;
     let bob = world.verified("bob@example.com").await;

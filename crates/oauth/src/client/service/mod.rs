@@ -15,12 +15,13 @@ mod tokens;
 use std::fmt;
 use std::sync::Arc;
 
+use sluice_commit::chain;
 use sluice_crypto::Sealer;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng, Secret, Timestamp};
 use sluice_protocol::ClientId;
 use sluice_token::{Marker, RevocationSet, Target};
-use tracing::info;
+use tracing::{info, warn};
 
 pub use error::{ClientServiceError, RefusedPatch};
 pub(crate) use formats::make_keys;
@@ -254,6 +255,10 @@ impl ClientService {
         }
         self.0.revocations.apply(&Marker { target: Target::Client(id.clone()), at, expires_at });
         self.0.directory.forget(id);
+        // It is deleted, whatever becomes of this.
+        if let Err(error) = self.end_late(&stored, self.now()).await {
+            warn!(error = %chain(&error), client.id = %id, "what a client was granted while it was being deleted may hold still");
+        }
         Ok(())
     }
 
@@ -298,7 +303,8 @@ impl ClientService {
         id.map_err(|why| RegistrationError::Metadata(format!("Field client_id is refused: {why}.")))
     }
 
-    fn now(&self) -> Timestamp {
+    /// The time by its clock.
+    pub fn now(&self) -> Timestamp {
         self.0.clock.now()
     }
 }

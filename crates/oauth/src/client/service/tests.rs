@@ -13,7 +13,8 @@ use sluice_crypto::digest::MacKey;
 use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::secret_hash::FastHashKeys;
-use sluice_primitives::{ManualClock, NetworkId, SeededRng};
+use sluice_primitives::{GrantId, ManualClock, NetworkId, SeededRng};
+use sluice_token::Facts;
 
 mod kept_secrets;
 
@@ -483,4 +484,51 @@ async fn a_sector_has_the_last_word_about_redirect_uris() {
     given.service.replace(&made.id, renamed).await.unwrap();
     assert_eq!(given.sectors.0.lock().1, asked);
     assert!(given.service.replace(&made.id, of_sector(&[other])).await.is_err());
+}
+
+/// What a client is granted by a node that has not heard of its deletion, now.
+fn is_over(given: &Given, client: &Client, consented_at: Timestamp) -> bool {
+    let (grant, authenticated_at) = (GrantId::from_bytes([9; 16]), consented_at);
+    let (subject, session) = (None, None);
+    given.revocations.covers_grant(&Facts {
+        grant,
+        client: &client.id,
+        subject,
+        session,
+        authenticated_at,
+        consented_at,
+    })
+}
+
+#[tokio::test]
+async fn what_a_client_is_granted_while_it_goes_ends_and_nothing_of_one_that_is_registered_anew() {
+    let given = given();
+    let former = given.service.create(asking("shop")).await.unwrap().client;
+    given.service.delete(&former.id).await.unwrap();
+    given.clock.advance(Lifetime::secs(1));
+    let late = given.clock.now();
+    assert!(!is_over(&given, &former, late));
+    given.service.end_late(&former, late).await.unwrap();
+    assert!(is_over(&given, &former, late));
+    given.clock.advance(Lifetime::secs(1));
+    let later = given.clock.now();
+    given.clock.advance(Lifetime::secs(1));
+    let present = given.service.create(asking("shop")).await.unwrap().client;
+    given.service.end_late(&present, given.clock.now()).await.unwrap();
+    assert!(!is_over(&given, &former, later), "it only changed");
+    given.clock.advance(Lifetime::secs(1));
+    given.service.end_late(&former, given.clock.now()).await.unwrap();
+    assert!(is_over(&given, &former, later));
+    assert!(!is_over(&given, &present, present.created_at));
+}
+
+#[tokio::test]
+async fn the_tokens_of_a_client_that_is_gone_are_revoked_by_its_id() {
+    let given = given();
+    let former = given.service.create(asking("shop")).await.unwrap().client;
+    given.service.delete(&former.id).await.unwrap();
+    given.clock.advance(Lifetime::secs(1));
+    let late = given.clock.now();
+    given.service.revoke_tokens(&former.id).await.unwrap();
+    assert!(is_over(&given, &former, late));
 }

@@ -107,6 +107,11 @@ impl Services {
         let clients = Arc::new(shared.clients());
         let authorization = Arc::new(shared.authorization(&flows, &spent));
         let introspection = Arc::new(shared.introspection());
+        let hearing = Hearing::new(
+            Arc::clone(&shared.follower),
+            Arc::clone(&shared.directory),
+            Arc::clone(&shared.ring),
+        );
         Ok(Self {
             pushed: Arc::new(shared.pushed(&authorization)),
             authorization,
@@ -131,14 +136,10 @@ impl Services {
             consents,
             sessions,
             dynamic_registration: shared.dynamic_registration(&clients)?,
+            hearing: Arc::new(hearing.with_endings(Arc::clone(&clients))),
             clients,
             keys: Arc::new(shared.keys()),
             people: Arc::new(people),
-            hearing: Arc::new(Hearing::new(
-                Arc::clone(&shared.follower),
-                Arc::clone(&shared.directory),
-                Arc::clone(&shared.ring),
-            )),
             reader: shared.reader,
             sealer: shared.sealer,
             at_rest: shared.at_rest,

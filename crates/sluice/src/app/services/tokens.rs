@@ -25,6 +25,7 @@ impl Shared {
             clients: Arc::clone(&self.authenticator),
             constraint: Arc::clone(&self.constraint),
             grants: Arc::clone(&self.base.store) as _,
+            sessions: Arc::clone(&self.base.store) as _,
             devices: Arc::clone(&self.base.store) as _,
             exchanged: Arc::new(self.exchanged(&assertions)),
             assertions,

@@ -51,6 +51,10 @@ impl LoginSessionRepository for Failing {
         LoginSessionRepository::touch(&*self.store, session, now, expires_at).await
     }
 
+    async fn keep(&self, session: SessionId, now: Timestamp, until: Timestamp) -> Result<(), StoreError> {
+        LoginSessionRepository::keep(&*self.store, session, now, until).await
+    }
+
     async fn participants(
         &self,
         which: &EndSessions,

@@ -29,6 +29,7 @@ on_both_stores! {
     a_client_that_begins_to_listen_is_told_whatever_the_clocks_say,
     an_administrator_who_ends_sessions_tells_their_clients,
     a_session_that_is_over_tells_those_who_hold_its_tokens,
+    whoever_refreshes_for_longer_than_a_browser_comes_by_is_told,
     a_notice_that_does_not_arrive_is_sent_again,
 }
 
@@ -231,6 +232,28 @@ async fn a_session_that_is_over_tells_those_who_hold_its_tokens(backend: Backend
     let said = verified(&sluice, &ear.next().await, "RS256").await;
     assert_eq!(said["sid"], crate::jwt::claims(token(&tokens, "id_token"))["sid"]);
     client.refresh(token(&tokens, "refresh_token")).await.refused_with("invalid_grant");
+    sluice.node.stop().await;
+}
+
+/// For three months, by tokens that live thirty days.
+async fn whoever_refreshes_for_longer_than_a_browser_comes_by_is_told(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let mut ear = Ear::open(Vec::new()).await;
+    let client = sluice.client(&json!({"backchannel_logout_uri": ear.uri})).await;
+    for remember in [false, true] {
+        let login = json!({"subject": "alice", "remember": remember, "remember_for": 86400});
+        let mut tokens = log_in(&sluice, &client, &mut sluice.browser(), &login).await;
+        for days in [2, 2, 12, 20, 29, 1, 20] {
+            sluice.advance(Lifetime::hours(24 * days));
+            tokens = client.refresh(token(&tokens, "refresh_token")).await.ok();
+            sluice.node.tidy().await.unwrap();
+        }
+        sluice.advance(Lifetime::secs(1));
+        delete(&sluice, "/admin/oauth2/auth/sessions/login?subject=alice").await;
+        ear.next().await;
+        assert!(!sluice.is_active(token(&tokens, "access_token")).await);
+        sluice.advance(Lifetime::secs(1));
+    }
     sluice.node.stop().await;
 }
 

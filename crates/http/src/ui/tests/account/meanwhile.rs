@@ -15,6 +15,7 @@ use sluice_identity::identity::{Changed, IdentityChange, IdentityDirectory, NewC
 use sluice_identity::session::SessionService;
 use sluice_primitives::{AttemptId, Clock, IdentityId, OsRng, Timestamp};
 use sluice_store_contract::{Interrupted, Interruption, MemoryStore, given};
+use sluice_testkit::Captured;
 
 use super::Visitor;
 use super::factors::{FACTORS, with_app};
@@ -52,6 +53,20 @@ impl Interruption for Enrolled {
         let first = given::with_first(&[[1; 32]]);
         self.0.add(&given::factor(id, 0), 1, Some(first), None).await?;
         Ok(())
+    }
+}
+
+/// The store is away for who has a factor, as long as it is said to be.
+struct AwayWithFactor {
+    store: Arc<MemoryStore>,
+    is_away: AtomicBool,
+}
+
+#[async_trait]
+impl Interruption for AwayWithFactor {
+    async fn before_find(&self, id: IdentityId) -> Result<(), StoreError> {
+        let has_factor = !FactorRepository::of_identity(&*self.store, id).await?.is_empty();
+        if has_factor && self.is_away.load(SeqCst) { Err(StoreError::Unavailable(None)) } else { Ok(()) }
     }
 }
 
@@ -147,4 +162,23 @@ async fn who_makes_codes_a_moment_after_the_record_was_changed_is_led_to_what_th
     assert_eq!((late.status, changing.looks.load(SeqCst)), (StatusCode::SEE_OTHER, 0), "{}", late.body);
     assert_eq!(late.header("location"), FACTORS);
     assert_eq!(world.ui.factors.recovery_codes_left(person).await.unwrap(), 10);
+}
+
+/// They are shown once.
+#[tokio::test]
+async fn the_codes_of_the_first_factor_are_shown_also_if_the_session_cannot_be_renewed() {
+    let mut world = World::new().await;
+    let id = world.register_alice().await;
+    world.verify(id).await;
+    let by = AwayWithFactor { store: world.store.clone(), is_away: AtomicBool::new(true) };
+    let people = look_at(&mut world, by);
+    let alice = Visitor::signed_in(&world).await;
+    let cookies = alice.jar.borrow().clone();
+    let (log, _guard) = Captured::begin();
+    let (_, codes) = with_app(&alice).await;
+    assert_eq!((codes.len(), &*alice.jar.borrow()), (10, &cookies), "the session is the same");
+    assert_eq!(log.lines("session not renewed with the first factor").len(), 1);
+    people.by.is_away.store(false, SeqCst);
+    let listed = alice.get(FACTORS).await;
+    assert!(listed.status == StatusCode::OK && listed.body.contains("You have 10 left."), "{}", listed.body);
 }
