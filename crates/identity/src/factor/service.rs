@@ -192,7 +192,7 @@ impl FactorService {
         let Some(factor) = factors.into_iter().find(|factor| factor.id == id) else { return Ok(false) };
         let notice = self.notice_of_removed(identity, factor.name);
         let removed = self.parts.factors.remove(identity.id, id, revision, notice.as_ref()).await;
-        if !matches!(removed, Ok(Removed::Done)) {
+        if notice.is_some() && !matches!(removed, Ok(Removed::Done)) {
             self.parts.limits.was_not_removed(identity);
         }
         match deed.of_factor(id).noted(removed)? {

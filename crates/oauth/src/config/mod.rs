@@ -29,7 +29,7 @@ pub struct Issuer {
 
 /// The text is no issuer identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("an issuer is an http or https URL without query and fragment")]
+#[error("an issuer is an http or https URL without query, fragment and spaces")]
 pub struct InvalidIssuer;
 
 impl Issuer {
@@ -74,7 +74,9 @@ impl std::str::FromStr for Issuer {
     type Err = InvalidIssuer;
     fn from_str(raw: &str) -> Result<Self, InvalidIssuer> {
         let base = Url::parse(raw).map_err(|_| InvalidIssuer)?;
-        let plain = base.query().is_none() && base.fragment().is_none() && base.has_host();
+        // Parsing looks past spaces and line ends, which clients that compare the text do not.
+        let is_exact = !raw.contains(|c: char| c.is_whitespace() || c.is_control());
+        let plain = is_exact && base.query().is_none() && base.fragment().is_none() && base.has_host();
         if !plain || !matches!(base.scheme(), "http" | "https") {
             return Err(InvalidIssuer);
         }
@@ -151,10 +153,18 @@ pub fn remembered_for(lives: &[Lifetime]) -> Lifetime {
     longest.as_duration().saturating_add(CLOCK_SKEW.as_duration()).into()
 }
 
-/// How long tokens of a login may be alive, if refresh tokens live for so long: those who hold them want to hear of a logout.
+/// How long a session is kept for those who hold tokens of it and want to hear of a logout, if refresh tokens live for so long: for an eighth
+/// longer, or a day and that. Within each eighth it is kept for longer by whoever refreshes: [`kept_again_after`].
 #[must_use]
 pub fn tokens_of_session(refresh_token: Lifetime) -> Lifetime {
-    refresh_token.max(Lifetime::hours(24))
+    let longest = refresh_token.max(Lifetime::hours(24));
+    longest.as_duration().saturating_add(kept_again_after(refresh_token).as_duration()).into()
+}
+
+/// How often, at most, a refresh keeps its session for longer.
+#[must_use]
+pub fn kept_again_after(refresh_token: Lifetime) -> Lifetime {
+    (refresh_token.max(Lifetime::hours(24)).as_duration() / 8).into()
 }
 
 /// Who must use PKCE beyond public clients of this server's own judgement.
@@ -265,6 +275,11 @@ mod tests {
         assert_eq!((behind.own_path(), behind.path()), ("/tenant", ""));
         assert!("https://id.example/?a=b".parse::<Issuer>().is_err());
         assert!("ftp://id.example/".parse::<Issuer>().is_err());
+        for unseen in
+            [" https://id.example", "https://id.example/\n", "https://id.\texample", "https://id.example/a b"]
+        {
+            assert!(unseen.parse::<Issuer>().is_err(), "{unseen:?}");
+        }
     }
 
     #[test]

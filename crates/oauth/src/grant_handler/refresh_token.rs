@@ -3,7 +3,7 @@
 use sluice_commit::chain;
 use sluice_crypto::digest::sha256;
 use sluice_primitives::rng::random_bytes;
-use sluice_primitives::{AttemptId, Lifetime, Timestamp};
+use sluice_primitives::{AttemptId, Timestamp};
 use sluice_protocol::token_response::TokenResponse;
 use sluice_protocol::{GrantType, Scope};
 use sluice_token::{Confirmation, TokenId};
@@ -13,7 +13,7 @@ use super::hooked::hook_call;
 use super::less::{Less, keep_permitted, permitted_scope};
 use super::{Call, TokenError, TokenService};
 use crate::client::Client;
-use crate::config::tokens_of_session;
+use crate::config::{kept_again_after, tokens_of_session};
 use crate::grant::{Grant, GrantClaims, RefreshRequest, Requested, RotateRefresh, Rotation, Standing};
 use crate::issuing::issuer::may_refresh;
 use crate::issuing::{Issue, RefreshToken, lifetime};
@@ -70,7 +70,8 @@ impl TokenService {
         };
         less.of(&mut grant);
         self.keep(client, &mut grant)?;
-        if client.hears_logout() {
+        // One that is not rotated ends when it was to end.
+        if client.hears_logout() && !is_fapi {
             self.keep_session(client, &token, &grant, now).await;
         }
         let scope = &self.kept_scope(client, &exchange, &grant);
@@ -119,17 +120,15 @@ impl TokenService {
     }
 
     /// Keeps the session for as long as this chain of refresh tokens may live, or a logout would not find who has it: once each time that
-    /// half of a token's life has gone by.
+    /// an eighth of a token's life has gone by.
     async fn keep_session(&self, client: &Client, token: &RefreshToken, grant: &Grant, now: Timestamp) {
         let life = lifetime::refresh_token(client, GrantType::RefreshToken, &self.config);
-        let kept = tokens_of_session(life);
-        let half = (kept.as_secs() / 2).max(1);
-        let turn = |ends: Timestamp| ends.as_secs() / half;
+        let eighth = kept_again_after(life).as_secs().max(1);
+        let turn = |ends: Timestamp| ends.as_secs() / eighth;
         let Some(session) = grant.session.filter(|_| turn(token.expires_at) != turn(now + life)) else {
             return;
         };
-        let until = now + kept + Lifetime::from(kept.as_duration() / 2);
-        if let Err(error) = self.sessions.keep(session, now, until).await {
+        if let Err(error) = self.sessions.keep(session, now, now + tokens_of_session(life)).await {
             warn!(error = %chain(&error), client.id = %client.id, "a session could not be kept for a client that refreshes its tokens");
         }
     }
