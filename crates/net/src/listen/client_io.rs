@@ -5,6 +5,7 @@
 //!   [`Limits::half_closed_timeout`] only, anew after each part of the answer.
 //! - A head that has begun and is late is answered 408. One after a request with a body is not: bytes after the answer could as well be
 //!   the rest of a body that nobody read, and to such a client nothing more is to be said.
+//! - What waits for a client that does not take it is noted.
 //!
 //! HTTP/2, and what a connection was upgraded to, pass as they are.
 
@@ -55,6 +56,8 @@ pub(super) struct ClientIo<I> {
     line_ends: u8,
     /// Whether anything was written.
     wrote: bool,
+    /// How many bytes came and went over HTTP/1.1.
+    moved: u64,
     /// Whether the client closed its sending side.
     ended: bool,
     stage: Stage,
@@ -101,7 +104,7 @@ impl<I> ClientIo<I> {
     pub(super) const fn new(inner: I, record: Arc<Record>, ends: Ends, place: Place) -> Self {
         let (protocol, stage) = (Protocol::Unknown(0), Stage::Open);
         let (came, line_ends, wrote, ended) = (false, 0, false, false);
-        Self { inner, record, ends, protocol, came, line_ends, wrote, ended, stage, _place: place }
+        Self { inner, record, ends, protocol, came, line_ends, wrote, moved: 0, ended, stage, _place: place }
     }
 
     /// Notes bytes that came.
@@ -118,6 +121,25 @@ impl<I> ClientIo<I> {
         if self.protocol == Protocol::Http1 {
             self.came = true;
             self.line_ends = line_ends(self.line_ends, bytes);
+            self.note_moved(bytes.len());
+        }
+    }
+
+    /// Notes how many bytes came or went over HTTP/1.1.
+    fn note_moved(&mut self, bytes: usize) {
+        self.moved = self.moved.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+    }
+
+    /// Notes whether what is to be written over HTTP/1.1 waits for the client, as it does from when it cannot be written until all of it is
+    /// flushed.
+    fn note_waiting(&self, waits: bool) {
+        if self.protocol != Protocol::Http1 {
+            return;
+        }
+        if waits {
+            self.record.wait_for_client(self.moved);
+        } else {
+            self.record.wait_no_longer();
         }
     }
 
@@ -132,10 +154,15 @@ impl<I> ClientIo<I> {
 
     /// Notes bytes that went.
     fn note_written(&mut self, written: &Poll<io::Result<usize>>) {
+        if written.is_pending() {
+            self.note_waiting(true);
+        }
         if let Poll::Ready(Ok(length @ 1..)) = written {
             self.wrote = true;
             if self.protocol == Protocol::Http2 {
                 self.record.wrote_http2(*length);
+            } else {
+                self.note_moved(*length);
             }
             // What is answered unasked was no head.
             self.record.begin_after(0);
@@ -241,7 +268,10 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientIo<I> {
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().inner).poll_flush(context)
+        let this = self.get_mut();
+        let flushed = Pin::new(&mut this.inner).poll_flush(context);
+        this.note_waiting(flushed.is_pending());
+        flushed
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -256,7 +286,9 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientIo<I> {
                 Stage::Closing
             };
         }
-        this.poll_end(context)
+        let ended = this.poll_end(context);
+        this.note_waiting(ended.is_pending() && matches!(this.stage, Stage::Closing));
+        ended
     }
 }
 

@@ -24,7 +24,8 @@ pub struct Limits {
     pub pong_timeout: Duration,
     /// How long a client over HTTP/2 whose connection was told to end may leave open what it was answered: it is cut if it takes less
     /// than 16 KiB in that time, and nothing is worked on but for it to take. Otherwise one that gives no window, and answers each PING,
-    /// would stay for ever. Default: 2 min, as the kernel waits for one that takes nothing of a connection.
+    /// would stay for ever. Over HTTP/1.1 so may a client five times as long that has something to take all the while, or one that takes a
+    /// little now and then would stay for hours. Default: 2 min, as the kernel waits for one that takes nothing of a connection.
     pub untaken_timeout: Duration,
     /// The most bytes of a request head. Default: 64 KiB, at least 8 KiB.
     pub max_header_bytes: u32,

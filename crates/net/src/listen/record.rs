@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use futures_util::task::AtomicWaker;
@@ -58,6 +58,9 @@ pub(crate) struct Record {
     under_way: AtomicU32,
     /// Over HTTP/2, how many lines the heads of those requests have that are not answered.
     head_lines: AtomicUsize,
+    /// Over HTTP/1.1, how many bytes had come and gone, and one more, when what is to be written was last found to wait for its client;
+    /// 0: nothing waits.
+    waiting: AtomicU64,
 }
 
 impl Record {
@@ -207,13 +210,37 @@ impl Record {
         self.under_way.fetch_sub(1, Ordering::Relaxed);
     }
 
+    /// Notes that what is to be written over HTTP/1.1 waits for its client, after so many bytes that came and went.
+    pub(crate) fn wait_for_client(&self, moved: u64) {
+        self.waiting.store(moved.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Notes that all of it was written. Mostly nothing waited, and there is nothing to note.
+    pub(crate) fn wait_no_longer(&self) {
+        if self.waiting.load(Ordering::Relaxed) != 0 {
+            self.waiting.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it speaks HTTP/2.
+    pub(crate) fn is_http2(&self) -> bool {
+        self.is_http2.load(Ordering::Relaxed)
+    }
+
     /// Of a connection that was told to end and waits for its client alone to take what it was answered: how many bytes that has
-    /// taken. Over HTTP/2 only, where a client may take nothing and answer PINGs for ever.
+    /// taken. Over HTTP/2 a client may take nothing and answer PINGs for ever. Over HTTP/1.1 it may take a little now and then; there what
+    /// it sends counts, too: one that sends all of a body before it reads is not at rest.
     pub(crate) fn taken_at_last(&self) -> Option<i64> {
-        let waits_for_client = self.order() >= Order::Drain
-            && self.is_http2.load(Ordering::Relaxed)
-            && self.under_way.load(Ordering::Relaxed) == 0;
-        waits_for_client.then(|| self.taken.load(Ordering::Relaxed))
+        if self.order() < Order::Drain {
+            return None;
+        }
+        if self.is_http2() {
+            let is_worked_on = self.under_way.load(Ordering::Relaxed) > 0;
+            return (!is_worked_on).then(|| self.taken.load(Ordering::Relaxed));
+        }
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        let waits = waiting > 0 && !self.is_switched();
+        waits.then(|| i64::try_from(waiting).unwrap_or(i64::MAX))
     }
 
     /// Whether a client may lose an answer if its connection is closed now, since it still sends.

@@ -21,6 +21,9 @@ const LEAST_IDLE: Duration = Duration::from_secs(1);
 const ROOM: usize = 16;
 /// What a client takes of its answers in [`Limits::untaken_timeout`] at least, in bytes.
 const LEAST_TAKEN: i64 = 16 * 1024;
+/// Over HTTP/1.1 it has so many times as long. What it takes is seen in lumps: this kernel asks for more when a third of what it holds is
+/// gone, of up to 4 MiB.
+const LUMPS: u32 = 5;
 
 /// All open connections of a listener.
 #[derive(Debug)]
@@ -69,6 +72,12 @@ impl Entry {
             return Duration::ZERO;
         }
         now.saturating_duration_since(*self.head_since.get_or_insert(now))
+    }
+
+    /// Whether the client of a connection that was told to end has kept it open for too long by what it does not take.
+    fn is_given_up(&mut self, now: Instant, untaken_timeout: Duration) -> bool {
+        let patience = if self.record.is_http2() { 1 } else { LUMPS };
+        self.left_untaken(now) >= untaken_timeout.saturating_mul(patience)
     }
 
     /// How long the client of a connection that was told to end has kept it open by what it does not take.
@@ -144,7 +153,7 @@ impl Supervision {
             let requests = entry.record.requests();
             let waited = now.saturating_duration_since(entry.since);
             let head_waited = entry.head_waited(now);
-            if entry.left_untaken(now) >= self.untaken_timeout {
+            if entry.is_given_up(now, self.untaken_timeout) {
                 entry.record.give(Order::Cut);
             }
             if requests != entry.requests {

@@ -59,7 +59,7 @@ pub enum SmtpError {
     PlainPassword,
     /// Name resolution, connection or TLS failed, also in the middle.
     #[error("the mail server cannot be reached")]
-    Unreachable(#[source] smtp::Error),
+    Unreachable(#[source] Box<dyn Error + Send + Sync>),
     /// The connection ended without an answer, or the answer was not SMTP.
     #[error("the mail server hung up or did not answer in SMTP")]
     NoAnswer,
@@ -139,7 +139,7 @@ impl SmtpError {
 
     /// The library's error about an unreadable answer repeats it.
     fn without_reply(error: smtp::Error) -> Self {
-        if error.is_response() { Self::NoAnswer } else { Self::Unreachable(error) }
+        if error.is_response() { Self::NoAnswer } else { Self::Unreachable(Box::new(error)) }
     }
 }
 

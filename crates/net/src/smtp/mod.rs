@@ -1,8 +1,8 @@
 //! Mail: handing it to the SMTP server that takes it on (RFC 5321, RFC 6409).
 //!
 //! [`SmtpTransport`]: sends. [`SmtpConfig`]: through which server, as whom. [`SmtpUrl`]: how that server is written.
-//! [`OutgoingMail`]: what is sent; `message`: as MIME. `pool`: connections and their reuse; `dialogue`: what is
-//! said on them. [`SmtpError`]: what went wrong, and whether it is worth another attempt.
+//! [`OutgoingMail`]: what is sent; `message`: as MIME. `pool`: connections and their reuse; `plain_first`: those that begin in plain text
+//! and become TLS; `dialogue`: what is said on them. [`SmtpError`]: what went wrong, and whether it is worth another attempt.
 //!
 //! Nothing is repeated here: who sends must keep the mail until it is taken. The library's own record of the dialogue,
 //! which would show passwords and addresses, is not compiled in.
@@ -12,6 +12,7 @@ mod dialogue;
 mod error;
 mod mailbox;
 mod message;
+mod plain_first;
 mod pool;
 mod server_url;
 

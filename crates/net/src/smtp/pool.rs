@@ -13,11 +13,13 @@ use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
 use parking_lot::Mutex;
+use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::dialogue::hand_over;
+use super::plain_first::PlainFirst;
 use super::server_url::{Encryption, SmtpUrl};
 use super::{SmtpConfig, SmtpError, StartTls};
 use crate::fetch::certificates_in;
@@ -123,30 +125,37 @@ impl Pool {
 impl Server {
     /// Connects, encrypts and logs in.
     async fn connect(&self) -> Result<AsyncSmtpConnection, SmtpError> {
-        let address = (self.url.host.as_str(), self.url.port);
-        let implicit = (self.url.encryption == Encryption::Implicit).then(|| self.tls.0.clone());
-        let connecting = AsyncSmtpConnection::connect_tokio1(address, None, &self.hello, implicit, None);
-        let mut connection = connecting.await.map_err(SmtpError::connecting)?;
-        if let Encryption::StartTls(start_tls) = self.url.encryption {
-            self.start_tls(&mut connection, start_tls).await?;
-        }
+        let mut connection = match self.url.encryption {
+            Encryption::StartTls(StartTls::Required) => self.start_tls(true).await?,
+            Encryption::StartTls(StartTls::Optional) => self.start_tls(false).await?,
+            Encryption::StartTls(StartTls::Never) => self.begin(None).await?,
+            Encryption::Implicit => self.begin(Some(self.tls.0.clone())).await?,
+        };
         self.log_in(&mut connection).await?;
         Ok(connection)
     }
 
-    async fn start_tls(
-        &self,
-        connection: &mut AsyncSmtpConnection,
-        start_tls: StartTls,
-    ) -> Result<(), SmtpError> {
-        match (start_tls, connection.can_starttls()) {
-            (StartTls::Never, _) | (StartTls::Optional, false) => Ok(()),
-            (StartTls::Required, false) => Err(SmtpError::NoStartTls),
-            (StartTls::Required | StartTls::Optional, true) => {
-                let starting = connection.starttls(self.tls.0.clone(), &self.hello);
-                starting.await.map_err(SmtpError::connecting)
-            }
+    /// A connection that stays as it begins: in plain text, or in TLS.
+    async fn begin(&self, tls: Option<TlsParameters>) -> Result<AsyncSmtpConnection, SmtpError> {
+        let address = (self.url.host.as_str(), self.url.port);
+        let connecting = AsyncSmtpConnection::connect_tokio1(address, None, &self.hello, tls, None);
+        connecting.await.map_err(SmtpError::connecting)
+    }
+
+    /// One that begins in plain text, and becomes TLS if the server offers it.
+    async fn start_tls(&self, is_required: bool) -> Result<AsyncSmtpConnection, SmtpError> {
+        let connecting = TcpStream::connect((self.url.host.as_str(), self.url.port));
+        let stream = connecting.await.map_err(|error| SmtpError::Unreachable(Box::new(error)))?;
+        let stream = Box::new(PlainFirst::new(stream));
+        let connecting = AsyncSmtpConnection::connect_with_transport(stream, &self.hello);
+        let mut connection = connecting.await.map_err(SmtpError::connecting)?;
+        if connection.can_starttls() {
+            let starting = connection.starttls(self.tls.0.clone(), &self.hello);
+            starting.await.map_err(SmtpError::connecting)?;
+        } else if is_required {
+            return Err(SmtpError::NoStartTls);
         }
+        Ok(connection)
     }
 
     async fn log_in(&self, connection: &mut AsyncSmtpConnection) -> Result<(), SmtpError> {

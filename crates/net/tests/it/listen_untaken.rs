@@ -1,4 +1,4 @@
-//! Clients over HTTP/2 that do not take what they are answered: nothing but a listener ends them.
+//! Clients that do not take what they are answered: over HTTP/2, and over HTTP/1.1 those that take a little, nothing but a listener ends.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -9,15 +9,17 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::routing::get;
 use bytes::Bytes;
-use futures_util::stream::once;
+use futures_util::stream::{once, repeat};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sluice_net::Limits;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
+use tokio::time::sleep;
 
 use crate::given::*;
+use crate::tls::{certificate, handshake};
 
 const SOON: Duration = Duration::from_millis(100);
 /// Types and flags of frames (RFC 9113 §6).
@@ -105,5 +107,62 @@ async fn an_answer_that_is_waited_for_is_not_cut() {
         let answer = in_time(asked).await.unwrap().unwrap();
         let body = in_time(axum::body::to_bytes(Body::new(answer.into_body()), 64)).await.unwrap();
         assert_eq!(body, "at last", "{path}");
+    }
+}
+
+/// More than anybody takes.
+fn endless() -> Router {
+    let part = Bytes::from(vec![b'x'; 64 * 1024]);
+    let answer = move || async move { Body::from_stream(repeat(Ok::<_, Infallible>(part))) };
+    Router::new().route("/", get(|| async { "hello" })).route("/endless", get(answer))
+}
+
+/// Asks for what is endless and takes nothing of it, until there is a place for the second connection.
+async fn makes_room<S: AsyncRead + AsyncWrite + Unpin>(mut first: S, second: impl Future<Output = S>) {
+    say(&mut first, "GET /endless HTTP/1.1\r\nhost: sluice\r\n\r\n").await;
+    let mut second = in_time(second).await;
+    say(&mut second, GET).await;
+    let answer = answer_until(&mut second, "hello").await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    drop(first);
+}
+
+#[tokio::test]
+async fn a_client_over_http_1_that_takes_nothing_makes_room() {
+    let limits = Limits { max_connections: 1, ..limits() };
+    let server = running(endless(), limits.clone()).await;
+    makes_room(server.connect().await, server.connect()).await;
+    let certificate = certificate();
+    let server = running_tls(certificate.acceptor().unwrap(), endless(), limits).await;
+    let connect = async || handshake(&server, &certificate, &["http/1.1"]).await.unwrap();
+    makes_room(connect().await, connect()).await;
+}
+
+#[tokio::test]
+async fn a_client_over_http_1_that_takes_its_answer_slowly_is_not_cut() {
+    let limits = Limits { untaken_timeout: SOON * 4, ..limits() };
+    let server = running(endless(), limits).await;
+    let mut stream = server.connect().await;
+    say(&mut stream, "GET /endless HTTP/1.1\r\nhost: sluice\r\n\r\n").await;
+    let mut part = vec![0; 256 * 1024];
+    // Twice as long as one has that takes nothing.
+    for _ in 0..100 {
+        in_time(stream.read_exact(&mut part)).await.unwrap();
+        sleep(SOON * 2 / 5).await;
+    }
+}
+
+#[tokio::test]
+async fn an_answer_over_http_1_that_is_waited_for_is_not_cut() {
+    for path in ["/head", "/body"] {
+        let let_go = Arc::new(Notify::new());
+        let server = running(waiting(&let_go), limits()).await;
+        let mut stream = server.connect().await;
+        say(&mut stream, &format!("GET {path} HTTP/1.1\r\nhost: sluice\r\n\r\n")).await;
+        // Twice as long as one has that takes nothing.
+        sleep(SOON * 12).await;
+        let_go.notify_one();
+        let answer = answer_until(&mut stream, "never").await;
+        assert!(answer.contains("at last"), "{path}: {answer}");
     }
 }

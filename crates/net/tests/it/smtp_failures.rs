@@ -141,6 +141,21 @@ async fn a_certificate_that_nobody_vouches_for_is_refused() {
     }
 }
 
+/// It would be the answer to the first that is said over TLS, and each answer after it that to what was said before.
+#[tokio::test]
+async fn what_is_said_in_plain_text_after_the_answer_to_starttls_is_not_the_servers() {
+    for injected in ["250 testkit\r\n", "2", "250-testkit\r\n250 AUTH PLAIN\r\n"] {
+        let options = SmtpOptions { tls: SmtpTls::StartTls, injected, ..SmtpOptions::default() };
+        let server = SmtpServer::start_with(options).await;
+        let refused = trusting(&server).send(&mail()).await.unwrap_err();
+        assert!(
+            matches!(refused, SmtpError::Unreachable(_)) && refused.is_temporary(),
+            "{injected}: {refused}"
+        );
+        assert_eq!(server.received().len(), 0);
+    }
+}
+
 #[tokio::test]
 async fn a_server_without_encryption_gets_no_mail_unless_that_is_said() {
     let server = SmtpServer::start().await;

@@ -29,9 +29,11 @@ use crate::observability::{Answering, RequestLog, RequestLogLayer};
 /// What stands for the last segment of a path in a busy route.
 const LAST_SEGMENT: &str = "{id}";
 /// What Prometheus asks for.
-const METRICS: [&str; 2] = ["/admin/metrics/prometheus", "/metrics/prometheus"];
+const METRICS: [&str; 3] = ["/admin/metrics/prometheus", "/metrics/prometheus", "/metrics"];
 /// What load balancers ask for, also below the path of an issuer and below `/admin`.
 const PROBED: [&str; 2] = ["/health/alive", "/health/ready"];
+/// Below what they ask for it on the admin port: elsewhere there a key may have such a name.
+const PROBED_AT_ADMIN: [&str; 2] = ["", "/admin"];
 /// What others ask for who watch.
 const WATCHED: [&str; 2] = ["/health", "/version"];
 /// What is answered to plain http, in the form of Hydra's errors.
@@ -126,13 +128,13 @@ impl Shared {
         found.iter().find(of_method).filter(|busy| busy.inner().admits(request.uri(), request.headers()))
     }
 
-    /// Why plain http is not answered: it is, only for a proxy that ended TLS (Hydra's `allow_termination_from`), and for health
-    /// checks and metrics, which are asked from within.
+    /// Why plain http is not answered: it is, only for a proxy that ended TLS (Hydra's `allow_termination_from`), and for those who
+    /// watch, who ask from within.
     fn transport_refusal<B>(&self, request: &Request<B>) -> Option<NotTerminated> {
         let allowed = self.terminated_at.as_ref()?;
         let over_tls = request.extensions().get::<Transport>().is_some_and(|transport| transport.tls);
-        let path = request.uri().path();
-        if over_tls || path.starts_with("/health/") || METRICS.contains(&path) {
+        let path = without_last_slash(request.uri().path());
+        if over_tls || self.is_watched(path) || METRICS.contains(&path) {
             return None;
         }
         match peer(request) {
@@ -144,8 +146,27 @@ impl Shared {
     /// Why a request is not answered, whatever it asks for.
     fn refusal<B>(&self, request: &Request<B>) -> Option<Refusal> {
         let too_many = || has_too_many_lines(request.headers()).then_some(Refusal::TooManyLines);
-        let without_host = || lacks_host(request).then_some(Refusal::WithoutHost);
+        let without_host = || self.lacks_host(request).then_some(Refusal::WithoutHost);
         self.transport_refusal(request).map(Refusal::PlainHttp).or_else(too_many).or_else(without_host)
+    }
+
+    /// Whether a request does not say once for which host it is, as it must over HTTP/1.1 (RFC 9112 §3.2). Some probes of load balancers
+    /// leave it out, and are answered: nothing they ask for depends on it.
+    fn lacks_host<B>(&self, request: &Request<B>) -> bool {
+        if request.version() != Version::HTTP_11 {
+            return false;
+        }
+        match request.headers().get_all(HOST).iter().count() {
+            0 => !self.is_watched(without_last_slash(request.uri().path())),
+            hosts => hosts > 1,
+        }
+    }
+
+    /// Whether load balancers and others who watch ask for this.
+    fn is_watched(&self, path: &str) -> bool {
+        let is_admin = self.spelling == Spelling::Admin;
+        let mut below = PROBED.iter().filter_map(|probed| path.strip_suffix(probed));
+        WATCHED.contains(&path) || below.any(|before| !is_admin || PROBED_AT_ADMIN.contains(&before))
     }
 
     /// Answers at once, and holds nothing of the request.
@@ -159,17 +180,9 @@ impl Shared {
     }
 }
 
-/// Whether a request does not say once for which host it is, as it must over HTTP/1.1 (RFC 9112 §3.2). Some probes of load balancers leave it
-/// out, and are answered: nothing they ask for depends on it.
-fn lacks_host<B>(request: &Request<B>) -> bool {
-    if request.version() != Version::HTTP_11 {
-        return false;
-    }
-    let path = request.uri().path();
-    match request.headers().get_all(HOST).iter().count() {
-        0 => !WATCHED.contains(&path) && !PROBED.iter().any(|probed| path.ends_with(probed)),
-        hosts => hosts > 1,
-    }
+/// A path as it is spelled without a slash at the end.
+fn without_last_slash(path: &str) -> &str {
+    path.strip_suffix('/').unwrap_or(path)
 }
 
 /// Who is at the other end of the connection.

@@ -272,6 +272,7 @@ async fn a_request_over_http_1_1_says_once_for_which_host_it_is() {
             ("/health/alive", "1.1", "", 200),
             ("/health/ready", "1.1", "", 200),
             ("/version", "1.1", "", 200),
+            ("/health/alive/", "1.1", "", 200),
             ("/health/alivex", "1.1", "", 400),
             ("/health/alive", "1.1", "host: a\r\nhost: b\r\n", 400),
         ] {

@@ -213,6 +213,39 @@ async fn the_proxies_before_the_public_port_keep_nobody_from_a_plain_admin_port(
     }
 }
 
+/// They ask from within, and no proxy stands before them.
+#[tokio::test(flavor = "multi_thread")]
+async fn those_who_watch_are_answered_over_plain_http_wherever_they_ask() {
+    let settings = [
+        ("urls.self.issuer", "http://sluice.test/tenant/one"),
+        ("serve.public.tls.allow_termination_from", "10.0.0.0/8"),
+        ("serve.admin.tls.allow_termination_from", "10.0.0.0/8"),
+    ];
+    let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+    let http = http_with(|builder| builder);
+    for (listener, path, status) in [
+        (&sluice.public, "/health", 200),
+        (&sluice.public, "/health/alive/", 200),
+        (&sluice.public, "/tenant/one/health/alive", 200),
+        (&sluice.public, "/tenant/one/health/ready", 200),
+        (&sluice.public, "/version", 200),
+        (&sluice.public, "/tenant/one/.well-known/jwks.json", 502),
+        (&sluice.admin, "/health/ready", 200),
+        (&sluice.admin, "/admin/health/alive", 200),
+        (&sluice.admin, "/admin/health/ready", 200),
+        (&sluice.admin, "/admin/metrics/prometheus", 200),
+        (&sluice.admin, "/metrics/prometheus", 200),
+        (&sluice.admin, "/admin/clients", 502),
+        // A key may have such a name.
+        (&sluice.admin, "/admin/keys/health/ready", 502),
+        (&sluice.admin, "/keys/health/ready", 502),
+    ] {
+        let answer = http.get(listener.join(path).unwrap()).send().await.unwrap();
+        assert_eq!(answer.status().as_u16(), status, "{path}");
+    }
+    sluice.node.stop().await;
+}
+
 #[test]
 fn a_certificate_that_cannot_be_used_is_named_at_the_start_with_its_listener() {
     let directory = tempfile::tempdir().unwrap();

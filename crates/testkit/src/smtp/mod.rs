@@ -43,6 +43,8 @@ pub struct SmtpOptions {
     pub mechanisms: &'static str,
     /// Whether it takes addresses that are not ASCII (RFC 6531).
     pub smtp_utf8: bool,
+    /// What follows the answer to `STARTTLS` in plain text, as from somebody in between.
+    pub injected: &'static str,
 }
 
 /// When a server encrypts.
@@ -58,7 +60,8 @@ pub enum SmtpTls {
 
 impl Default for SmtpOptions {
     fn default() -> Self {
-        Self { tls: SmtpTls::None, login: None, mechanisms: "PLAIN LOGIN", smtp_utf8: false }
+        let (tls, login) = (SmtpTls::None, None);
+        Self { tls, login, mechanisms: "PLAIN LOGIN", smtp_utf8: false, injected: "" }
     }
 }
 

@@ -76,7 +76,9 @@ impl Session {
             "EHLO" => self.hello().await?,
             "HELO" => self.reply("250 testkit").await?,
             "STARTTLS" if self.offers_tls() => {
-                self.reply("220 go on").await?;
+                let injected = self.shared.options.injected;
+                self.stream.write_all(format!("220 go on\r\n{injected}").as_bytes()).await?;
+                self.stream.flush().await?;
                 return Ok(Next::Tls);
             }
             "AUTH" => self.log_in(rest).await?,

@@ -15,7 +15,7 @@ use super::login_factor::recovery_code;
 use super::member::{Member, Refused, answer, begun, with_cookie};
 use super::mistake::{Mistake, went};
 use super::notice::{CARRIERS, Notice};
-use super::place::{CONFIRM, Place};
+use super::place::{CONFIRM, Place, leading_to};
 use super::views::{Field, FormPage, Link, Passkey};
 use crate::respond::redirect::redirect;
 use crate::ui::login::LATE;
@@ -150,7 +150,8 @@ async fn form(
         title: "Confirm that it is you",
         lead: Some("What comes next needs to be sure of you."),
         account: member.has_password().then_some(&*member.identity.email),
-        action: &ui.path(CONFIRM),
+        // After a mistake this is the address that the browser shows, and loads again.
+        action: &leading_to(ui, CONFIRM, then),
         csrf: &csrf,
         hidden: std::iter::once(("then", then.slug())).chain(said).collect(),
         fields: password_field(member, mistake)

@@ -99,18 +99,75 @@ fn what_is_worked_on_is_waited_for_however_long_it_takes() {
     assert_eq!(member.record.order(), Order::Cut);
 }
 
+/// A connection over HTTP/1.1 that was told to end, and has something for its client to take.
+fn untaken(supervision: &Supervision) -> (Membership<'_>, Instant) {
+    let (member, start) = answered(supervision);
+    member.record.wait_for_client(0);
+    member.record.give(Order::Drain);
+    supervision.sweep(start);
+    (member, start)
+}
+
 #[test]
-fn who_was_not_told_to_end_or_speaks_http_1_is_not_cut() {
+fn a_client_over_http_1_that_was_told_to_end_and_takes_hardly_anything_is_cut() {
+    let limits = Limits::default();
+    let supervision = Supervision::new(&limits);
+    let (member, start) = untaken(&supervision);
+    let last = limits.untaken_timeout * LUMPS;
+    member.record.wait_for_client(u64::try_from(LEAST_TAKEN - 1).unwrap());
+    supervision.sweep(start + last - Duration::from_secs(1));
+    assert_eq!(member.record.order(), Order::Drain);
+    supervision.sweep(start + last);
+    assert_eq!(member.record.order(), Order::Cut);
+}
+
+#[test]
+fn a_client_over_http_1_that_takes_its_answer_slowly_is_not_cut() {
+    let limits = Limits::default();
+    let supervision = Supervision::new(&limits);
+    let (member, start) = untaken(&supervision);
+    let (step, mut taken) = (limits.untaken_timeout * LUMPS / 2, 0);
+    for sweeps in 1..10 {
+        taken += u64::try_from(LEAST_TAKEN / 2).unwrap();
+        member.record.wait_for_client(taken);
+        supervision.sweep(start + step * sweeps);
+        assert_eq!(member.record.order(), Order::Drain, "{sweeps}");
+    }
+}
+
+#[test]
+fn a_client_over_http_1_that_has_nothing_to_take_is_not_cut() {
+    let limits = Limits::default();
+    let supervision = Supervision::new(&limits);
+    let (taken, start) = untaken(&supervision);
+    let (switched, _) = untaken(&supervision);
+    taken.record.wait_no_longer();
+    switched.record.switch();
+    let step = limits.untaken_timeout * LUMPS;
+    supervision.sweep(start + step * 2);
+    assert_eq!((taken.record.order(), switched.record.order()), (Order::Drain, Order::Drain));
+    taken.record.wait_for_client(1);
+    supervision.sweep(start + step * 3);
+    assert_eq!(taken.record.order(), Order::Drain, "from now on it is for the client");
+    supervision.sweep(start + step * 4);
+    assert_eq!((taken.record.order(), switched.record.order()), (Order::Cut, Order::Drain));
+}
+
+#[test]
+fn who_was_not_told_to_end_or_has_nothing_to_take_is_not_cut() {
     let limits = Limits { keep_alive_timeout: Duration::MAX, ..Limits::default() };
     let supervision = Supervision::new(&limits);
     let (untold, start) = answered(&supervision);
     untold.record.read_http2(1);
+    let (untold_http1, _) = answered(&supervision);
+    untold_http1.record.wait_for_client(1);
     let (http1, _) = answered(&supervision);
     http1.record.give(Order::Drain);
     for sweeps in 1..5 {
-        supervision.sweep(start + limits.untaken_timeout * sweeps);
+        supervision.sweep(start + limits.untaken_timeout * LUMPS * sweeps);
     }
-    assert_eq!((untold.record.order(), http1.record.order()), (Order::Continue, Order::Drain));
+    assert_eq!((untold.record.order(), untold_http1.record.order()), (Order::Continue, Order::Continue));
+    assert_eq!(http1.record.order(), Order::Drain);
 }
 
 #[test]

@@ -76,7 +76,7 @@ impl Metrics {
         let (commit, sampled) = (Arc::new(CommitCollector::default()), Arc::new(SampledCollector::default()));
         registry.register_collector(Box::new(commit.clone()));
         registry.register_collector(Box::new(sampled.clone()));
-        registry.register_collector(Box::new(ProcessCollector));
+        registry.register_collector(Box::new(ProcessCollector::new()));
         let metrics = Self { registry: Mutex::new(registry), http, commit, sampled };
         let version = vec![("version", build.version.to_owned()), ("hash", build.hash.to_owned())];
         metrics.register_gauge("sluice_build_info", "What is running; always 1", version, || 1.0);

@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::fs;
+use std::sync::LazyLock;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
@@ -12,6 +13,11 @@ use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 
 use super::approximate;
+
+/// When the machine started, as the kernel said at the start, in seconds since the Unix epoch. It says something else when the clock was set,
+/// and a process that started at another time would be another one.
+static BOOT: LazyLock<u64> =
+    LazyLock::new(|| fs::read_to_string("/proc/stat").ok().and_then(|stat| boot_time(&stat)).unwrap_or(0));
 
 /// The process at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -29,8 +35,7 @@ impl ProcessFacts {
     /// Asks the kernel. `None` where there is no `/proc`.
     pub(crate) fn read() -> Option<Self> {
         let stat = fs::read_to_string("/proc/self/stat").ok()?;
-        let boot = fs::read_to_string("/proc/stat").ok().and_then(|stat| boot_time(&stat)).unwrap_or(0);
-        let mut facts = Self::parse(&stat, boot, Units::of_this_machine())?;
+        let mut facts = Self::parse(&stat, *BOOT, Units::of_this_machine())?;
         facts.open_fds = super::count(fs::read_dir("/proc/self/fd").ok()?.count());
         Some(facts)
     }
@@ -73,6 +78,14 @@ fn boot_time(stat: &str) -> Option<u64> {
 
 #[derive(Debug)]
 pub(super) struct ProcessCollector;
+
+impl ProcessCollector {
+    /// Made at the start, by whose clock the process began.
+    pub(super) fn new() -> Self {
+        LazyLock::force(&BOOT);
+        Self
+    }
+}
 
 impl Collector for ProcessCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {

@@ -127,9 +127,20 @@ impl Counted {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_shows_its_numbers_at_its_own_path_and_at_that_of_a_server() {
-    let site = Site::fresh(Backend::Sqlite).await;
+    shows_its_numbers(&Site::fresh(Backend::Sqlite).await).await;
+}
+
+/// Prometheus asks from within: no proxy stands before it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_shows_its_numbers_over_plain_http_where_a_proxy_ends_tls() {
+    let mut site = Site::fresh(Backend::Sqlite).await;
+    site.set(&[("serve.admin.tls.allow_termination_from", "10.0.0.0/8")]);
+    shows_its_numbers(&site).await;
+}
+
+async fn shows_its_numbers(site: &Site) {
     let server = site.start().await;
-    let worker = Hardener::start(&site).await;
+    let worker = Hardener::start(site).await;
     for path in ["/metrics", "/admin/metrics/prometheus"] {
         let answer = worker.http.get(worker.metrics.join(path).unwrap()).send().await.unwrap();
         assert_eq!(answer.status(), 200, "{path}");

@@ -90,6 +90,19 @@ async fn where_the_password_is_asked_for_once_more_password_managers_are_told_wh
 }
 
 #[tokio::test]
+async fn the_address_that_a_browser_shows_after_a_mistake_still_says_what_comes_next() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    let wrong = alice.fill_in("/ui/account/confirm?then=factors%2Ftotp", &[("password", "wrong")]).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", wrong.body);
+    let address = wrong.after("<form class=\"stack\" method=\"post\" action=\"");
+    assert_eq!(alice.get(&address).await.field("then"), "factors/totp");
+    let plain = alice.get("/ui/account/confirm").await;
+    assert_eq!(plain.after("<form class=\"stack\" method=\"post\" action=\""), "/ui/account/confirm");
+}
+
+#[tokio::test]
 async fn an_address_that_a_form_was_sent_to_leads_back_to_where_it_began() {
     let world = World::new().await;
     world.register_alice().await;
