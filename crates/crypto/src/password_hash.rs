@@ -65,8 +65,8 @@ impl Argon2Params {
     pub const MAX_MEMORY_KIB: u32 = 1024 * 1024;
     const MAX_PASSES: u32 = 64;
     const MAX_LANES: u32 = 64;
-    /// Memory times passes, in KiB.
-    const MAX_WORK_KIB: u64 = 4 * 1024 * 1024;
+    /// The most memory times passes, in KiB: 4 GiB.
+    pub const MAX_WORK_KIB: u32 = 4 * 1024 * 1024;
 
     /// What client secrets that somebody chose are hashed with: 19 MiB, 2 passes, 1 lane.
     pub const CLIENT_SECRET: Self = Self { memory_kib: 19 * 1024, passes: 2, lanes: 1 };
@@ -79,7 +79,7 @@ impl Argon2Params {
         let fits = (1..=Self::MAX_PASSES).contains(&passes)
             && (1..=Self::MAX_LANES).contains(&lanes)
             && (8 * lanes..=Self::MAX_MEMORY_KIB).contains(&memory_kib)
-            && u64::from(memory_kib) * u64::from(passes) <= Self::MAX_WORK_KIB;
+            && u64::from(memory_kib) * u64::from(passes) <= u64::from(Self::MAX_WORK_KIB);
         if fits { Ok(Self { memory_kib, passes, lanes }) } else { Err(PasswordHashError::OutOfBounds) }
     }
 

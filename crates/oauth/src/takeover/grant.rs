@@ -32,30 +32,47 @@ struct Columns {
     has_flow: bool,
 }
 
-/// A session, which Hydra seals unless it is told not to (`oauth2.session.encrypt_at_rest`).
+/// A session, which Hydra seals unless it is told not to (`oauth2.session.encrypt_at_rest`). The other names are those of a Hydra 1.x, whose
+/// sessions stay as they are for as long as nobody refreshes.
 #[derive(Deserialize)]
 struct Session {
+    #[serde(alias = "idToken")]
     id_token: OpenIdSession,
-    #[serde(default)]
+    #[serde(default, alias = "Extra")]
     extra: Option<Map<String, Value>>,
 }
 
 #[derive(Deserialize)]
 struct OpenIdSession {
+    #[serde(alias = "Claims")]
     id_token_claims: Claims,
-    #[serde(default)]
+    #[serde(default, alias = "ExpiresAt")]
     expires_at: Option<Ends>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Claims {
+    #[serde(alias = "Subject")]
     sub: String,
+    #[serde(alias = "IssuedAt")]
     iat: Option<String>,
+    #[serde(alias = "AuthTime")]
     auth_time: Option<String>,
+    #[serde(alias = "AuthenticationContextClassReference")]
     acr: Option<String>,
-    amr: Option<Vec<String>>,
+    #[serde(alias = "AuthenticationMethodsReferences", alias = "AuthenticationMethodsReference")]
+    amr: Option<Methods>,
+    #[serde(alias = "Extra")]
     ext: Option<Map<String, Value>>,
+}
+
+/// How somebody logged in: one way by itself is what the first versions told.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Methods {
+    All(Vec<String>),
+    One(String),
 }
 
 #[derive(Deserialize, Default)]
@@ -97,7 +114,7 @@ pub(super) fn token(
 }
 
 fn opened(session: &str, secrets: &HydraSecrets) -> Result<Session, String> {
-    let unreadable = |_| "its session is not as a Hydra 2.x writes it".to_owned();
+    let unreadable = |_| "its session is not as a Hydra writes it".to_owned();
     if session.starts_with('{') {
         return serde_json::from_str(session).map_err(unreadable);
     }
@@ -138,7 +155,7 @@ fn grant(
         claims: GrantClaims {
             skipped: columns.consent_skip == Some(true),
             acr: claims.acr.filter(|acr| !acr.is_empty()),
-            amr: claims.amr.unwrap_or_default(),
+            amr: claims.amr.map(methods).unwrap_or_default(),
             id_token,
             access_token: extra.unwrap_or_default(),
             shown_subject: shown,
@@ -156,6 +173,13 @@ fn grant(
         rotated_at: Some(requested_at),
         attempt: AttemptId::from_bytes([0; 16]),
     })
+}
+
+fn methods(told: Methods) -> Vec<String> {
+    match told {
+        Methods::All(all) => all,
+        Methods::One(one) => Some(one).filter(|one| !one.is_empty()).into_iter().collect(),
+    }
 }
 
 /// A time that is told; none where Go's zero stands for it.
@@ -237,6 +261,46 @@ mod tests {
         assert_eq!(Value::from(grant.claims.id_token), json!({"email": "alice@example.com"}));
         assert_eq!((grant.claims.shown_subject, grant.claims.acr.as_deref()), (None, Some("2")));
         assert_eq!(grant.claims.requested.unwrap().scope(), "openid offline photos");
+    }
+
+    #[test]
+    fn a_session_of_an_earlier_hydra_says_the_same_by_other_names() {
+        let claims = |methods: &str, amr: &Value| {
+            json!({
+                "JTI": "", "Issuer": "https://id.example.com/", "Subject": "b7e2", "Audience": ["web"], "Nonce": "n",
+                "ExpiresAt": "0001-01-01T00:00:00Z", "IssuedAt": "2026-11-28T01:09:29Z",
+                "RequestedAt": "2026-11-28T01:09:20Z", "AuthTime": "2026-11-28T01:09:28Z", "AccessTokenHash": "",
+                "AuthenticationContextClassReference": "2", methods: amr, "CodeHash": "",
+                "Extra": {"email": "alice@example.com", "sid": "9634ebd8-4a2d-4642-95d6-5d4fe212c1f7"},
+            })
+        };
+        let grant_of = |extra: &str, claims: Value| {
+            let ends =
+                json!({"access_token": "2026-11-28T02:09:29Z", "refresh_token": "2026-12-28T01:09:30.25Z"});
+            let headers = json!({"Extra": {"kid": "k"}});
+            let session = json!({
+                "idToken": {"Claims": claims, "Headers": headers, "ExpiresAt": ends, "Username": "", "Subject": "alice"},
+                extra: {"plan": "gold"}, "KID": "", "ClientID": "web", "ConsentChallenge": "c",
+                "ExcludeNotBeforeClaim": false, "AllowedTopLevelClaims": [],
+            });
+            let unhandled = json!({"consent_handled_at": null, "has_flow": false});
+            made(&unhandled, &session, AT).unwrap().unwrap()
+        };
+        let several = ("AuthenticationMethodsReferences", json!(["pwd", "otp"]));
+        let one = ("AuthenticationMethodsReference", json!("pwd"));
+        for (extra, (methods, amr), expected) in
+            [("extra", several, &["pwd", "otp"][..]), ("Extra", one, &["pwd"][..])]
+        {
+            let HydraToken { grant, expires_at, .. } = grant_of(extra, claims(methods, &amr));
+            assert_eq!(expires_at.as_millis(), (AT + 30 * 24 * 3600 + 1) * 1000 + 250);
+            assert_eq!((grant.authenticated_at.as_secs(), grant.consented_at.as_secs()), (AT - 1, AT));
+            assert_eq!(grant.session.unwrap().to_string(), "9634ebd8-4a2d-4642-95d6-5d4fe212c1f7");
+            let GrantClaims { acr, amr, id_token, access_token, shown_subject, .. } = grant.claims;
+            assert_eq!((acr.as_deref(), shown_subject.as_deref()), (Some("2"), Some("b7e2")));
+            assert_eq!(amr, expected);
+            assert_eq!(Value::from(id_token), json!({"email": "alice@example.com"}));
+            assert_eq!(access_token["plan"], "gold");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use clap::Subcommand;
 
 use super::configuration::ConfigurationArgs;
 use super::{Console, Exit};
-use crate::config::{Sources, in_force, reference_markdown, refused};
+use crate::config::{Sources, in_force, reference_markdown};
 
 /// What can be asked of the configuration.
 #[derive(Debug, Clone, Subcommand)]
@@ -34,10 +34,10 @@ fn show(sources: &Sources, console: &mut Console<'_>) -> Exit {
             console.warn(&warnings);
             console.print(&page)
         }
-        Err(error) => {
+        Err((error, set)) => {
             console.warn(error.warnings());
             console.say(&error.to_string());
-            console.print(&refused(sources));
+            console.print(&set);
             Exit::Failure
         }
     }

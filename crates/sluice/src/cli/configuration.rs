@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::value::{self, KeyValue};
+use super::value::{self, KeyValue, Unrepeated};
 use crate::config::{Mode, Sources};
 
 /// The directory that is Sluice's below the user's data directory.
@@ -25,7 +25,7 @@ pub(crate) struct ConfigurationArgs {
     )]
     pub(crate) files: Vec<PathBuf>,
     /// Sets a key of the configuration, over files and environment
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = value::key_value, global = true, help_heading = "Configuration")]
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = Unrepeated(value::key_value), global = true, help_heading = "Configuration")]
     pub(crate) overrides: Vec<KeyValue>,
     /// Development mode: plain http, a SQLite file and secrets of its own. Never in production
     #[arg(long = "dev", global = true, help_heading = "Configuration")]

@@ -22,8 +22,8 @@ pub(crate) const TAKE_AWAY_ALL: &str = "--take-away-all";
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ImportHydraArgs {
     /// The database of Hydra, `postgres://…`, as its `dsn` says; it is only read. Otherwise what the variable `HYDRA_DSN` says. Its
-    /// system secrets are what the variable `HYDRA_SECRETS_SYSTEM` says, separated by commas, newest first, as Hydra's own
-    /// `SECRETS_SYSTEM`
+    /// system secrets are what the variable `HYDRA_SECRETS_SYSTEM` says, newest first, as Hydra's own `SECRETS_SYSTEM`: separated by
+    /// commas, one that has commas in quotes, or a JSON array
     #[arg(long, value_name = "DSN", value_parser = value::secret)]
     hydra_dsn: Option<Secret<String>>,
     /// A file with Hydra's system secrets, one a line, newest first
@@ -97,10 +97,12 @@ impl ImportHydraArgs {
     /// A sentence if there are none.
     pub(crate) fn hydra_secrets(&self, console: &Console<'_>) -> Result<HydraSecrets, String> {
         let secrets = if let Some(path) = &self.hydra_secrets_file {
-            listed(&read(path)?, '\n')
+            lines(&read(path)?)
         } else {
             let text = Secret::new(console.first_variable(&[SECRETS]).unwrap_or_default());
-            listed(&text, ',')
+            let misplaced =
+                || format!("{SECRETS}: quotes stand around a whole secret, and one within is doubled");
+            items(&text).ok_or_else(misplaced)?
         };
         if secrets.is_empty() {
             return Err(format!(
@@ -116,10 +118,53 @@ fn read(path: &Path) -> Result<Secret<String>, String> {
     Ok(Secret::new(text))
 }
 
-/// The secrets of a list, without what surrounds them.
-fn listed(text: &Secret<String>, between: char) -> Vec<Secret<String>> {
-    let all = text.expose().split(between).map(str::trim).filter(|secret| !secret.is_empty());
+/// The secrets of a file, without what surrounds them.
+fn lines(text: &Secret<String>) -> Vec<Secret<String>> {
+    let all = text.expose().lines().map(str::trim).filter(|secret| !secret.is_empty());
     all.map(|secret| Secret::new(secret.to_owned())).collect()
+}
+
+/// The secrets of a variable, as Hydra reads its own: a JSON array, or a line of CSV (RFC 4180 §2), where spaces around a secret are part of it.
+/// As they are hardly ever meant, it is tried without them, too. `None`: there are quotes where none may be.
+fn items(text: &Secret<String>) -> Option<Vec<Secret<String>>> {
+    let mut rest = text.expose().as_str();
+    let mut all: Vec<Secret<String>> = Vec::new();
+    if let Ok(listed) = serde_json::from_str::<Vec<String>>(rest) {
+        all.extend(listed.into_iter().map(Secret::new));
+        rest = "";
+    }
+    while !rest.is_empty() {
+        if let Some(begun) = rest.trim_start().strip_prefix('"') {
+            let (secret, behind) = quoted(begun)?;
+            all.push(secret);
+            rest = behind.trim_start();
+            if !rest.is_empty() && !rest.starts_with(',') {
+                return None;
+            }
+        } else {
+            let (secret, behind) = rest.split_at(rest.find(',').unwrap_or(rest.len()));
+            let bare = secret.trim();
+            all.push(Secret::new(bare.to_owned()));
+            all.extend((bare != secret).then(|| Secret::new(secret.to_owned())));
+            rest = behind;
+        }
+        rest = rest.strip_prefix(',').unwrap_or(rest);
+    }
+    all.retain(|secret| !secret.expose().trim().is_empty());
+    Some(all)
+}
+
+/// What stands before the quote that ends it, of two that follow each other one; and what is behind that.
+fn quoted(text: &str) -> Option<(Secret<String>, &str)> {
+    let mut secret = String::new();
+    let mut rest = text;
+    loop {
+        let (part, behind) = rest.split_once('"')?;
+        secret.push_str(part);
+        let Some(further) = behind.strip_prefix('"') else { return Some((Secret::new(secret), behind)) };
+        secret.push('"');
+        rest = further;
+    }
 }
 
 #[cfg(test)]
@@ -127,13 +172,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_read_from_a_list() {
-        let all = |text: &str, between| {
-            let all = listed(&Secret::new(text.to_owned()), between);
-            all.iter().map(|secret| secret.expose().clone()).collect::<Vec<_>>()
+    fn secrets_are_read_from_the_lines_of_a_file() {
+        let all = lines(&Secret::new("new,secret\r\n\"old\"\n\n".to_owned()));
+        let all: Vec<_> = all.iter().map(|secret| secret.expose().as_str()).collect();
+        assert_eq!(all, ["new,secret", "\"old\""]);
+    }
+
+    #[test]
+    fn secrets_of_a_variable_are_read_as_hydra_reads_its_own() {
+        let all = |text: &str| {
+            let all = items(&Secret::new(text.to_owned()))?;
+            Some(all.iter().map(|secret| secret.expose().clone()).collect::<Vec<_>>())
         };
-        assert_eq!(all("new-secret, old-secret,", ','), ["new-secret", "old-secret"]);
-        assert_eq!(all("new,secret\r\nold-secret\n\n", '\n'), ["new,secret", "old-secret"]);
-        assert!(all("", ',').is_empty());
+        for (text, expected) in [
+            ("", vec![]),
+            (" ", vec![]),
+            ("new-secret", vec!["new-secret"]),
+            ("new-secret,old-secret,", vec!["new-secret", "old-secret"]),
+            ("new-secret, old-secret\n", vec!["new-secret", "old-secret", " old-secret\n"]),
+            (r#""new,secret","the ""old"" one""#, vec!["new,secret", r#"the "old" one"#]),
+            (r#"new-secret, " old,secret " ,older"#, vec!["new-secret", " old,secret ", "older"]),
+            (r#"["new,secret", " old-secret"]"#, vec!["new,secret", " old-secret"]),
+            ("[new-secret", vec!["[new-secret"]),
+            (r#"a"b"#, vec![r#"a"b"#]),
+        ] {
+            assert_eq!(all(text).unwrap(), expected, "{text:?}");
+        }
+        for wrong in [r#""new-secret"#, r#""new"secret"#, r#"new,"old" er"#] {
+            assert_eq!(all(wrong), None, "{wrong:?}");
+        }
     }
 }

@@ -266,6 +266,26 @@ fn no_secret_of_the_command_line_is_printed_for_debugging() {
     assert!(!format!("{migrate:?}{serve:?}{import:?}{hydra:?}").contains("hunter2"));
 }
 
+/// As a credential is whose colon was forgotten, or a key of the configuration that is written as in YAML.
+#[test]
+fn what_may_be_a_secret_is_not_repeated_where_it_is_wrong() {
+    for (arguments, expected) in [
+        (
+            &["get", "client", "a", "-H", "Authorization Bearer s3cret"][..],
+            "must be written as 'Name: value'",
+        ),
+        (&["get", "client", "a", "--http-header=Authorization Bearer: s3cret"][..], "holds no valid name"),
+        (&["get", "client", "a", "-H", "Authorization: s3\u{7}cret"][..], "holds no valid value"),
+        (&["serve", "all", "--set", "secrets.system: s3cret"][..], "must be key=value"),
+        (&["janitor", "--set=s3cret", "memory"][..], "must be key=value"),
+    ] {
+        let error = Cli::read([&["sluice"], arguments].concat()).err().unwrap();
+        let said = error.to_string();
+        assert!(said.contains("invalid value '…' for '-") && said.contains(expected), "{said}");
+        assert!(!said.contains("cret") && error.exit_code() == 2, "{said}");
+    }
+}
+
 #[test]
 fn a_secret_may_begin_with_a_hyphen_as_one_in_sixty_four_does() {
     for line in [

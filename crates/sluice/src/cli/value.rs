@@ -1,8 +1,12 @@
 //! How values of flags are read.
 
 use std::convert::Infallible;
+use std::ffi::OsStr;
 use std::time::Duration;
 
+use clap::builder::TypedValueParser;
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, Command};
 use jiff::SignedDuration;
 use sluice_primitives::Secret;
 
@@ -16,6 +20,29 @@ pub(crate) struct KeyValue {
 impl std::fmt::Debug for KeyValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}=[redacted]", self.key)
+    }
+}
+
+/// What a message has in the place of a value that may be a secret.
+const UNTOLD: &str = "…";
+
+/// Reads what may be a secret by this: where it is wrong, the message does not repeat it.
+#[derive(Clone)]
+pub(super) struct Unrepeated<P>(pub(super) P);
+
+impl<P: TypedValueParser> TypedValueParser for Unrepeated<P> {
+    type Value = P::Value;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        flag: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<P::Value, clap::Error> {
+        self.0.parse_ref(command, flag, value).map_err(|mut error| {
+            error.insert(ContextKind::InvalidValue, ContextValue::String(UNTOLD.to_owned()));
+            error
+        })
     }
 }
 

@@ -124,11 +124,13 @@ fn calibrate(
     Ok(Calibrated { measured, proposed })
 }
 
-/// The same with as many passes as there is time for, if that is more than one.
+/// The same with as many passes as there is time for, and as may be with so much memory, if that is more than one.
 fn with_more_passes(best: &Measured, limits: Limits) -> Option<Argon2Params> {
+    let memory = best.params.memory_kib();
+    let most = Argon2Params::MAX_WORK_KIB.checked_div(memory)?.min(MOST_PASSES);
     let passes = limits.target.as_micros().checked_div(best.one_hash.as_micros())?;
-    let passes = u32::try_from(passes).unwrap_or(u32::MAX).min(MOST_PASSES);
-    let params = Argon2Params::new(best.params.memory_kib(), passes, LANES).ok()?;
+    let passes = u32::try_from(passes).unwrap_or(u32::MAX).min(most);
+    let params = Argon2Params::new(memory, passes, LANES).ok()?;
     (passes > 1).then_some(params)
 }
 

@@ -1,12 +1,14 @@
 //! `sluice janitor`: what a node does by itself all the time, once and to the end.
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
+use sluice_commit::chain;
 use sluice_oauth::config::tokens_of_session;
-use sluice_primitives::Lifetime;
+use sluice_primitives::{Clock, Lifetime, OsRng, Rng, SystemClock};
 
-use super::{database, fail, print};
-use crate::app::{JanitorKind, Round, Task, janitor_round};
+use super::{fail, print};
+use crate::app::{JanitorKind, Round, Stores, Task, janitor_round, open_store};
 use crate::cli::{Console, DataSourceArgs, Exit, JanitorCommand, NO_DATA_SOURCE};
 use crate::config;
 
@@ -19,11 +21,7 @@ pub(crate) async fn run(
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,
 ) -> Exit {
-    let opened = match sessions_kept(&janitor.source, environment.clone(), console) {
-        Ok(kept) => database(&janitor.source, environment, console).await.map(|stores| (stores, kept)),
-        Err(reason) => Err(reason),
-    };
-    let (stores, sessions_kept) = match opened {
+    let (stores, sessions_kept) = match opened(&janitor.source, environment, console).await {
         Ok(opened) => opened,
         Err(reason) => {
             let _ = writeln!(console.err, "{reason}");
@@ -57,17 +55,21 @@ pub(crate) async fn run(
     exit
 }
 
-/// For how long remembered sessions are kept after their end: as the nodes do, if they have the same configuration.
-fn sessions_kept(
+/// The database that is named, and for how long remembered sessions are kept after their end: as the nodes do, if they have the same
+/// configuration.
+async fn opened(
     source: &DataSourceArgs,
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,
-) -> Result<Lifetime, String> {
+) -> Result<(Stores, Lifetime), String> {
     let sources = source.sources(environment).ok_or_else(|| NO_DATA_SOURCE.to_owned())?;
-    let (ttl, warnings) = config::load_ttl(&sources).map_err(|error| {
+    let (database, ttl, warnings) = config::load_janitor(&sources).map_err(|error| {
         console.warn(error.warnings());
         error.to_string()
     })?;
     console.warn(&warnings);
-    Ok(tokens_of_session(ttl.refresh_token.lifetime()))
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let rng: Arc<dyn Rng> = Arc::new(OsRng);
+    let stores = open_store(&database, false, (&clock, &rng)).await.map_err(|error| chain(&error))?;
+    Ok((stores, tokens_of_session(ttl.refresh_token.lifetime())))
 }

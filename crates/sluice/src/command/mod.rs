@@ -19,12 +19,9 @@ pub(crate) mod worker;
 
 use std::error::Error;
 use std::ffi::OsString;
-use std::sync::Arc;
 
 use sluice_commit::chain;
-use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
 
-use crate::app::{Stores, open_store};
 use crate::cli::{Console, DataSourceArgs, Exit, NO_DATA_SOURCE};
 use crate::config::{self, ConfigError, DatabaseSettings, Loaded, LogSettings, Sources};
 
@@ -41,33 +38,19 @@ pub(crate) fn fail(console: &mut Console<'_>, error: &(dyn Error + 'static)) -> 
 
 /// Reads the configuration; its errors go to standard error. Its warnings are for the caller to tell: to a log, or to a person.
 pub(crate) fn load(sources: &Sources) -> Option<Loaded> {
-    match config::load(sources) {
-        Ok(loaded) => Some(loaded),
-        Err(error) => {
-            say_refused(&error);
-            None
-        }
-    }
+    unless_refused(config::load(sources))
 }
 
-/// Says why a configuration is refused, on standard error, and what was noticed besides.
-pub(crate) fn say_refused(error: &ConfigError) {
+/// What was read. Why it is refused is said on standard error, with what was noticed besides.
+fn unless_refused<T>(loaded: Result<Loaded<T>, ConfigError>) -> Option<Loaded<T>> {
+    loaded.inspect_err(say_refused).ok()
+}
+
+fn say_refused(error: &ConfigError) {
     for warning in error.warnings() {
         eprintln!("warning: {warning}");
     }
     eprintln!("{error}");
-}
-
-/// Opens the database that a command names.
-pub(crate) async fn database(
-    source: &DataSourceArgs,
-    environment: Vec<(OsString, OsString)>,
-    console: &mut Console<'_>,
-) -> Result<Stores, String> {
-    let (database, _) = named_database(source, environment, console)?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let rng: Arc<dyn Rng> = Arc::new(OsRng);
-    open_store(&database, false, (&clock, &rng)).await.map_err(|error| chain(&error))
 }
 
 /// Which database a command names, and in which form is logged there.

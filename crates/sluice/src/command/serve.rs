@@ -8,10 +8,10 @@ use sluice_commit::chain;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{error, info, warn};
 
-use super::{load, memory_limit, open_files, say_refused};
+use super::{memory_limit, open_files, unless_refused};
 use crate::app::{Node, StartError, StartOptions, World, run_gateway_process};
 use crate::cli::{Exit, Listeners, ServeCommand};
-use crate::config::{self, Finding, GatewayProcessSettings, Loaded, Mode, Settings};
+use crate::config::{Finding, GatewayProcessSettings, Gathered, Loaded, Mode, Settings};
 use crate::observability::{LogGuard, Traces, logs};
 
 /// The variable that may say in more detail what is logged, in the syntax of tracing. Empty, it says nothing.
@@ -21,22 +21,15 @@ const LOG_FILTER: &str = "SLUICE_LOG";
 pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsString)>) -> Exit {
     let files = open_files::permit();
     let sources = serve.configuration.sources(environment);
-    if serve.listeners == Listeners::Gateway {
-        match config::load_gateway(&sources) {
-            Ok(Some(loaded)) => {
-                if refuses_self_signed(&serve, loaded.settings.mode, "serve.gateway.tls") {
-                    return Exit::Usage;
-                }
-                return run_gateway(&loaded, serve.tls_self_signed, files).await;
-            }
-            Ok(None) => {}
-            Err(error) => {
-                say_refused(&error);
-                return Exit::Failure;
-            }
+    let gathered = Gathered::of(&sources);
+    if serve.listeners == Listeners::Gateway && gathered.has_link() {
+        let Some(loaded) = unless_refused(gathered.into_gateway()) else { return Exit::Failure };
+        if refuses_self_signed(&serve, loaded.settings.mode, "serve.gateway.tls") {
+            return Exit::Usage;
         }
+        return run_gateway(&loaded, serve.tls_self_signed, files).await;
     }
-    let Some(loaded) = load(&sources) else { return Exit::Failure };
+    let Some(loaded) = unless_refused(gathered.into_node()) else { return Exit::Failure };
     if refuses_self_signed(&serve, loaded.settings.mode, "serve.tls") {
         return Exit::Usage;
     }

@@ -78,10 +78,6 @@ impl Findings {
         ConfigError { problems: self.problems, warnings: self.warnings }
     }
 
-    pub(super) fn warning_count(&self) -> usize {
-        self.warnings.len()
-    }
-
     /// The warnings, for who needs nothing of what is refused.
     pub(super) fn into_warnings_alone(self) -> Vec<Finding> {
         self.warnings

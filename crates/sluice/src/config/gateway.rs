@@ -15,6 +15,7 @@ use super::tls;
 const ROUTES: &str = "gateway.routes";
 pub(super) const LINK_URL: &str = "gateway.link.url";
 const LINK_TOKEN: &str = "gateway.link.token";
+const PHANTOM_ISSUER: &str = "gateway.phantom.issuer";
 const SERVED_TOKEN: &str = "serve.link.token";
 /// What switches off what a text says otherwise: an empty one counts as not set.
 const OFF: &str = "off";
@@ -267,11 +268,14 @@ fn read_phantom(reader: &mut Reader<'_>) -> PhantomSettings {
     if jwks_path.as_ref().is_some_and(|path| !path.starts_with('/')) {
         reader.refuse("gateway.phantom.jwks_path", "must begin with a slash, or be off");
     }
-    PhantomSettings {
-        key: reader.path("gateway.phantom.key"),
-        issuer: reader.text("gateway.phantom.issuer").unwrap_or_default(),
-        jwks_path,
+    let issuer = reader.text(PHANTOM_ISSUER).unwrap_or_default();
+    if issuer.trim() != issuer || issuer.contains(char::is_control) {
+        reader.refuse(
+            PHANTOM_ISSUER,
+            "has a line end, or a space at an end: it is used exactly as it is written",
+        );
     }
+    PhantomSettings { key: reader.path("gateway.phantom.key"), issuer, jwks_path }
 }
 
 fn read_link(reader: &mut Reader<'_>) -> Option<LinkSettings> {

@@ -27,6 +27,8 @@ pub(crate) enum Kind {
         min: i64,
         max: i64,
     },
+    /// The mode of a file: a whole number, octal after a 0.
+    FileMode,
     /// A number from 0 to 1.
     Ratio,
     Text,
@@ -132,6 +134,7 @@ impl Kind {
             Self::Boolean => "true or false".to_owned(),
             Self::Integer { min, max: i64::MAX } => format!("a whole number, {min} or more"),
             Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            Self::FileMode => "a whole number from 0 to 0777, octal after a 0".to_owned(),
             Self::Ratio => "a number from 0 to 1".to_owned(),
             Self::Text => "a text".to_owned(),
             Self::Texts => "a list of texts".to_owned(),

@@ -190,9 +190,11 @@ impl Layers<'_> {
             return self.values.note_blank(path, origin);
         }
         if matches!(key.kind, Kind::Hook) {
-            // Credentials written for another address must not follow to this one.
-            self.values.clear_below(path);
-            return self.values.set(&format!("{path}.url"), value, origin);
+            // Credentials written for another address must not follow to this one; those that have none yet were written for it.
+            let url = format!("{path}.url");
+            let has_another = self.values.origin(&url) == Some(&origin);
+            self.values.clear_below(path, Some(&origin).filter(|_| !has_another));
+            return self.values.set(&url, value, origin);
         }
         let value = match value {
             Value::String(text) => from_text(key.kind, text),
@@ -234,8 +236,17 @@ fn from_text(kind: Kind, text: String) -> Value {
             _ => Value::String(text),
         },
         Kind::Integer { .. } => trimmed.parse::<i64>().map_or(Value::String(text), Value::from),
+        Kind::FileMode => file_mode(trimmed).map_or(Value::String(text), Value::from),
         Kind::Ratio => trimmed.parse::<f64>().map_or(Value::String(text), Value::from),
         _ => Value::String(text),
+    }
+}
+
+/// The mode of a file, octal after a 0, as Hydra reads it. YAML hands such a one over as a text, too.
+fn file_mode(text: &str) -> Option<i64> {
+    match text.strip_prefix("0o").or_else(|| text.strip_prefix('0')) {
+        Some(octal) if !octal.is_empty() => i64::from_str_radix(octal, 8).ok(),
+        _ => text.parse().ok(),
     }
 }
 

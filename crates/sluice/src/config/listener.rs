@@ -20,12 +20,8 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Text,
         "The group of the Unix socket; the group of the process by default.",
     ),
-    Key::hydra(
-        "socket.mode",
-        Kind::Integer { min: 0, max: 511 },
-        "The mode of the Unix socket; 493 is octal 755.",
-    )
-    .with_default("493"),
+    Key::hydra("socket.mode", Kind::FileMode, "The mode of the Unix socket, such as `0660`; 493 is 0755.")
+        .with_default("493"),
     Key::ignored("base_url", Kind::Url, "the addresses in answers come from urls.self"),
     Key::ignored("write_listen_file", Kind::Path, "the address is in the log"),
 ];

@@ -1,9 +1,8 @@
 //! Configuration: the one place that reads files and environment, and the only one that knows the names of
 //! keys.
 //!
-//! [`load`] writes the layers (`layers`) over each other into values (`values`), which one file per section
-//! reads into
-//! its typed part of [`Settings`]. `table` knows every key; `show` and `reference` print from it. `gateway_process`: the few
+//! [`load`] writes the layers (`layers`) over each other into values (`values`), once (`gathered`), which one file per section
+//! reads into its typed part of [`Settings`]. `table` knows every key; `show` and `reference` print from it. `gateway_process`: the few
 //! sections that a gateway with a link reads.
 //!
 //! Not here: what the settings mean. If a [`Settings`] exists, it is right.
@@ -20,6 +19,7 @@ mod duration;
 mod error;
 mod gateway;
 mod gateway_process;
+mod gathered;
 mod hook;
 mod identity;
 mod identity_hashing;
@@ -71,7 +71,8 @@ pub(crate) use database::DatabaseSettings;
 pub(crate) use dsn::Dsn;
 pub(crate) use error::{ConfigError, Finding};
 pub(crate) use gateway::{AccessLogSetting, GatewaySettings, PhantomSettings, ServedLinkSettings};
-pub(crate) use gateway_process::{GatewayProcessSettings, load_gateway};
+pub(crate) use gateway_process::GatewayProcessSettings;
+pub(crate) use gathered::Gathered;
 pub(crate) use listener::{ListenAddress, ListenerSettings};
 pub(crate) use mode::Mode;
 pub(crate) use mtls::{CertificateHeader, ShownCertificates};
@@ -113,9 +114,7 @@ pub(crate) use self::{
 #[cfg(test)]
 pub(crate) use oidc::SubjectSettings;
 
-use error::Findings;
-use layers::Layers;
-use reader::{Outcome, Reader};
+use reader::Reader;
 use table::Table;
 use values::Values;
 
@@ -178,43 +177,34 @@ impl<T> Loaded<T> {
 /// # Errors
 /// [`ConfigError`] with every problem of every source, so that all can be mended at once.
 pub(crate) fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
-    load_with(sources, |layers| layers.files(&sources.files))
+    Gathered::of(sources).into_node()
 }
 
 /// What is in force, as [`Loaded::show`] prints it, with the warnings: of a node or, where there is a link and no database is
 /// named, of a gateway by itself.
 ///
 /// # Errors
-/// [`ConfigError`] if that one would not start with it.
-pub(crate) fn in_force(sources: &Sources) -> Result<(String, Vec<Finding>), ConfigError> {
-    let (values, ..) = gather(&Table::new(), sources, |layers| layers.files(&sources.files));
-    if gateway_process::is_alone(&values)
-        && let Some(gateway) = load_gateway(sources)?
-    {
-        return Ok((gateway.show(), gateway.warnings));
-    }
-    let node = load(sources)?;
-    Ok((node.show(), node.warnings))
-}
-
-/// What is set, and where, of a configuration that [`in_force`] refuses, as far as it can be read; secrets and passwords are redacted.
-pub(crate) fn refused(sources: &Sources) -> String {
-    let table = Table::new();
-    let (values, ..) = gather(&table, sources, |layers| layers.files(&sources.files));
-    show::show(&table, &values)
+/// [`ConfigError`] if that one would not start with it, and what is set, and where, as far as it can be read; secrets and passwords are redacted.
+pub(crate) fn in_force(sources: &Sources) -> Result<(String, Vec<Finding>), (ConfigError, String)> {
+    let gathered = Gathered::of(sources);
+    let set = gathered.show();
+    let shown = if gathered.is_of_gateway_alone() {
+        gathered.into_gateway().map(|gateway| (gateway.show(), gateway.warnings))
+    } else {
+        gathered.into_node().map(|node| (node.show(), node.warnings))
+    };
+    shown.map_err(|error| (error, set))
 }
 
 /// Reads which database is configured, and in which form is logged, and nothing else: tending one needs neither secrets nor an issuer.
-/// Of the log, what cannot be read is as it is by default. With what is warned about there, and in all that is said. Call it once:
-/// a file may be a pipe.
+/// Of the log, what cannot be read is as it is by default. With what is warned about there, and in all that is said.
 ///
 /// # Errors
 /// [`ConfigError`] if no database is configured, or it cannot be read.
 pub(crate) fn load_database(
     sources: &Sources,
 ) -> Result<(DatabaseSettings, LogSettings, Vec<Finding>), ConfigError> {
-    let table = Table::new();
-    let (values, findings, _) = gather(&table, sources, |layers| layers.files(&sources.files));
+    let Gathered { table, values, findings, .. } = Gathered::of(sources);
     let mut reader = Reader::new(&table, &values, findings);
     let (database, log) = (database::read(&mut reader), log::read(&mut reader));
     let findings = reader.into_findings();
@@ -224,49 +214,19 @@ pub(crate) fn load_database(
     }
 }
 
-/// Reads how long things live, and nothing else. With what is warned about there alone.
+/// Reads which database is configured, and how long things live, and nothing else. With what is warned about there, and in all that is said.
 ///
 /// # Errors
-/// [`ConfigError`] with every problem of that section.
-pub(crate) fn load_ttl(sources: &Sources) -> Result<(TtlSettings, Vec<Finding>), ConfigError> {
-    let table = Table::new();
-    let (values, findings, _) = gather(&table, sources, |layers| layers.files(&sources.files));
-    let elsewhere = findings.warning_count();
+/// [`ConfigError`] with every problem of these sections.
+pub(crate) fn load_janitor(
+    sources: &Sources,
+) -> Result<(DatabaseSettings, TtlSettings, Vec<Finding>), ConfigError> {
+    let Gathered { table, values, findings, .. } = Gathered::of(sources);
     let mut reader = Reader::new(&table, &values, findings);
-    let ttl = ttl::read(&mut reader);
-    let mut warnings = reader.into_findings().into_warnings()?;
-    Ok((ttl, warnings.split_off(elsewhere)))
-}
-
-/// What all layers say, before a section reads it; `files` writes the layer of the files.
-fn gather(table: &Table, sources: &Sources, files: impl FnOnce(&mut Layers<'_>)) -> (Values, Findings, Mode) {
-    let mut layers = Layers { table, values: Values::default(), findings: Findings::default() };
-    layers.defaults();
-    files(&mut layers);
-    layers.environment(&sources.environment);
-    layers.overrides(&sources.overrides);
-    layers.warn_about_ignored();
-    let Layers { mut values, mut findings, .. } = layers;
-    let mode = derived::fill(&mut values, sources);
-    let is_hydras = |(name, value): &(OsString, OsString)| name == "DEV" && value == "true";
-    if !mode.is_development() && sources.environment.iter().any(is_hydras) {
-        findings.warn("DEV", "is not read from the environment; `--dev` is for development");
-    }
-    (values, findings, mode)
-}
-
-/// Reads the configuration; `files` writes the layer of the files.
-fn load_with(sources: &Sources, files: impl FnOnce(&mut Layers<'_>)) -> Result<Loaded, ConfigError> {
-    let table = Table::new();
-    let (mut values, findings, mode) = gather(&table, sources, files);
-    let mut reader = Reader::new(&table, &values, findings);
-    let settings = read(&mut reader, mode);
-    let Outcome { findings, shortened, .. } = reader.into_outcome();
-    for (key, longest) in shortened {
-        values.correct(&key, longest);
-    }
-    match settings {
-        Some(settings) => Ok(Loaded { settings, warnings: findings.into_warnings()?, table, values }),
+    let (database, ttl) = (database::read(&mut reader), ttl::read(&mut reader));
+    let findings = reader.into_findings();
+    match database {
+        Some(database) => Ok((database, ttl, findings.into_warnings()?)),
         None => Err(findings.into_error()),
     }
 }

@@ -125,6 +125,7 @@ impl<'a> Reader<'a> {
         let (kind, value) = self.value(key);
         let in_range = |number: &i64| match kind {
             Kind::Integer { min, max } => (min..=max).contains(number),
+            Kind::FileMode => (0..=0o777).contains(number),
             _ => true,
         };
         let number = value?.as_i64().filter(in_range).and_then(|number| T::try_from(number).ok());

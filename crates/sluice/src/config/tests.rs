@@ -3,12 +3,14 @@
 mod addresses;
 mod findings;
 mod gateway_process;
+mod gathered;
 mod identity;
 mod protocols;
 mod table;
 
 use std::time::Duration;
 
+use super::layers::Layers;
 use super::*;
 
 const SYSTEM: &str = "a-system-secret-for-tests";
@@ -56,13 +58,17 @@ impl Given {
         self
     }
 
+    fn gathered(&self) -> Gathered {
+        Gathered::with(&self.sources, |layers| write(&self.files, layers))
+    }
+
     fn load(self) -> Result<Loaded, ConfigError> {
-        load_with(&self.sources, |layers| write(&self.files, layers))
+        self.gathered().into_node()
     }
 
     /// As a gateway in a process of its own reads it.
-    fn load_gateway(self) -> Result<Option<Loaded<GatewayProcessSettings>>, ConfigError> {
-        super::gateway_process::load_gateway_with(&self.sources, |layers| write(&self.files, layers))
+    fn load_gateway(self) -> Result<Loaded<GatewayProcessSettings>, ConfigError> {
+        self.gathered().into_gateway()
     }
 
     #[track_caller]
@@ -273,6 +279,26 @@ fn a_url_for_a_hook_leaves_the_credentials_of_another_behind() {
     assert!(shown.contains("url: \"https://b/\"") && !shown.contains("api_key"), "{shown}");
     let hook = loaded.settings.oauth2.hooks.token.unwrap();
     assert!(hook.url.as_str() == "https://b/" && hook.auth.is_none());
+}
+
+#[test]
+fn a_url_for_a_hook_has_the_credentials_that_the_command_line_names_before_it() {
+    let yaml = "oauth2: {token_hook: {url: https://a/, auth: {type: api_key, config: {name: X, value: v}}}}";
+    let hook = given(MINIMAL)
+        .and_file(yaml)
+        .set("oauth2.token_hook.auth.config.name", "Y")
+        .set("oauth2.token_hook.auth.config.value", "w")
+        .set("oauth2.token_hook", "https://b/")
+        .settings()
+        .oauth2
+        .hooks
+        .token
+        .unwrap();
+    assert_eq!((hook.url.as_str(), hook.auth.unwrap().name.as_str()), ("https://b/", "Y"));
+    let whole = r#"{"url": "https://a/", "auth": {"config": {"name": "X", "value": "v"}}}"#;
+    let of_another =
+        given(MINIMAL).set("oauth2.token_hook", whole).set("oauth2.token_hook", "https://b/").settings();
+    assert!(of_another.oauth2.hooks.token.unwrap().auth.is_none());
 }
 
 #[test]

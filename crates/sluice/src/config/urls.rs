@@ -142,5 +142,10 @@ fn read_issuer(reader: &mut Reader<'_>, mode: Mode) -> Option<String> {
         reader.refuse(KEY, "must have no query and no fragment (OpenID Connect Discovery §3)");
     }
     refuse_unusable(reader, KEY, &url);
-    reader.text(KEY)
+    let text = reader.text(KEY)?;
+    // What parses a URL looks past these, at the ends at least; who compares it as a text does not.
+    if text.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        reader.refuse(KEY, "has a space or a line end: it is used exactly as it is written");
+    }
+    Some(text)
 }

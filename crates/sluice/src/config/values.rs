@@ -76,10 +76,10 @@ impl Values {
         self.is_incomplete
     }
 
-    /// Forgets everything below `path`, which a value for `path` itself replaces.
-    pub(super) fn clear_below(&mut self, path: &str) {
+    /// Forgets everything below `path`, which a value for `path` itself replaces; but for what came from `kept`.
+    pub(super) fn clear_below(&mut self, path: &str, kept: Option<&Origin>) {
         let prefix = format!("{path}.");
-        self.entries.retain(|key, _| !key.starts_with(&prefix));
+        self.entries.retain(|key, entry| !key.starts_with(&prefix) || Some(&entry.origin) == kept);
     }
 
     /// Forgets everything else.

@@ -1,8 +1,9 @@
 //! The command line: the program itself, run against a node within this process.
 //!
-//! [`audit`]: what commands without a server leave in the audit trail.
+//! [`audit`]: what commands without a server leave in the audit trail. [`piped`]: what can be read once.
 
 mod audit;
+mod piped;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};

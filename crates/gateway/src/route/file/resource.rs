@@ -51,7 +51,8 @@ fn metadata_path(url: &Url) -> String {
 
 /// The identifier of an issuer (RFC 8414 §2), as it is written: clients compare it as a text.
 fn authorization_server(text: &str) -> Result<String, &'static str> {
-    value::authority(text).map(|_| text.to_owned())
+    value::authority(text)?;
+    value::as_written(text)
 }
 
 /// An https URL (RFC 9728 §1.2), as it is written: it is compared as a text.
@@ -67,5 +68,5 @@ fn identifier(text: &str) -> Result<(String, Url), &'static str> {
     {
         return Err("must have no query, no fragment and no user");
     }
-    Ok((text.to_owned(), url))
+    Ok((value::as_written(text)?, url))
 }

@@ -101,6 +101,12 @@ pub(super) fn authority(text: &str) -> Result<Url, &'static str> {
     if is_safe { Ok(url) } else { Err("must be an https URL (http only on this machine)") }
 }
 
+/// A URL that is told and compared as it is written: without what parsers look past, and others do not.
+pub(super) fn as_written(url: &str) -> Result<String, &'static str> {
+    let is_exact = !url.contains(|c: char| c.is_whitespace() || c.is_control());
+    if is_exact { Ok(url.to_owned()) } else { Err("must have no spaces and no line ends") }
+}
+
 /// The origin of pages (RFC 6454 §6.2), as browsers write it.
 pub(super) fn origin(text: &str) -> Result<HeaderValue, &'static str> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));

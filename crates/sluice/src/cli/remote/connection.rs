@@ -10,6 +10,7 @@ use super::error::RemoteError;
 use super::server::Server;
 use super::tls;
 use crate::cli::Console;
+use crate::cli::value::Unrepeated;
 
 /// Where the admin endpoint is, if nobody says otherwise, and who may say so: the most specific first.
 const ADMIN: (&str, &[&str]) =
@@ -35,7 +36,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, value_name = "FILE", global = true, help_heading = "Server")]
     ca_file: Option<PathBuf>,
     /// A header to send with each request; `Authorization` instead of `SLUICE_ADMIN_TOKEN`
-    #[arg(short = 'H', long = "http-header", value_name = "NAME: VALUE", value_parser = header, global = true, help_heading = "Server")]
+    #[arg(short = 'H', long = "http-header", value_name = "NAME: VALUE", value_parser = Unrepeated(header), global = true, help_heading = "Server")]
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 

@@ -21,6 +21,8 @@ fn time_that_is_left_is_spent_on_passes() {
     assert_eq!(passes(200), None);
     assert_eq!(passes(120), Some(2));
     assert_eq!(passes(1), Some(MOST_PASSES));
+    let largest = with_more_passes(&measured(1024, 30), limits(250, 1024, 1)).unwrap();
+    assert_eq!((largest.memory_kib(), largest.passes()), (1024 * 1024, 4), "more are 4 GiB");
 }
 
 /// What is proposed, and with how many passes it was tried, if a hash takes so many milliseconds with each number of passes.

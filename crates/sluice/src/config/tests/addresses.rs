@@ -69,6 +69,20 @@ fn an_address_of_this_server_holds_no_credentials_and_no_pattern() {
     }
 }
 
+/// What parses a URL looks past it, and who compares the issuer as a text does not (OpenID Connect Core §3.1.3.7).
+#[test]
+fn an_issuer_has_neither_spaces_nor_line_ends() {
+    let expected = "urls.self.issuer: has a space or a line end: it is used exactly as it is written";
+    for issuer in [" https://id.example.com", "https://id.example.com/\n", "https://id.exam\tple.com/"] {
+        let by_variable = given(MINIMAL).variable("URLS_SELF_ISSUER", issuer);
+        assert_eq!(by_variable.problems(), expected, "{issuer:?}");
+    }
+    let public = given(MINIMAL).set("urls.self.public", " https://edge.example.com/\n").settings();
+    assert_eq!(public.urls.public.as_str(), "https://edge.example.com/", "nobody compares how it is written");
+    let phantom = given(MINIMAL).set("gateway.phantom.issuer", "gateway ").problems();
+    assert!(phantom.starts_with("gateway.phantom.issuer: has a line end, or a space at an end"), "{phantom}");
+}
+
 #[test]
 fn a_public_address_without_tls_is_warned_about() {
     let public = |address: &str| given(MINIMAL).set("urls.self.public", address);
@@ -165,5 +179,32 @@ fn a_network_of_ipv4_that_is_written_as_one_of_ipv6_is_of_ipv4() {
         assert_eq!(trusted, expected, "{written}");
         let exempt = with("identity.limits.exempt", written).identity.limits.exempt;
         assert_eq!(exempt, expected, "{written}");
+    }
+}
+
+/// As Hydra reads it, in YAML and elsewhere.
+#[test]
+fn the_mode_of_a_socket_is_octal_after_a_0() {
+    let mode = |given: Given| {
+        let settings = given.set("serve.admin.host", "unix:/run/sluice.sock").settings();
+        match settings.serve.admin.listener.address {
+            ListenAddress::Unix { mode, .. } => mode,
+            other @ ListenAddress::Tcp { .. } => panic!("{other:?}"),
+        }
+    };
+    for (yaml, expected) in
+        [("0660", 0o660), ("'0660'", 0o660), ("0o660", 0o660), ("432", 0o660), ("0", 0), ("0777", 0o777)]
+    {
+        let file = format!("serve: {{admin: {{socket: {{mode: {yaml}}}}}}}").leak();
+        assert_eq!(mode(given(MINIMAL).and_file(file)), expected, "{yaml}");
+    }
+    for text in ["0660", "0o660", "432"] {
+        assert_eq!(mode(given(MINIMAL).variable("SERVE_ADMIN_SOCKET_MODE", text)), 0o660, "{text}");
+        assert_eq!(mode(given(MINIMAL).set("serve.admin.socket.mode", text)), 0o660, "{text}");
+    }
+    let expected = "serve.admin.socket.mode: must be a whole number from 0 to 0777, octal after a 0, not";
+    for wrong in ["755", "0888", "01000", "-1", "rw"] {
+        let said = given(MINIMAL).set("serve.admin.socket.mode", wrong).problems();
+        assert!(said.starts_with(expected) && said.lines().count() == 1, "{said}");
     }
 }

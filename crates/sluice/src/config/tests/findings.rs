@@ -183,9 +183,8 @@ fn what_is_refused_is_shown_without_its_secrets() {
             .variable("URLS_LOGIN", "u:hunter2@login.example.com")
             .variable("SECRETS_SYSTEM", "hunter2")
             .set("ttl.access_token", "soon");
-        let problems = in_force(&given.sources).err().unwrap();
+        let (problems, shown) = in_force(&given.sources).err().unwrap();
         assert!(!problems.to_string().contains("ter2"), "{problems}");
-        let shown = refused(&given.sources);
         assert!(shown.contains("  access_token: \"soon\"  # command line\n"), "{shown}");
         assert!(!shown.contains("ter2"), "{shown}");
     }
@@ -197,7 +196,7 @@ fn what_is_refused_is_shown_without_its_secrets() {
         ("/me@home", true),
     ] {
         let given = given("").variable("URLS_LOGIN", login);
-        let (shown, problems) = (refused(&given.sources), given.problems());
+        let (shown, problems) = (given.gathered().show(), given.problems());
         assert!(!problems.contains("hunter2") && !shown.contains("hunter2"), "{problems} {shown}");
         assert_eq!(shown.contains("/me@home"), is_shown, "{shown}");
     }

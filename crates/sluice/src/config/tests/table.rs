@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::super::error::Findings;
 use super::super::key::{Kind, Status};
+use super::super::layers::Layers;
 use super::*;
 
 /// A configuration file as it runs in production for Hydra.

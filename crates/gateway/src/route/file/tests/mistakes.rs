@@ -161,6 +161,11 @@ fn headers_that_are_the_gateways_own_cannot_be_set() {
 fn a_resource_is_an_https_url_and_says_one_thing() {
     assert_in_route(", resource: {identifier: 'http://h/a'}", ".resource.identifier: must be an https URL");
     assert_in_route(", resource: {identifier: 'https://h/a#b'}", ".resource.identifier: must have no query");
+    assert_in_route(", resource: {identifier: 'https://h/a '}", ".resource.identifier: must have no spaces");
+    assert_in_route(
+        ", resource: {identifier: https://h/a, authorization_servers: [\"https://id.example\\n\"]}",
+        ".resource.authorization_servers[0]: must have no spaces",
+    );
     assert_in_route(", resource: {}", ".resource.identifier: is missing");
     let text = "
 routes:

@@ -11,6 +11,7 @@ mod request;
 use std::process::Stdio;
 
 use clap::{Args, ValueEnum};
+use sluice_protocol::RedirectUri;
 use url::Url;
 
 use super::credentials::ClientCredentials;
@@ -49,9 +50,9 @@ pub(crate) struct AuthorizationCodeArgs {
     /// The port to listen at, at 127.0.0.1
     #[arg(short, long, default_value_t = 4446)]
     port: u16,
-    /// The redirect URI [default: `http://127.0.0.1:4446/callback`]
+    /// The redirect URI, sent as it is written [default: `http://127.0.0.1:4446/callback`]
     #[arg(long, value_name = "URI")]
-    redirect: Option<Url>,
+    redirect: Option<RedirectUri>,
     /// The authorization endpoint [default: below the endpoint]
     #[arg(long, value_name = "URL")]
     auth_url: Option<Url>,
@@ -78,7 +79,7 @@ pub(super) async fn perform(
     console: &mut Console<'_>,
 ) -> Result<Answer, RemoteError> {
     let loopback = Loopback::bind(args.port).await?;
-    let redirect_uri = args.redirect.as_ref().map_or_else(|| loopback.callback(), Url::to_string);
+    let redirect_uri = args.redirect.as_ref().map_or_else(|| loopback.callback(), RedirectUri::to_string);
     let call = AuthorizationCall::new(args, server, redirect_uri, console.rng);
     let address = call.url();
     console.say(&format!("Open this address in a browser:\n\n  {address}\n"));

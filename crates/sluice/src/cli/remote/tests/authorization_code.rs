@@ -133,6 +133,22 @@ async fn an_answer_may_come_back_as_a_form() {
     assert!(stub.only().body.contains("redirect_uri=http%3A%2F%2Flocalhost%3A9%2Fcb"));
 }
 
+/// Servers compare it as a text (RFC 6749 §3.1.2.3).
+#[tokio::test]
+async fn a_redirect_uri_is_sent_as_it_is_written() {
+    let stub = Stub::answering(200, tokens()).await;
+    let redirect = "http://LocalHost:80/cb";
+    let (outcome, request) = perform(&stub, &format!("--redirect {redirect} --state mine"), |port| {
+        let request = authorization_request(port);
+        get(port, "/cb?code=c0de&state=mine");
+        request
+    })
+    .await;
+    assert_eq!(outcome.exit, Exit::Success, "{}", outcome.err);
+    assert_eq!(parameter(&request, "redirect_uri").as_deref(), Some(redirect));
+    assert!(stub.only().body.contains("redirect_uri=http%3A%2F%2FLocalHost%3A80%2Fcb"));
+}
+
 #[tokio::test]
 async fn a_refusal_that_the_browser_brings_is_told() {
     let stub = Stub::answering(200, tokens()).await;
