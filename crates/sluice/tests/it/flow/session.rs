@@ -160,8 +160,8 @@ async fn the_cookie_of_who_stays_remembered_lives_as_long_as_there_are_tokens(ba
     let client = sluice.client(&json!({})).await;
     let again = Authorize { more: &[("prompt", "login")], ..Authorize::default() };
     for (remember_for, expected) in [
-        // As long as a refresh token of the session may, and not the half minute that is left.
-        (60, Cookie::For(30 * i64::from(DAY))),
+        // As long as a refresh token of the session may and an eighth of it, and not the half minute that is left.
+        (60, Cookie::For(30 * i64::from(DAY) * 9 / 8)),
         (90 * DAY, Cookie::For(90 * i64::from(DAY) - 30)),
         (0, Cookie::OfTheBrowser),
     ] {
