@@ -70,8 +70,8 @@ impl TokenService {
         };
         less.of(&mut grant);
         self.keep(client, &mut grant)?;
-        // One that is not rotated ends when it was to end.
-        if client.hears_logout() && !is_fapi {
+        // One that is not rotated ends when it was to end, and whoever asks again for what was issued already keeps nothing.
+        if client.hears_logout() && !is_fapi && grant.rotated_at == Some(now) {
             self.keep_session(client, &token, &grant, now).await;
         }
         let scope = &self.kept_scope(client, &exchange, &grant);
