@@ -6,7 +6,13 @@ use sluice_primitives::Secret;
 use super::configuration::ConfigurationArgs;
 use super::data_source::DataSourceArgs;
 use super::output::OutputArgs;
-use super::value;
+use super::value::{self, Unrepeated};
+
+/// What is said of the way back.
+const FORWARD_ONLY: &str = "schemas go forward only: an older program goes on with a newer schema, and for a database as it was there is its \
+                            backup (`sluice backup`, `sluice restore`; `pg_dump` for PostgreSQL)";
+/// What is said of what is neither a verb nor a database.
+const NEITHER: &str = "must be `up` or `status`, or a database: `postgres://…`, `sqlite:<file>` or `memory`";
 
 /// Brings a database to the schema of this version.
 #[derive(Debug, Clone, Args)]
@@ -47,7 +53,7 @@ struct SqlCommand {
     #[arg(short, long, global = true)]
     yes: bool,
     /// The database: `postgres://…` or `sqlite:<file>`. Without `up`, as older Hydra had it
-    #[arg(value_name = "DSN", value_parser = value::secret, hide = true)]
+    #[arg(value_name = "DSN", value_parser = Unrepeated(database), hide = true)]
     dsn: Option<Secret<String>>,
     #[command(subcommand)]
     action: Option<SqlSubcommand>,
@@ -81,6 +87,15 @@ struct SqlDatabase {
     /// The database: `postgres://…` or `sqlite:<file>`
     #[arg(value_name = "DSN", value_parser = value::secret)]
     dsn: Option<Secret<String>>,
+}
+
+/// Reads a database that stands in the place of a verb; a verb that does not exist is none.
+fn database(text: &str) -> Result<Secret<String>, &'static str> {
+    match text {
+        "down" => Err(FORWARD_ONLY),
+        _ if text == "memory" || text.contains(':') => Ok(Secret::new(text.to_owned())),
+        _ => Err(NEITHER),
+    }
 }
 
 /// What to do with the schema.

@@ -43,7 +43,7 @@ pub(crate) use completion::CompletionCommand;
 pub(crate) use config::ConfigCommand;
 pub(crate) use console::Console;
 pub(crate) use copy::CopyArgs;
-pub(crate) use data_source::{DataSourceArgs, NO_DATA_SOURCE};
+pub(crate) use data_source::DataSourceArgs;
 pub(crate) use demo::DemoCommand;
 pub(crate) use exit::Exit;
 pub(crate) use gateway::{CheckRoutesArgs, GatewayCommand, MatchRouteArgs};

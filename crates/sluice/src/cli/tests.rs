@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::error::ErrorKind;
+
 use super::janitor::JanitorWork;
 use super::*;
 
@@ -194,7 +196,7 @@ fn a_migration_names_its_database_as_hydra_does() {
     let named = |line: &str| {
         let Commands::Migrate(migrate) = parse(line) else { panic!("not migrate") };
         let (action, source, _) = migrate.into_parts();
-        (action, source.sources(Vec::new()).map(|sources| sources.overrides))
+        (action, source.sources(Vec::new()).ok().map(|sources| sources.overrides))
     };
     let dsn = vec![("dsn".to_owned(), "sqlite:a.db".to_owned())];
     assert_eq!(named("sluice migrate sql up sqlite:a.db"), (SqlAction::Up, Some(dsn.clone())));
@@ -203,9 +205,58 @@ fn a_migration_names_its_database_as_hydra_does() {
     assert_eq!(named("sluice migrate status sqlite:a.db"), (SqlAction::Status, Some(dsn.clone())));
     assert_eq!(named("sluice migrate sql status --block sqlite:a.db"), (SqlAction::Await, Some(dsn)));
     assert_eq!(named("sluice migrate sql up -e"), (SqlAction::Up, Some(Vec::new())));
-    assert_eq!(named("sluice migrate sql up -e sqlite:a.db"), (SqlAction::Up, Some(Vec::new())));
+    assert_eq!(named("sluice migrate sql up -e sqlite:a.db"), (SqlAction::Up, None));
     assert_eq!(named("sluice migrate -c a.yml sql up"), (SqlAction::Up, Some(Vec::new())));
     assert_eq!(named("sluice migrate sql up"), (SqlAction::Up, None));
+}
+
+/// What is done to one cannot be meant for the other.
+#[test]
+fn two_databases_are_not_taken_for_one() {
+    let refusal = |line: &str, variable: &str| {
+        let source = match parse(line) {
+            Commands::Migrate(migrate) => migrate.into_parts().1,
+            Commands::Janitor(janitor) => janitor.source,
+            _ => panic!("neither"),
+        };
+        let environment = vec![("DSN".into(), variable.into())];
+        source.sources(environment).map(|sources| sources.overrides).err()
+    };
+    let line = "hydra migrate sql -e postgres://u:hunter2@h/db";
+    assert_eq!(refusal(line, "postgres://u:hunter2@h/db"), None);
+    let two = "a DSN was given as an argument and another by the environment (-e): give one";
+    assert_eq!(refusal(line, "postgres://u:hunter3@h/db"), Some(two));
+    assert_eq!(refusal("sluice migrate sql status -e sqlite:b.db", "sqlite:a.db"), Some(two));
+    assert_eq!(refusal("sluice janitor sqlite:b.db -e", "sqlite:a.db"), Some(two));
+    assert_eq!(refusal("sluice janitor sqlite:b.db", "sqlite:a.db"), None);
+    let unset = refusal("sluice janitor sqlite:b.db -e", "").unwrap();
+    assert!(unset.contains("the variable DSN of the environment (-e) is not set"), "{unset}");
+    for verb in ["backup", "restore"] {
+        let error = try_parse(&format!("sluice {verb} copy.db sqlite:b.db -e")).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::ArgumentConflict, "{verb}");
+        assert_eq!(error.exit_code(), 2);
+    }
+}
+
+#[test]
+fn what_is_no_verb_of_a_migration_migrates_nothing() {
+    let refusal = |line: &str| {
+        let error = try_parse(line).err().unwrap_or_else(|| panic!("{line}"));
+        assert_eq!(error.exit_code(), 2, "{line}");
+        error.to_string()
+    };
+    let down = refusal("sluice migrate sql down -e");
+    assert!(down.contains("schemas go forward only") && down.contains("`sluice restore`"), "{down}");
+    for line in ["sluice migrate sql -e dwon", "sluice migrate sql statsu -e"] {
+        let said = refusal(line);
+        assert!(said.contains("must be `up` or `status`"), "{said}");
+    }
+    refusal("sluice migrate sql pu sqlite:a.db");
+    let conninfo = Cli::read(["sluice", "migrate", "sql", "host=h password=hunter2"]).err().unwrap().to_string();
+    assert!(!conninfo.contains("hunter2"), "{conninfo}");
+    for database in ["memory", "sqlite:a.db", "postgres://u@h/db"] {
+        parse(&format!("sluice migrate sql {database}"));
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use sluice_primitives::{Clock, Lifetime, OsRng, Rng, SystemClock};
 
 use super::{fail, print};
 use crate::app::{JanitorKind, Round, Stores, Task, janitor_round, open_store};
-use crate::cli::{Console, DataSourceArgs, Exit, JanitorCommand, NO_DATA_SOURCE};
+use crate::cli::{Console, DataSourceArgs, Exit, JanitorCommand};
 use crate::config;
 
 /// A round looks at a part of a large table: so many that find nothing have seen a table of ten million rows from end to end.
@@ -62,7 +62,7 @@ async fn opened(
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,
 ) -> Result<(Stores, Lifetime), String> {
-    let sources = source.sources(environment).ok_or_else(|| NO_DATA_SOURCE.to_owned())?;
+    let sources = source.sources(environment)?;
     let (database, ttl, warnings) = config::load_janitor(&sources).map_err(|error| {
         console.warn(error.warnings());
         error.to_string()

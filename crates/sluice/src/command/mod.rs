@@ -22,7 +22,7 @@ use std::ffi::OsString;
 
 use sluice_commit::chain;
 
-use crate::cli::{Console, DataSourceArgs, Exit, NO_DATA_SOURCE};
+use crate::cli::{Console, DataSourceArgs, Exit};
 use crate::config::{self, ConfigError, DatabaseSettings, Loaded, LogSettings, Sources};
 
 /// Prints a line.
@@ -59,7 +59,7 @@ pub(crate) fn named_database(
     environment: Vec<(OsString, OsString)>,
     console: &mut Console<'_>,
 ) -> Result<(DatabaseSettings, LogSettings), String> {
-    let sources = source.sources(environment).ok_or_else(|| NO_DATA_SOURCE.to_owned())?;
+    let sources = source.sources(environment)?;
     let (database, log, warnings) = config::load_database(&sources).map_err(|error| {
         console.warn(error.warnings());
         error.to_string()
