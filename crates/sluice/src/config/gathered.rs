@@ -34,12 +34,18 @@ impl Gathered {
         layers.overrides(&sources.overrides);
         layers.warn_about_ignored();
         let Layers { mut values, mut findings, .. } = layers;
-        let mode = derived::fill(&mut values, sources);
+        let mode = derived::fill(&mut values, &mut findings, sources);
         let is_hydras = |(name, value): &(OsString, OsString)| name == "DEV" && value == "true";
         if !mode.is_development() && sources.environment.iter().any(is_hydras) {
             findings.warn("DEV", "is not read from the environment; `--dev` is for development");
         }
         Self { table, values, findings, mode }
+    }
+
+    /// The same where listeners without a certificate are given one at the start: what is made up of the public one is at https.
+    pub(crate) fn self_signed(mut self) -> Self {
+        derived::move_to_https(&mut self.values);
+        self
     }
 
     /// What is set, and where, as far as it can be read; secrets and passwords are redacted.

@@ -257,6 +257,44 @@ fn dev_needs_nothing_and_allows_plain_http() {
 }
 
 #[test]
+fn the_issuer_of_development_is_where_the_public_listener_is() {
+    let urls = |given: Given| given.development().settings().urls;
+    let issuer = |given: Given| urls(given).issuer;
+    let at = |port: &str| given("").variable("SERVE_PUBLIC_PORT", port);
+    assert_eq!(issuer(at("5001")), "http://127.0.0.1:5001/");
+    assert_eq!(issuer(at("80")), "http://127.0.0.1/");
+    let tls = "serve: {public: {port: 5001}, tls: {enabled: true, cert: {path: /c}, key: {path: /k}}}";
+    assert_eq!(issuer(given(tls)), "https://127.0.0.1:5001/");
+    let relative = urls(given(tls).set("urls.login", "/login"));
+    assert_eq!(relative.public.as_str(), "https://127.0.0.1:5001/");
+    assert_eq!(relative.login.unwrap().as_str(), "https://127.0.0.1:5001/login");
+    assert_eq!(issuer(given(tls).set("urls.self.issuer", "http://a.test/")), "http://a.test/");
+    let any_that_is_free = at("0").development().loaded();
+    assert_eq!(any_that_is_free.settings.urls.issuer, "http://127.0.0.1:4444/");
+    let expected = "urls.self.issuer: is http://127.0.0.1:4444/, but serve.public.port is any that is free: people are \
+                    sent to the former, so set one of both";
+    assert_eq!(lines(&any_that_is_free.warnings), expected);
+    assert_eq!(at("0").development().set("urls.self.issuer", "http://a.test/").warnings(), "");
+}
+
+#[test]
+fn a_certificate_that_is_made_at_the_start_moves_the_issuer_of_development_to_https() {
+    let urls = |given: Given| given.gathered().self_signed().into_node().map(|node| node.settings.urls);
+    let made_up = urls(given("").development().set("serve.public.port", "5001")).unwrap();
+    assert_eq!(
+        (&*made_up.issuer, made_up.public.as_str()),
+        ("https://127.0.0.1:5001/", "https://127.0.0.1:5001/")
+    );
+    let public = urls(given("").development().set("urls.self.public", "https://a.test/")).unwrap();
+    assert_eq!((&*public.issuer, public.public.as_str()), ("https://127.0.0.1:4444/", "https://a.test/"));
+    let own = urls(given("").development().set("urls.self.issuer", "http://a.test/")).unwrap();
+    assert_eq!((&*own.issuer, own.public.as_str()), ("http://a.test/", "http://a.test/"));
+    let without = "dsn: memory\nsecrets: {system: [a-system-secret-for-tests]}";
+    let problems = urls(given(without)).err().unwrap();
+    assert_eq!(messages(problems.problems()), "urls.self.issuer: is required (`--dev` has a default)");
+}
+
+#[test]
 fn the_environment_does_not_switch_to_development() {
     let hydras = || given(MINIMAL).variable("DEV", "true");
     assert_eq!(hydras().settings().mode, Mode::Production);

@@ -14,7 +14,8 @@ pub(super) const KEYS: &[Key] = &[
         "self.issuer",
         Kind::Url,
         "The issuer in tokens and discovery, used exactly as written. Required, and https; with \
-         `--dev` `http://127.0.0.1:4444/`.",
+         `--dev` it is by default `http://127.0.0.1:` and `serve.public.port`, and `https://` where that listener speaks TLS, also \
+         by `--tls-self-signed`.",
     ),
     Key::hydra(
         "self.public",

@@ -50,9 +50,9 @@ fn every_supported_key_is_read_and_every_key_that_is_read_is_known() {
     let table = Table::new();
     let mut layers = Layers { table: &table, values: Values::default(), findings: Findings::default() };
     layers.defaults();
-    let mut values = layers.values;
-    let mode = derived::fill(&mut values, &given.sources);
-    let mut reader = Reader::new(&table, &values, Findings::default());
+    let (mut values, mut findings) = (layers.values, layers.findings);
+    let mode = derived::fill(&mut values, &mut findings, &given.sources);
+    let mut reader = Reader::new(&table, &values, findings);
     read(&mut reader, mode);
     let supported = table.keys().iter().filter(|known| {
         // A hook that is only a URL is read as its `url`.
