@@ -70,7 +70,11 @@ pub(super) const KEYS: &[Key] = &[
         "Where a gateway in a process of its own (`serve gateway`) gets keys and revocations: the link of an authorization \
          server (`serve.link`). Without it, it reads the database and needs its secrets.",
     ),
-    Key::own("link.token", Kind::Secret, "The `serve.link.token` of that authorization server."),
+    Key::own(
+        "link.token",
+        Kind::Secret,
+        "The `serve.link.token` of that authorization server, 32 bytes or more.",
+    ),
     Key::own(
         "link.ca_file",
         Kind::Path,
@@ -132,7 +136,7 @@ pub(super) const LINK_LISTENER: &[Key] = &[
     Key::own(
         "token",
         Kind::Secret,
-        "What gateways in other processes must bear; with it the link is served. It gives the key of access tokens away: \
+        "What gateways in other processes must bear, 32 bytes or more; with it the link is served. It gives the key of access tokens away: \
          share it with nobody else, and set `serve.link.tls` where it leaves the machine.",
     ),
     Key::own(
@@ -279,7 +283,7 @@ fn read_phantom(reader: &mut Reader<'_>) -> PhantomSettings {
 }
 
 fn read_link(reader: &mut Reader<'_>) -> Option<LinkSettings> {
-    let (url, token) = (reader.url(LINK_URL), reader.bearer_token(LINK_TOKEN));
+    let (url, token) = (reader.url(LINK_URL), read_token(reader, LINK_TOKEN));
     let ca_file = reader.path("gateway.link.ca_file");
     if reader.has(LINK_URL) && !reader.has(LINK_TOKEN) {
         reader.refuse(LINK_TOKEN, format!("is required with {LINK_URL}"));
@@ -289,6 +293,15 @@ fn read_link(reader: &mut Reader<'_>) -> Option<LinkSettings> {
         reader.refuse(LINK_URL, "must be https: keys come that way. Plain http is for loopback");
     }
     Some(LinkSettings { url: url?, token: token?, ca_file })
+}
+
+/// The token of a link, at either end: no server has a shorter one.
+fn read_token(reader: &mut Reader<'_>, key: &str) -> Option<SecretString> {
+    let token = reader.bearer_token(key)?;
+    if token.expose().len() < SHORTEST_TOKEN {
+        reader.refuse(key, format!("must have {SHORTEST_TOKEN} bytes or more"));
+    }
+    Some(token)
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -302,10 +315,7 @@ fn is_loopback(url: &Url) -> bool {
 
 pub(super) fn read_served(reader: &mut Reader<'_>) -> ServedLinkSettings {
     let listener = listener::read_without_cors(reader, "serve.link");
-    let token = reader.bearer_token(SERVED_TOKEN);
-    if token.as_ref().is_some_and(|token| token.expose().len() < SHORTEST_TOKEN) {
-        reader.refuse(SERVED_TOKEN, format!("must have {SHORTEST_TOKEN} bytes or more"));
-    }
+    let token = read_token(reader, SERVED_TOKEN);
     if token.is_some() && !listener.address.is_local() && listener.tls.certificate.is_none() {
         reader.refuse(
             "serve.link.tls",

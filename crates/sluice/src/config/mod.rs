@@ -200,7 +200,7 @@ pub(crate) fn in_force(sources: &Sources) -> Result<(String, Vec<Finding>), (Con
 /// Of the log, what cannot be read is as it is by default. With what is warned about there, and in all that is said.
 ///
 /// # Errors
-/// [`ConfigError`] if no database is configured, or it cannot be read.
+/// [`ConfigError`] if no database is configured, or it cannot be read, or a file cannot, which may name another.
 pub(crate) fn load_database(
     sources: &Sources,
 ) -> Result<(DatabaseSettings, LogSettings, Vec<Finding>), ConfigError> {
@@ -208,7 +208,7 @@ pub(crate) fn load_database(
     let mut reader = Reader::new(&table, &values, findings);
     let (database, log) = (database::read(&mut reader), log::read(&mut reader));
     let findings = reader.into_findings();
-    match database {
+    match database.filter(|_| !values.is_incomplete()) {
         Some(database) => Ok((database, log, findings.into_warnings_alone())),
         None => Err(findings.into_error()),
     }

@@ -18,7 +18,9 @@ Sluice reads Hydra's configuration files. Values come from, each over the one be
    written as JSON; an empty variable counts as not set, but for the keys that refuse it,
 4. the command line.
 
-Durations are written as in Go: `90s`, `1h30m`. An unknown key is warned about and ignored; a wrong value is
+Durations are written as in Go: `90s`, `1h30m`. An unknown key of a file is warned about and ignored; so is an
+unknown variable that begins like one of ours, unless others use such names too (`LOG_`, `DATABASE_`, `TRACING_`
+and the like are not looked at). An unknown key of the command line (`--set`) is refused. A wrong value is
 refused, and every wrong value is named at once, with where it was set. `sluice config show` prints what is in
 force, without secrets.
 ";

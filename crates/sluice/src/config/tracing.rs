@@ -10,6 +10,8 @@ const SERVER: &str = "tracing.providers.otlp.server_url";
 
 /// Why the settings of other protocols mean nothing.
 const OTLP_ONLY: &str = "traces are sent by OTLP; set tracing.providers.otlp";
+/// The same where that is set.
+const OTEL_ONLY: &str = "traces are sent by OTLP; set tracing.provider to otel";
 
 pub(super) const KEYS: &[Key] = &[
     Key::hydra(
@@ -81,7 +83,12 @@ impl Choice for Provider {
 pub(super) fn read(reader: &mut Reader<'_>) -> TracingSettings {
     let otlp = read_otlp(reader);
     let otlp = match reader.choice("tracing.provider") {
-        Provider::None => None,
+        Provider::None => {
+            if otlp.is_some() {
+                reader.warn(SERVER, "has no effect: no traces are sent unless tracing.provider is otel");
+            }
+            None
+        }
         Provider::Otel => {
             if !reader.has(SERVER) {
                 reader.refuse(SERVER, "is required for the provider otel");
@@ -89,7 +96,8 @@ pub(super) fn read(reader: &mut Reader<'_>) -> TracingSettings {
             otlp
         }
         Provider::Jaeger | Provider::Zipkin => {
-            reader.warn("tracing.provider", format!("no traces are sent: {OTLP_ONLY}"));
+            let missing = if reader.has(SERVER) { OTEL_ONLY } else { OTLP_ONLY };
+            reader.warn("tracing.provider", format!("no traces are sent: {missing}"));
             None
         }
     };

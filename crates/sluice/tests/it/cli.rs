@@ -442,7 +442,7 @@ async fn the_configuration_is_shown_without_secrets() {
 async fn the_configuration_of_a_gateway_with_a_link_is_shown() {
     let variables = [
         ("GATEWAY_LINK_URL", "https://id.internal:4446"),
-        ("GATEWAY_LINK_TOKEN", "hunter2"),
+        ("GATEWAY_LINK_TOKEN", "hunter2-hunter2-hunter2-hunter2-hunter2"),
         ("GATEWAY_ROUTE", "r.yaml"),
     ];
     let shown = run_with(&variables, &["config", "show"]).await;
@@ -459,8 +459,10 @@ async fn a_certificate_made_at_the_start_is_for_development() {
         ("SECRETS_SYSTEM", "a-system-secret-for-this-test"),
         ("URLS_SELF_ISSUER", "https://id.example.com/"),
     ];
-    let gateway =
-        [("GATEWAY_LINK_URL", "https://id.internal:4446"), ("GATEWAY_LINK_TOKEN", "the-token-of-the-link")];
+    let gateway = [
+        ("GATEWAY_LINK_URL", "https://id.internal:4446"),
+        ("GATEWAY_LINK_TOKEN", "the-token-of-the-link-which-is-long"),
+    ];
     for (variables, listeners, key) in
         [(&server[..], "all", "serve.tls"), (&gateway[..], "gateway", "serve.gateway.tls")]
     {

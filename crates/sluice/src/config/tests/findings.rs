@@ -54,6 +54,19 @@ fn keys_without_effect_are_warned_about_with_the_reason() {
 }
 
 #[test]
+fn traces_that_are_not_sent_are_warned_about_with_what_is_missing() {
+    let server = || given(MINIMAL).set("tracing.providers.otlp.server_url", "collector:4318");
+    let unused = "tracing.providers.otlp.server_url: has no effect: no traces are sent unless tracing.provider is otel";
+    assert_eq!(server().warnings(), unused);
+    let by_otlp = "tracing.provider: no traces are sent: traces are sent by OTLP; set";
+    let jaeger = given(MINIMAL).set("tracing.provider", "jaeger").warnings();
+    assert_eq!(jaeger, format!("{by_otlp} tracing.providers.otlp"));
+    let other = server().set("tracing.provider", "jaeger").warnings();
+    assert_eq!(other, format!("{by_otlp} tracing.provider to otel"));
+    assert_eq!(server().set("tracing.provider", "otel").warnings(), "");
+}
+
+#[test]
 fn health_checks_stay_out_of_the_logs_that_there_are() {
     let with = |listener: &str| {
         let yaml = format!("serve: {{{listener}: {{request_log: {{disable_for_health: true}}}}}}");

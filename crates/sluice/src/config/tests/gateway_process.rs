@@ -2,7 +2,7 @@
 
 use super::*;
 
-const LINKED: &str = "gateway: {routes: /etc/routes.yaml, link: {url: https://id.internal:4446, token: the-token-of-the-link}}";
+const LINKED: &str = "gateway: {routes: /etc/routes.yaml, link: {url: https://id.internal:4446, token: the-token-of-the-link-which-is-long}}";
 
 #[test]
 fn a_gateway_with_a_link_hears_what_is_ignored() {
@@ -34,6 +34,15 @@ fn what_is_noticed_besides_is_told_with_what_is_refused() {
 }
 
 #[test]
+fn the_token_of_a_link_is_as_long_at_either_end() {
+    let short = "a-token-of-thirty-one-bytes-...";
+    let gateway = given(LINKED).set("gateway.link.token", short).load_gateway().err().unwrap();
+    assert_eq!(messages(gateway.problems()), "gateway.link.token: must have 32 bytes or more");
+    let server = given(MINIMAL).set("serve.link.token", short).problems();
+    assert_eq!(server, "serve.link.token: must have 32 bytes or more");
+}
+
+#[test]
 fn only_what_a_gateway_with_a_link_reads_is_in_force() {
     let shown = given(LINKED)
         .and_file("{serve: {tls: {enabled: false}, public: {port: 1}}, oauth2: {pkce: {enforced: true}}}")
@@ -45,7 +54,7 @@ fn only_what_a_gateway_with_a_link_reads_is_in_force() {
     {
         assert!(shown.contains(line), "{line} in {shown}");
     }
-    for other in ["oauth2", "public", "ttl", "the-token-of-the-link"] {
+    for other in ["oauth2", "public", "ttl", "the-token-of-the-link-which-is-long"] {
         assert!(!shown.contains(other), "{other} in {shown}");
     }
 }
@@ -76,8 +85,10 @@ fn shown(settings: &[(&str, &str)]) -> Result<(String, Vec<Finding>), ConfigErro
 
 #[test]
 fn show_tells_of_a_gateway_where_there_is_a_link_and_no_database() {
-    let link =
-        [("gateway.link.url", "https://id.internal:4446"), ("gateway.link.token", "the-token-of-the-link")];
+    let link = [
+        ("gateway.link.url", "https://id.internal:4446"),
+        ("gateway.link.token", "the-token-of-the-link-which-is-long"),
+    ];
     let (alone, _) = shown(&link).unwrap();
     assert!(alone.contains("link:\n") && !alone.contains("oauth2:"), "{alone}");
     let with_database = [&link[..], &[("dsn", "memory")]].concat();

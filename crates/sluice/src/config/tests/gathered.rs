@@ -19,7 +19,7 @@ fn what_is_in_force_and_what_is_refused_is_shown_of_a_pipe() {
     let (_reader, sources) = piped(MINIMAL);
     let (shown, _) = in_force(&sources).unwrap();
     assert!(shown.contains("issuer: \"https://id.example.com\"  # /dev/fd/"), "{shown}");
-    let link = "gateway: {link: {url: https://id.internal:4446, token: the-token-of-the-link}}";
+    let link = "gateway: {link: {url: https://id.internal:4446, token: the-token-of-the-link-which-is-long}}";
     let (_reader, sources) = piped(link);
     let (shown, _) = in_force(&sources).unwrap();
     assert!(shown.contains("link:\n"), "{shown}");
@@ -40,4 +40,23 @@ fn a_janitor_reads_the_database_and_the_lifespans_of_a_pipe() {
     let problems = load_janitor(&sources).err().unwrap();
     let problems: Vec<_> = problems.problems().iter().map(|problem| problem.key.as_str()).collect();
     assert_eq!(problems, ["dsn", "ttl.refresh_token"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_refused_though_the_environment_names_the_database() {
+    let problems = |mut sources: Sources| {
+        sources.environment.push(("DSN".into(), "memory".into()));
+        let problems = load_database(&sources).err().unwrap();
+        assert_eq!(problems.problems().len(), 1, "{problems}");
+        problems.to_string()
+    };
+    let mut missing = given("").sources;
+    missing.files.push(PathBuf::from("/var/lib/sluice/missing.yml"));
+    assert!(problems(missing).contains("/var/lib/sluice/missing.yml: cannot be read: No such file"));
+    let (_reader, broken) = piped("urls: [");
+    assert!(problems(broken).contains("is not valid YAML"));
+    let (_reader, mut sound) = piped("log: {format: json}");
+    sound.environment.push(("DSN".into(), "memory".into()));
+    let (database, log, _) = load_database(&sound).unwrap_or_else(|error| panic!("{error}"));
+    assert!(matches!(database.dsn, Dsn::Memory) && log.format == LogFormat::Json);
 }
