@@ -34,6 +34,12 @@ pub(crate) enum Failure {
     /// The database has tables of somebody else, under a name of ours.
     #[error("this is the database of another program (Hydra's?): Sluice needs one of its own")]
     Foreign,
+    /// The database keeps text in this encoding, which has no room for much of what people write.
+    #[error(
+        "the database keeps text as {0}, which has not all that people write: make another one for Sluice, by \
+         CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+    )]
+    Encoding(String),
     /// Somebody else makes an index that a migration needs, or may be doing so.
     #[error("an index of this database is being made")]
     IndexUnderWay,
@@ -82,7 +88,7 @@ impl Failure {
                 Nature::Lost
             }
             Self::IndexUnderWay => Nature::Busy,
-            Self::Foreign | Self::Closed => Nature::Refused,
+            Self::Foreign | Self::Encoding(_) | Self::Closed => Nature::Refused,
             Self::Postgres(error) => nature_of_error(error),
         }
     }
@@ -111,7 +117,7 @@ impl Failure {
         match self {
             Self::Silent(_) | Self::Late(_) => true,
             Self::Connecting(_) | Self::Unopened(_) | Self::Standby => false,
-            Self::Foreign | Self::IndexUnderWay | Self::Closed => false,
+            Self::Foreign | Self::Encoding(_) | Self::IndexUnderWay | Self::Closed => false,
             Self::Postgres(error) => error.code().is_none_or(leaves_open),
         }
     }

@@ -12,6 +12,7 @@ use thiserror::Error;
 use tokio::time::sleep;
 use tokio_postgres::Client;
 
+use crate::connection::{Session, first};
 use crate::dialer::Dialer;
 use crate::error::{Failure, column};
 use crate::retry::Tries;
@@ -38,6 +39,9 @@ const MIGRATIONS: &[Migration] = &[
 const PATIENCE_BEFORE_A_LOCK: &str = "SET LOCAL lock_timeout = '1s'";
 /// How long it lets others go first.
 const BETWEEN_LOCKS: Duration = Duration::from_secs(2);
+/// How the database keeps text, and how it must.
+const ENCODING: &str = "SHOW server_encoding";
+const UTF8: &str = "UTF8";
 const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
     version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)";
 /// The constraint that lets a version be claimed once.
@@ -121,6 +125,7 @@ pub(crate) async fn status(dialer: &Dialer, mut tries: Tries) -> Result<Vec<Migr
 
 async fn read_status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, Failure> {
     let session = dialer.dial(None).await?;
+    check_encoding(&session).await?;
     let asked = session.within(async { Ok(session.client().query(APPLIED, &[]).await?) }).await;
     let applied = match asked {
         Err(failure) if failure.is_unknown_table() => Vec::new(),
@@ -139,6 +144,16 @@ async fn read_status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, Failure> {
         applied_at: applied_at(version),
     };
     Ok(MIGRATIONS.iter().map(status).collect())
+}
+
+/// Refuses a database that would refuse the name of somebody, on the day that they come: whoever migrates or serves comes by here.
+async fn check_encoding(session: &Session) -> Result<(), Failure> {
+    let asked = async { Ok(session.client().simple_query(ENCODING).await?) };
+    let answer = session.within(asked).await?;
+    match first(&answer) {
+        Some(encoding) if encoding != UTF8 => Err(Failure::Encoding(encoding.to_owned())),
+        _ => Ok(()),
+    }
 }
 
 async fn apply_all(

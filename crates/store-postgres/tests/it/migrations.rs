@@ -13,6 +13,7 @@ use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::grant::{Grant, GrantRepository, Rotation};
 use sluice_store_contract::given;
 use sluice_store_postgres::{MigrationStatus, PostgresStore, StoreOptions};
+use sluice_testkit::PrivateCluster;
 use tokio::time::timeout;
 use tokio_postgres::Client;
 
@@ -70,6 +71,24 @@ async fn the_database_of_another_program_is_refused() {
         let told = chain(&refused);
         assert!(told.contains("this is the database of another program"), "{told}");
     }
+}
+
+/// As an old server makes them where nobody says more: the first name with another letter would be a 500.
+#[tokio::test]
+async fn a_database_that_cannot_keep_all_text_is_refused() {
+    const NAME: &str = "not_in_utf8";
+    let cluster = PrivateCluster::shared().await;
+    let create = format!("CREATE DATABASE {NAME} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+    cluster.execute("postgres", &create).await;
+    let store = node(&cluster.dsn(NAME)).await;
+    for asked in [store.migrate_status().await.map(drop), store.migrate_up().await] {
+        let Err(refused) = asked else { panic!("it keeps no text but western") };
+        assert!(matches!(refused, StoreError::Refused(_)), "{refused:?}");
+        let told = chain(&refused);
+        assert!(told.contains("as LATIN1") && told.contains("ENCODING 'UTF8' TEMPLATE template0"), "{told}");
+    }
+    store.shutdown().await;
+    cluster.execute("postgres", &format!("DROP DATABASE {NAME} WITH (FORCE)")).await;
 }
 
 /// Makes the schema as the first version did.
