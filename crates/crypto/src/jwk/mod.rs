@@ -60,7 +60,9 @@ pub enum JwkError {
     #[error("the key is not meant for encryption")]
     NotForEncryption,
     /// An RSA modulus below 2048 or above 8192 bits.
-    #[error("an RSA key has 2048 to 8192 bits")]
+    #[error(
+        "an RSA key of fewer than 2048 bits cannot sign here, nor encrypt, nor can one of more than 8192"
+    )]
     RsaSize,
     /// The members contradict each other, or name no point of the curve.
     #[error("the key is not valid")]

@@ -14,7 +14,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::verify::mac_key;
-use crate::jwk::member::{decode_integer, decode_private, decode_sized};
+use crate::jwk::member::{decode_private, decode_sized};
 use crate::jwk::{Curve, Jwk, JwkError, MacAlgorithm, SigningAlgorithm};
 
 /// The `typ`s whose header is encoded beforehand; any other works too, for one more allocation.
@@ -171,11 +171,10 @@ fn encode_header(alg: &str, kid: Option<&str>, typ: Option<&str>) -> Result<Stri
 
 /// The private key of an RSA pair.
 pub(crate) fn rsa_key(jwk: &Jwk) -> Result<rsa::KeyPair, JwkError> {
+    // The library would not say that it is for its size.
+    let PublicKeyComponents { n, e } = jwk.rsa_public()?;
     let components = KeyPairComponents {
-        public_key: PublicKeyComponents {
-            n: zeroize::Zeroizing::new(decode_integer("n", jwk.n.as_ref())?),
-            e: zeroize::Zeroizing::new(decode_integer("e", jwk.e.as_ref())?),
-        },
+        public_key: PublicKeyComponents { n: zeroize::Zeroizing::new(n), e: zeroize::Zeroizing::new(e) },
         d: decode_private("d", jwk.d.as_ref())?,
         p: decode_private("p", jwk.p.as_ref())?,
         q: decode_private("q", jwk.q.as_ref())?,

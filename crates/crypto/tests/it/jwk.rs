@@ -189,6 +189,15 @@ fn a_key_whose_halves_do_not_belong_together_is_refused() {
 }
 
 #[test]
+fn a_short_rsa_key_is_refused_for_that() {
+    let n = Some(URL_SAFE_NO_PAD.encode(vec![0xff_u8; 128]));
+    let short = Jwk { n, ..keys::key_for(SigningAlgorithm::RS256) };
+    let refused = SigningKey::from_jwk(&short).unwrap_err();
+    assert_eq!(refused, JwkError::RsaSize);
+    assert!(refused.to_string().starts_with("an RSA key of fewer than 2048 bits cannot sign here"));
+}
+
+#[test]
 fn a_point_that_is_not_on_the_curve_is_refused() {
     let key = keys::key_for(SigningAlgorithm::ES256).public();
     let moved = Jwk { x: key.y.clone(), y: key.x.clone(), ..key };
