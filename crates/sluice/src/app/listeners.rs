@@ -7,8 +7,8 @@ use http::HeaderName;
 use ipnet::IpNet;
 use sluice_http::Routes;
 use sluice_net::{
-    BindAddress, ForwardedCertificatePolicy, Limits, Listener, LocalAddress, PemSource, TlsAcceptorHandle,
-    self_signed, serve,
+    BindAddress, ForwardedCertificatePolicy, Limits, ListenError, Listener, LocalAddress, PemSource,
+    TlsAcceptorHandle, self_signed, serve,
 };
 use sluice_primitives::{Clock, Secret};
 use tracing::info;
@@ -35,7 +35,10 @@ impl Port {
         with_self_signed: bool,
         clock: &dyn Clock,
     ) -> Result<Self, StartError> {
-        let listener = Listener::bind(&bind_address(&settings.address), NonZeroUsize::MIN).await?;
+        let address = &settings.address;
+        let listener = Listener::bind(&bind_address(address), NonZeroUsize::MIN)
+            .await
+            .map_err(|cause| unbound(name, address, cause))?;
         let tls = acceptor(name, &settings.tls, with_self_signed, clock)?;
         let terminated_at = settings.tls.allow_termination_from.clone().into();
         Ok(Self { listener, tls, terminated_at, limits: limits(settings) })
@@ -101,6 +104,21 @@ pub(super) fn bind_address(address: &ListenAddress) -> BindAddress {
             BindAddress::Unix { path: path.clone(), owner: owner.clone(), group: group.clone(), mode: *mode }
         }
     }
+}
+
+/// A listener that is not there, with what says where it is to be.
+pub(super) fn unbound(listener: &'static str, address: &ListenAddress, cause: ListenError) -> StartError {
+    let name = match address {
+        ListenAddress::Tcp { .. } => "port",
+        ListenAddress::Unix { .. } => "host",
+    };
+    let key = match listener {
+        "metrics" => "--metrics-port".to_owned(),
+        // It is where the admin port would be.
+        "health" => format!("serve.admin.{name}"),
+        _ => format!("serve.{listener}.{name}"),
+    };
+    StartError::Listen { listener, key, cause }
 }
 
 /// What speaks TLS on a port; none where it speaks none. Errors call the port by its `listener`.

@@ -39,7 +39,7 @@ pub(crate) use gateway::process::run as run_gateway_process;
 pub(crate) use janitor::{JanitorKind, Round, Task, janitor_round};
 pub(crate) use node::{Node, StartOptions, World};
 pub(crate) use oauth_config::oauth as oauth_settings;
-pub(crate) use opening::{Reminder, await_store, key_material, open_store};
+pub(crate) use opening::{Reminder, await_store, key_material, open_migrated, open_store};
 pub(crate) use registration::registration_rules;
 pub(crate) use required_secrets::RequiredSecrets;
 pub(crate) use secrets::{KeyMaterial, SecretsError};

@@ -64,7 +64,17 @@ pub(crate) async fn open_store(
     migrated(reach(database, migrate, sources).await?, migrate, |_| {}).await
 }
 
-/// The same, and a PostgreSQL that cannot be reached is tried again for as long as the settings say. `tell` is told why, after the first
+/// Opens a store for a command that works on what is in it: one that has what this version needs.
+pub(crate) async fn open_migrated(
+    database: &DatabaseSettings,
+    sources: (&Arc<dyn Clock>, &Arc<dyn Rng>),
+) -> Result<Stores, StartError> {
+    let stores = open_store(database, false, sources).await?;
+    look_at(&stores.migrations().await?)?;
+    Ok(stores)
+}
+
+/// The same as [`open_store`], and a PostgreSQL that cannot be reached is tried again for as long as the settings say. `tell` is told why, after the first
 /// attempt and every ten seconds; and so it is of a migration that waits, for a lock or for a database that only reads.
 pub(crate) async fn await_store(
     database: &DatabaseSettings,

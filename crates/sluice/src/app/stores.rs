@@ -53,8 +53,14 @@ pub(crate) enum StartError {
     Keys(#[from] sluice_oauth::keys::KeyError),
     #[error("the setting {key}: {reason}")]
     Setting { key: &'static str, reason: String },
-    #[error("the listener: {0}")]
-    Listen(#[from] sluice_net::ListenError),
+    /// The key, or the option, says where it was to be.
+    #[error("the listener {listener} ({key}): {cause}")]
+    Listen {
+        listener: &'static str,
+        key: String,
+        #[source]
+        cause: sluice_net::ListenError,
+    },
     #[error("TLS: {0}")]
     Tls(#[from] sluice_net::TlsError),
     #[error("TLS of the listener {listener}: {cause}")]
@@ -94,8 +100,8 @@ pub(crate) enum StartError {
     Gateway(#[from] sluice_gateway::proxy::StartError),
     #[error("the link: {0}")]
     Link(#[from] sluice_gateway::link::LinkError),
-    #[error("the access log: {0}")]
-    AccessLog(std::io::Error),
+    #[error("the access log {path} (gateway.access_log): {cause}")]
+    AccessLog { path: PathBuf, cause: std::io::Error },
     #[error("the directory {path}: {cause}")]
     Directory { path: PathBuf, cause: std::io::Error },
     #[error("the logs: {0}")]

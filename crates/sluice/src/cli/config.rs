@@ -27,7 +27,7 @@ impl ConfigCommand {
     }
 }
 
-/// Where the configuration is refused, what is set is printed all the same, below the problems.
+/// Where the configuration is refused, what is set is printed all the same, above the problems: they are few, and it is long.
 fn show(sources: &Sources, console: &mut Console<'_>) -> Exit {
     match in_force(sources) {
         Ok((page, warnings)) => {
@@ -35,9 +35,9 @@ fn show(sources: &Sources, console: &mut Console<'_>) -> Exit {
             console.print(&page)
         }
         Err((error, set)) => {
+            console.print(&set);
             console.warn(error.warnings());
             console.say(&error.to_string());
-            console.print(&set);
             Exit::Failure
         }
     }

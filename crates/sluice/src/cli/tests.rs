@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
+use sluice_crypto::jwe::KeyManagement;
+use sluice_crypto::jwk::{MacAlgorithm, SigningAlgorithm};
 
 use super::janitor::JanitorWork;
 use super::*;
@@ -163,7 +165,8 @@ fn what_makes_no_sense_is_a_usage_error() {
         "sluice import identities people.ndjson --in-flight 0",
         "sluice calibrate --max-memory 1",
         "sluice calibrate --target-ms 1",
-        "sluice create identity --password-file a --password-hash-file b",
+        "sluice create identity --email a@b.c --password-file a --password-hash-file b",
+        "sluice create identity --username Ada",
         "sluice disable identity",
     ];
     for line in lines {
@@ -252,7 +255,8 @@ fn what_is_no_verb_of_a_migration_migrates_nothing() {
         assert!(said.contains("must be `up` or `status`"), "{said}");
     }
     refusal("sluice migrate sql pu sqlite:a.db");
-    let conninfo = Cli::read(["sluice", "migrate", "sql", "host=h password=hunter2"]).err().unwrap().to_string();
+    let conninfo =
+        Cli::read(["sluice", "migrate", "sql", "host=h password=hunter2"]).err().unwrap().to_string();
     assert!(!conninfo.contains("hunter2"), "{conninfo}");
     for database in ["memory", "sqlite:a.db", "postgres://u@h/db"] {
         parse(&format!("sluice migrate sql {database}"));
@@ -355,6 +359,20 @@ fn the_help_does_not_show_the_secret_of_the_environment() {
         perform.find_subcommand_mut("perform").unwrap().find_subcommand_mut("client-credentials").unwrap();
     let secret = perform.get_arguments().find(|argument| argument.get_id() == "client_secret").unwrap();
     assert!(secret.is_hide_env_values_set());
+}
+
+#[test]
+fn the_help_names_every_algorithm_of_a_key() {
+    let mut create = Cli::whole_command();
+    let create = create.find_subcommand_mut("create").unwrap().find_subcommand_mut("jwks").unwrap();
+    let alg = create.get_arguments().find(|argument| argument.get_id() == "alg").unwrap();
+    let help = alg.get_help().unwrap().to_string();
+    let signing = SigningAlgorithm::ALL.map(SigningAlgorithm::as_str);
+    let symmetric = MacAlgorithm::ALL.map(MacAlgorithm::as_str);
+    let encryption = KeyManagement::ALL.map(KeyManagement::as_str);
+    for name in signing.into_iter().chain(symmetric).chain(encryption) {
+        assert!(help.contains(name), "{name}: {help}");
+    }
 }
 
 #[test]

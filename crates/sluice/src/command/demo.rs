@@ -5,11 +5,12 @@ use std::ffi::OsString;
 use std::net::TcpListener;
 use std::sync::Arc;
 
+use sluice_commit::chain;
 use sluice_primitives::{OsRng, SystemClock};
 use url::Url;
 
 use super::serve::{log_filter, observe_by};
-use crate::app::{Node, StartOptions, World};
+use crate::app::{Node, StartError, StartOptions, World};
 use crate::cli::{DemoCommand, Exit, Listeners};
 use crate::config::{Loaded, Mode, Sources, load};
 use crate::demo::{self, DEFAULT_APP_PORT, DemoOptions, DemoParts, DemoServer, Printer, Progress};
@@ -69,11 +70,21 @@ async fn start(
         auto_migrate: true,
         data_dir: sources.data_dir.clone(),
     };
-    let node = Node::start(&loaded.settings, &options, World::real()).await?;
+    let node = Node::start(&loaded.settings, &options, World::real()).await.map_err(with_option)?;
     let public: Url = loaded.settings.urls.issuer.parse()?;
     let admin = node.started.admin.clone().unwrap_or_default();
     progress.ready("server", &format!("database, keys and pages are ready at {public}"));
     Ok(Server { node, public, admin: format!("http://{admin}/").parse()?, _logs: logs })
+}
+
+/// Why the server does not start; of a port that is taken, with the option that chooses another.
+fn with_option(error: StartError) -> Box<dyn Error + Send + Sync> {
+    let option = match &error {
+        StartError::Listen { listener: "public", .. } => "--public-port",
+        StartError::Listen { listener: "admin", .. } => "--admin-port",
+        _ => return error.into(),
+    };
+    format!("{}; choose another port with {option}", chain(&error)).into()
 }
 
 /// Development mode on two ports of this machine; what the environment says goes before.

@@ -11,7 +11,9 @@ use sluice_identity::mail::SealedMails;
 use sluice_primitives::{Clock, OsRng, Rng, SystemClock};
 
 use super::trail;
-use crate::app::{KeyMaterial, RequiredSecrets, SecretsError, StartError, Stores, key_material, open_store};
+use crate::app::{
+    KeyMaterial, RequiredSecrets, SecretsError, StartError, Stores, key_material, open_migrated,
+};
 use crate::config::{Settings, Sources};
 use crate::observability::LogGuard;
 
@@ -38,7 +40,7 @@ impl Installation {
         let (clock, rng): (Arc<dyn Clock>, Arc<dyn Rng>) = (Arc::new(SystemClock), Arc::new(OsRng));
         let secrets = key_material(settings, &sources.data_dir, &*rng)?;
         let peppers = secrets.peppers().ok_or(SecretsError::Missing)?;
-        let stores = open_store(&settings.database, false, (&clock, &rng)).await?;
+        let stores = open_migrated(&settings.database, (&clock, &rng)).await?;
         let at_rest = Arc::new(secrets.at_rest(stores.network_id().await?));
         let credentials = CredentialKeys::new(peppers, Arc::clone(&at_rest));
         Ok(Self { stores, secrets, at_rest, credentials, clock, rng, _logs: logs })

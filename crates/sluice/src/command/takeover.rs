@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
+use sluice_commit::StoreError;
 use sluice_crypto::hydra::HydraSecrets;
 use sluice_oauth::Config;
 use sluice_oauth::keys::{DefaultAlgorithms, KeyRing, KeyService, RingOptions};
@@ -109,7 +110,7 @@ async fn take(
     let stop = until_told_to_stop();
     // What other secrets seal is lost, and keeps every node from starting.
     installation.check_secrets().await?;
-    let hydra = HydraReader::connect(dsn.expose()).await.map_err(TakeoverError::Hydra)?;
+    let hydra = HydraReader::connect(dsn.expose()).await.map_err(not_connected)?;
     let hydra: Arc<dyn HydraDatabase> = Arc::new(hydra);
     check_schema(installation).await?;
     let is_standby = hydra.is_standby().await.map_err(TakeoverError::Hydra)?;
@@ -134,6 +135,14 @@ async fn take(
     done.is_stopped = finished.is_none();
     done.failed = finished.and_then(Result::err);
     Ok(done)
+}
+
+/// Why there is no connection to Hydra's database. Nothing is stored there: what cannot be used is the DSN.
+fn not_connected(error: StoreError) -> Box<dyn Error> {
+    match error {
+        StoreError::Invalid(reason) => format!("the database of Hydra: {reason}").into(),
+        other => TakeoverError::Hydra(other).into(),
+    }
 }
 
 /// Nodes do without the tables of what came from a Hydra, but who imports it does not.

@@ -32,6 +32,7 @@ mod disclosure;
 mod earlier_schema;
 mod fapi2;
 mod fapi2_requests;
+mod first_steps;
 mod flaws;
 mod flaws_without_number;
 mod flow;

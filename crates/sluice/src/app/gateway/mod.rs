@@ -22,7 +22,7 @@ use sluice_crypto::jwk::Jwk;
 use sluice_gateway::decision::{DecisionConfig, RunningDecisions};
 use sluice_gateway::enrichment::PhantomSigner;
 use sluice_gateway::limit::RateLimits;
-use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy};
+use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy, StartError as NotServed};
 use sluice_gateway::route::RoutesFile;
 use sluice_gateway::validation::{HolderCheck, HolderParts, LocalParts, Validation, ValidationParts};
 use sluice_gateway::{Gateway, GatewayParts, PhantomParts};
@@ -35,7 +35,7 @@ use tokio_util::task::TaskTracker;
 use tracing::info;
 
 use super::certificates::Serving;
-use super::listeners::{acceptor, bind_address, certificate_policy};
+use super::listeners::{acceptor, bind_address, certificate_policy, unbound};
 use super::node::World;
 use super::stores::StartError;
 use crate::config::{
@@ -118,14 +118,16 @@ impl RunningGateway {
                 let served = DecisionConfig::default();
                 Some(
                     RunningDecisions::start(config, served, Arc::clone(&gateway), start.shutdown.clone())
-                        .await?,
+                        .await
+                        .map_err(|cause| unserved("decisions", listener, cause))?,
                 )
             }
             None => None,
         };
         let limits = client_limits(settings);
         let config = start.proxy_config("gateway", &settings.listener, &settings.certificates, limits)?;
-        let proxy = RunningProxy::start(config, gateway, start.shutdown.clone()).await?;
+        let proxy = RunningProxy::start(config, gateway, start.shutdown.clone()).await;
+        let proxy = proxy.map_err(|cause| unserved("gateway", &settings.listener, cause))?;
         let address = text(proxy.local_address());
         let show = |listener, served: ConnectionCount| {
             let most = settings.max_connections;
@@ -202,7 +204,13 @@ impl GatewayStart<'_> {
             AccessLogSetting::File(path) => Some(AccessLogTarget::File(path.clone())),
         };
         let started = target.map(|target| AccessLog::start(&target)).transpose();
-        let (log, guard) = started.map_err(StartError::AccessLog)?.unzip();
+        let unwritable = |cause| match &self.settings.access_log {
+            AccessLogSetting::File(path) => StartError::AccessLog { path: path.clone(), cause },
+            AccessLogSetting::Off | AccessLogSetting::StandardError => {
+                StartError::AccessLog { path: "stderr".into(), cause }
+            }
+        };
+        let (log, guard) = started.map_err(unwritable)?.unzip();
         if let Some(log) = &log {
             let dropped = log.dropped_lines();
             self.metrics.register_dropped_lines("access", move || dropped.total());
@@ -243,6 +251,14 @@ impl GatewayStart<'_> {
             certificates: certificate_policy(certificates.proxy.as_ref()),
             plain_http,
         })
+    }
+}
+
+/// A listener that does not serve, by its name.
+fn unserved(name: &'static str, settings: &ListenerSettings, cause: NotServed) -> StartError {
+    match cause {
+        NotServed::Listen(cause) => unbound(name, &settings.address, cause),
+        other @ NotServed::Thread(_) => StartError::Gateway(other),
     }
 }
 

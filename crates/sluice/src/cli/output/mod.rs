@@ -24,7 +24,7 @@ pub(crate) struct OutputArgs {
     /// How to print the answer
     #[arg(short, long, value_enum, default_value_t = Format::Default, global = true, help_heading = "Output")]
     pub(super) format: Format,
-    /// Print ids only
+    /// Print ids only, one a line; of what has none, the first column, such as an access token
     #[arg(short = 'q', long = "quiet", global = true, help_heading = "Output")]
     pub(crate) is_quiet: bool,
 }

@@ -23,7 +23,8 @@ pub(crate) struct CreateArgs {
     /// The id of the key; made up if there is none
     #[arg(value_name = "KEY", default_value = "", hide_default_value = true)]
     key: String,
-    /// The algorithm: RS256, RS512, ES256, ES512 or `EdDSA`
+    /// The algorithm: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512 or `EdDSA`; HS256, HS384 or HS512; for
+    /// `--use enc` RSA-OAEP-256, RSA-OAEP, ECDH-ES, ECDH-ES+A128KW or ECDH-ES+A256KW
     #[arg(long, default_value = "RS256")]
     alg: String,
     /// What the key is for: sig or enc

@@ -79,6 +79,13 @@ async fn exported(
         identities: installation.stores.repositories() as _,
         keys: installation.credentials.clone(),
     };
+    let mut people = match Written::begin(&args.file) {
+        Ok(people) => people,
+        Err(unwritable) => {
+            installation.stores.shutdown().await;
+            return Err(unwritable.into());
+        }
+    };
     let mut count = 0;
     let mut progress = |exported: &Exported| {
         count = exported.identities;
@@ -86,7 +93,7 @@ async fn exported(
     };
     // Before: whoever interrupts this has what was written until then.
     info!(target: "sluice_audit", "people are being exported");
-    let done = written(&exporter, &args.file, (console, &mut progress)).await;
+    let done = people.write(&exporter, (console, &mut progress)).await;
     bar.finish_and_clear();
     tell(&done, count);
     installation.stores.shutdown().await;
@@ -103,24 +110,39 @@ fn tell<E>(done: &Result<Exported, E>, count: u64) {
     }
 }
 
-/// Writes all of them to the file, or the standard output. A file that could not be written and has nothing in it does not stay.
-async fn written(
-    exporter: &Exporter,
-    path: &Path,
-    (console, progress): (&mut Console<'_>, &mut (dyn FnMut(&Exported) + Send)),
-) -> Result<Exported, Box<dyn Error>> {
-    if is_standard(path) {
-        return Ok(exporter.run(&mut BufWriter::new(&mut *console.out), progress).await?);
+/// Where they are written to.
+enum Written<'a> {
+    StandardOutput,
+    File(&'a Path, BufWriter<File>),
+}
+
+impl<'a> Written<'a> {
+    /// Before anybody is read: where there is no such file, nobody was handed out.
+    fn begin(path: &'a Path) -> Result<Self, Unwritable> {
+        if is_standard(path) {
+            return Ok(Self::StandardOutput);
+        }
+        let file = create(path).map_err(|cause| Unwritable { path: path.to_owned(), cause })?;
+        Ok(Self::File(path, BufWriter::new(file)))
     }
-    let unwritable = |cause| Unwritable { path: path.to_owned(), cause };
-    let mut file = BufWriter::new(create(path).map_err(unwritable)?);
-    let done = exporter.run(&mut file, progress).await;
-    let kept = file.flush().and_then(|()| file.get_ref().sync_all());
-    if done.is_err() || kept.is_err() {
-        remove_if_empty(path, file.get_ref());
+
+    /// Writes all of them. A file that could not be written and has nothing in it does not stay.
+    async fn write(
+        &mut self,
+        exporter: &Exporter,
+        (console, progress): (&mut Console<'_>, &mut (dyn FnMut(&Exported) + Send)),
+    ) -> Result<Exported, Box<dyn Error>> {
+        let Self::File(path, file) = self else {
+            return Ok(exporter.run(&mut BufWriter::new(&mut *console.out), progress).await?);
+        };
+        let done = exporter.run(file, progress).await;
+        let kept = file.flush().and_then(|()| file.get_ref().sync_all());
+        if done.is_err() || kept.is_err() {
+            remove_if_empty(path, file.get_ref());
+        }
+        kept.map_err(|cause| Unwritable { path: path.to_path_buf(), cause })?;
+        Ok(done?)
     }
-    kept.map_err(unwritable)?;
-    Ok(done?)
 }
 
 fn is_standard(path: &Path) -> bool {

@@ -15,6 +15,9 @@ use crate::command::installation::Installation;
 use crate::command::serve::until_told_to_stop;
 use crate::command::{fail, load};
 
+/// What stands for the standard input elsewhere.
+const STANDARD_INPUT: &str = "-";
+const NEEDS_A_FILE: &str = "people are imported from a file, not from the standard input: how far the import has come is kept beside it";
 const HEADER: &[&str] = &["FILE", "LINES", "IMPORTED", "DUPLICATES", "INVALID", "FINISHED"];
 
 /// Imports people, and prints how many lines became what. Fails if one was rejected, or not all were read.
@@ -46,6 +49,9 @@ async fn imported(
     environment: Vec<(OsString, OsString)>,
     (is_quiet, console): (bool, &mut Console<'_>),
 ) -> Result<Option<(ImportedCounts, bool)>, Box<dyn Error>> {
+    if args.file.as_os_str() == STANDARD_INPUT {
+        return Err(NEEDS_A_FILE.into());
+    }
     let sources = args.installation.sources(environment);
     let Some(loaded) = load(&sources) else { return Ok(None) };
     console.warn(&loaded.warnings);

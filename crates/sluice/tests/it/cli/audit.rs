@@ -66,6 +66,11 @@ async fn who_comes_and_goes_in_files_and_what_is_done_to_what_secrets_protect_is
     let ended = sluice(&database, OLD, &export, &[]);
     assert_eq!(trail(&ended), ["people are being exported", "people exported count=2"]);
     assert_eq!(ended.stdout.lines().count(), 2);
+    let [dsn, secret] = [format!("dsn={}", database.dsn), format!("secrets.system={OLD}")];
+    let there = ["export", "identities", &file, "--dev", "--set", &dsn, "--set", &secret];
+    let refused = run(&there, &[]);
+    assert!(!refused.success && refused.stderr.contains("cannot be written"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("sluice_audit"), "nobody was read: {}", refused.stderr);
     assert_eq!(trail(&sluice(&database, OLD, &export, &[SILENT])), [""; 0]);
 
     let sealed = sluice(&database, BOTH, &["secrets", "reseal"], &[]);

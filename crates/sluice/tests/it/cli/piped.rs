@@ -28,6 +28,8 @@ fn a_command_that_reads_several_sections_reads_their_configuration_once() {
         let (success, said) = piped(command, &configuration);
         assert!(!success && said.contains("secrets.system: is required"), "{command}: {said}");
         assert!(!said.contains("dsn: is required"), "{command}: {said}");
+        // What is set comes first, for it is long.
+        assert!(said.find("refresh_token: ") < said.find("the configuration is refused"), "{said}");
         assert_eq!(
             said.contains("refresh_token: \"48h\"  # /dev/stdin\n"),
             command == "config show",

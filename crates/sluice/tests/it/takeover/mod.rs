@@ -219,6 +219,9 @@ async fn nothing_is_imported_with_other_secrets(backend: Backend) {
         let ended = site.import(secrets, &[]);
         assert!(!ended.success && ended.stderr.contains(told), "{}", ended.stderr);
     }
+    let ended = site.import_from("sqlite:hydra.db", HYDRA_SECRET, &[]);
+    let is_told = ended.stderr.contains("the database of Hydra: the DSN must begin with");
+    assert!(!ended.success && is_told && !ended.stderr.contains("stored"), "{}", ended.stderr);
     let cluster = PrivateCluster::shared().await;
     cluster.execute(site.hydra.name(), "DROP TABLE hydra_jwk").await;
     let ended = site.import(HYDRA_SECRET, &[]);

@@ -35,7 +35,7 @@ pub(crate) struct AuthorizationCodeArgs {
     /// The audiences to ask for
     #[arg(long, value_delimiter = ',')]
     audience: Vec<String>,
-    /// What the user must be asked: login, consent or none
+    /// What the user must be asked: login, consent, `create` (to register) or none
     #[arg(long, value_delimiter = ',')]
     prompt: Vec<String>,
     /// How many seconds ago the login may have been; -1 for any time

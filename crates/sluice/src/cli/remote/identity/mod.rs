@@ -18,8 +18,9 @@ use fields::{FieldArgs, PasswordArgs};
 const HEADER: &[&str] = &["ID", "EMAIL", "VERIFIED", "USERNAME", "STATUS", "PASSWORD", "CREATED", "UPDATED"];
 const IDENTITIES: [&str; 2] = ["admin", "identities"];
 
-/// Makes a record of a person.
+/// Makes a record of a person. The server makes none without an address.
 #[derive(Clone, Args)]
+#[command(mut_arg("email", |email| email.required(true)))]
 pub(crate) struct CreateArgs {
     #[command(flatten)]
     fields: FieldArgs,
