@@ -1,8 +1,9 @@
 //! JSON Web Keys (RFC 7517, 7518 §6, 8037): what a key looks like outside. [`crate::jws`] parses one for use.
 //!
 //! [`SigningAlgorithm`], [`MacAlgorithm`]: what a key signs with. `generate`: new keys. `import`: PEM and DER. `set`: several keys.
+//! `well_formed`: whether one is what it says.
 //!
-//! A [`Jwk`] is a wire shape: nothing about it is checked before it is turned into a key.
+//! A [`Jwk`] is a wire shape: nothing about it is checked before it is turned into a key, or by [`Jwk::check`].
 
 mod algorithm;
 mod curve;
@@ -10,6 +11,7 @@ mod generate;
 mod import;
 pub(crate) mod member;
 mod set;
+mod well_formed;
 
 use aws_lc_rs::rsa::PublicKeyComponents;
 use base64::Engine;

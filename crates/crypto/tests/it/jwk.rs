@@ -1,8 +1,10 @@
 //! Keys: their form, their names, where they come from.
 
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sluice_crypto::jwk::{Jwk, JwkError, JwkSet, MacAlgorithm, RsaSize, SigningAlgorithm};
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use serde_json::{Value, json};
+use sluice_crypto::jwe::KeyManagement;
+use sluice_crypto::jwk::{Jwk, JwkError, JwkSet, MacAlgorithm, PrivateMember, RsaSize, SigningAlgorithm};
 use sluice_crypto::jws::{SigningKey, VerifyingKey, verify};
 use sluice_primitives::SeededRng;
 
@@ -76,6 +78,92 @@ fn a_key_takes_as_much_memory_as_is_in_it() {
     let bound = Jwk { alg: Some("RS256".to_owned()), ..small.clone() };
     assert!(ready(&small) > 5 * ready(&bound), "it is ready for six algorithms");
     assert!(ready(&large) > 2 * ready(&small));
+}
+
+/// The key with these members in the place of its own.
+fn changed(key: &Jwk, members: &Value) -> Jwk {
+    let mut json = serde_json::to_value(key).unwrap();
+    json.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+    serde_json::from_value(json).unwrap()
+}
+
+#[test]
+fn a_key_that_is_what_it_says_is_well_formed() {
+    let for_encryption = KeyManagement::ALL
+        .map(|algorithm| Jwk::generate_encryption(algorithm, "k".to_owned(), RsaSize::default()).unwrap());
+    for key in keys::generated().iter().chain(&for_encryption) {
+        for key in [key, &key.public()] {
+            assert_eq!(key.check(), Ok(()), "{key:?}");
+            let free = Jwk { alg: None, key_use: Some("enc".to_owned()), ..key.clone() };
+            assert_eq!(free.check(), Ok(()), "{key:?}");
+            let unknown = Jwk { alg: Some("magic".to_owned()), ..key.clone() };
+            assert_eq!(unknown.check(), Ok(()), "{key:?}");
+        }
+    }
+    let x25519 = r#"{"kty":"OKP","crv":"X25519","x":"vrH3UK7T-QyUiQ6kXZ06bO4ENl18pTA81LQoIq7wcTE","d":"4JUM25tWlTod4FkZRno1H6Uxoh0SaFlp42iSqGr_C20","alg":"ECDH-ES"}"#;
+    let x25519: Jwk = serde_json::from_str(x25519).unwrap();
+    assert_eq!((x25519.check(), x25519.public().check()), (Ok(()), Ok(())));
+    let rsa = keys::key_for(SigningAlgorithm::RS256);
+    let without_primes = Jwk { p: None, q: None, dp: None, dq: None, qi: None, ..rsa };
+    assert_eq!(without_primes.check(), Ok(()), "it is whole, and signs nothing here");
+    let n = URL_SAFE_NO_PAD.encode([0xff_u8; 128]);
+    let small = json!({"kty": "RSA", "n": n, "e": "AQAB", "d": n});
+    assert_eq!(changed(&Jwk::default(), &small).check(), Ok(()), "so are those of 1024 bits");
+    assert_eq!(changed(&Jwk::default(), &json!({"kty": "magic", "x": "!"})).check(), Ok(()));
+}
+
+#[test]
+fn a_key_whose_members_are_malformed_or_contradict_each_other_is_not_well_formed() {
+    let (rsa, other) = (keys::key_for(SigningAlgorithm::RS256), &keys::generated()[0]);
+    let (p256, p384) = (keys::key_for(SigningAlgorithm::ES256), keys::key_for(SigningAlgorithm::ES384));
+    let ed25519 = keys::key_for(SigningAlgorithm::EdDSA);
+    let padded = |member: Option<&str>| format!("{}=", member.unwrap());
+    let of_another = PrivateMember::encode(&[1; 32]);
+    let table = [
+        (&rsa, json!({"n": "!!!"}), JwkError::MalformedMember("n")),
+        (&rsa, json!({"n": padded(rsa.n.as_deref())}), JwkError::MalformedMember("n")),
+        (&rsa, json!({"e": "Ag"}), JwkError::Invalid),
+        (&rsa, json!({"n": null}), JwkError::MissingMember("n")),
+        (&rsa, json!({"n": other.n}), JwkError::Invalid),
+        (&rsa, json!({"d": other.d}), JwkError::Invalid),
+        (&rsa, json!({"q": null}), JwkError::MissingMember("q")),
+        (&rsa, json!({"alg": "ES256"}), JwkError::WrongAlgorithm),
+        (&rsa, json!({"alg": "ECDH-ES"}), JwkError::WrongAlgorithm),
+        (&rsa, json!({"alg": "HS256"}), JwkError::WrongAlgorithm),
+        (&p256, json!({"x": p256.y}), JwkError::Invalid),
+        (&p256, json!({"y": padded(p256.y.as_deref())}), JwkError::MalformedMember("y")),
+        (&p256, json!({"d": of_another}), JwkError::Invalid),
+        (&p256, json!({"crv": "P-384"}), JwkError::MalformedMember("x")),
+        (&p256, json!({"crv": "secp256k1"}), JwkError::UnknownKeyType),
+        (&p256, json!({"alg": "ES512"}), JwkError::WrongAlgorithm),
+        (&p256, json!({"alg": "RSA-OAEP"}), JwkError::WrongAlgorithm),
+        (&p384, json!({"alg": "RS256"}), JwkError::WrongAlgorithm),
+        (&ed25519, json!({"x": "AA"}), JwkError::MalformedMember("x")),
+        (&ed25519, json!({"d": of_another}), JwkError::Invalid),
+        (&ed25519, json!({"alg": "ECDH-ES"}), JwkError::WrongAlgorithm),
+    ];
+    for (key, members, why) in table {
+        assert_eq!(changed(key, &members).check(), Err(why), "{members}");
+    }
+}
+
+#[test]
+fn a_certificate_beside_a_key_is_base64_of_der() {
+    let key = keys::key_for(SigningAlgorithm::ES256);
+    let with = |entry: &str| Jwk { x5c: Some(vec![entry.to_owned()]), ..key.clone() };
+    let long = [&[0x30_u8, 0x82, 0x01, 0x00][..], &[5; 256][..]].concat();
+    for der in [&[0x30, 0x02, 0x05, 0x00][..], long.as_slice()] {
+        assert_eq!(with(&STANDARD.encode(der)).check(), Ok(()));
+        let cut = &der[..der.len() - 1];
+        let followed = [der, &[0][..]].concat();
+        let pem = format!("-----BEGIN CERTIFICATE-----\n{}", STANDARD.encode(der));
+        for wrong in [STANDARD.encode(cut), STANDARD.encode(followed), pem] {
+            assert_eq!(with(&wrong).check(), Err(JwkError::MalformedMember("x5c")), "{wrong}");
+        }
+    }
+    for wrong in ["", "!!!", "MAA", "MIA=", "MIX///////8=", "BQA=", "MAIFAA"] {
+        assert_eq!(with(wrong).check(), Err(JwkError::MalformedMember("x5c")), "{wrong}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use sluice_crypto::jwk::{Jwk, JwkSet, RsaSize, SigningAlgorithm};
+use sluice_crypto::jwk::{Jwk, JwkError, JwkSet, RsaSize, SigningAlgorithm};
 use sluice_crypto::jws::{SigningKey, VerifyingKey};
 use sluice_primitives::Timestamp;
 
@@ -36,6 +36,8 @@ pub(super) struct Loaded {
     pub(super) signing_jwks: Arc<str>,
     pub(super) verifying: Vec<VerifyingKey>,
     pub(super) algorithms: Vec<SigningAlgorithm>,
+    /// The names of those that are malformed, and not published as they are stored: because of one some readers would take none of the others.
+    pub(super) malformed: Vec<String>,
 }
 
 /// The keys of a set that this server signs with, newest first.
@@ -68,16 +70,19 @@ impl Loaded {
         let (id_token_jwks, access_token_jwks) = (opened(&rows.id_token)?, opened(&rows.access_token)?);
         let id_token = LoadedSet::parse(rows.id_token, &id_token_jwks, policy);
         let access_token = LoadedSet::parse(rows.access_token, &access_token_jwks, policy);
-        let signing = JwkSet { keys: id_token_jwks.into_iter().chain(access_token_jwks).collect() }.public();
+        let mut malformed = Vec::new();
+        let signing: Vec<_> = id_token_jwks.into_iter().chain(access_token_jwks).collect();
+        let signing = well_formed(signing, &mut malformed);
         let verifying = VerifyingKey::usable_of(&signing);
         let request_object = EncryptionKeys::parse(&opened(&rows.request_object)?);
-        let further = JwkSet { keys: opened(&rows.further)? }.public();
+        let further = well_formed(opened(&rows.further)?, &mut malformed);
         let mut algorithms: Vec<_> =
             signing.keys.iter().filter_map(|key| key.signing_algorithm().ok()).collect();
         algorithms.sort_unstable();
         algorithms.dedup();
         let signing_jwks = serde_json::to_string(&signing).unwrap_or_default().into();
-        let others = request_object.public.iter().cloned().chain(further.keys);
+        let encrypting = well_formed(request_object.public.clone(), &mut malformed);
+        let others = encrypting.keys.into_iter().chain(further.keys);
         let published = JwkSet { keys: signing.keys.into_iter().chain(others).collect() };
         let public_jwks = serde_json::to_string(&published).unwrap_or_default().into();
         Ok(Self {
@@ -89,6 +94,7 @@ impl Loaded {
             signing_jwks,
             verifying,
             algorithms,
+            malformed,
         })
     }
 
@@ -100,6 +106,21 @@ impl Loaded {
             _ => None,
         }
     }
+}
+
+/// The public parts of these keys. What was stored before keys were checked may be malformed; a key whose certificates are goes without them: it
+/// may be one that signs.
+fn well_formed(keys: Vec<Jwk>, malformed: &mut Vec<String>) -> JwkSet {
+    let mut public = JwkSet { keys }.public();
+    public.keys.retain_mut(|key| {
+        let Err(why) = key.check() else { return true };
+        malformed.push(key.kid.clone().unwrap_or_default());
+        if why == JwkError::MalformedMember("x5c") {
+            key.x5c = None;
+        }
+        key.check().is_ok()
+    });
+    public
 }
 
 impl LoadedSet {

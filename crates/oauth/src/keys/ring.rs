@@ -11,6 +11,7 @@ use sluice_crypto::jwk::{RsaSize, SigningAlgorithm};
 use sluice_crypto::jws::{SigningKey, VerifiedJws, VerifyError, verify};
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Rng};
+use tracing::warn;
 
 use super::at_rest::{KeyError, KeySealer};
 use super::encryption::REQUEST_OBJECT_SET;
@@ -298,6 +299,9 @@ impl KeyRing {
             rows.further.extend(self.repo.set(set).await?);
         }
         let fresh = Arc::new(Loaded::parse(reading, &self.sealer, self.policy(), rows)?);
+        if !fresh.malformed.is_empty() && fresh.malformed != self.loaded.load().malformed {
+            warn!({ key.kids = ?fresh.malformed }, "stored keys are malformed: they, or their x5c alone, are not published");
+        }
         self.loaded.rcu(|current| {
             let newest = if current.reading > reading { current } else { &fresh };
             Arc::clone(newest)

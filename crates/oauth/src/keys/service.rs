@@ -44,7 +44,7 @@ pub enum KeyServiceError {
     /// Two keys of a set have the same `kid`.
     #[error("two keys have the same kid")]
     SameKid,
-    /// The name of a set or key is empty, longer than 255 bytes, or has control characters.
+    /// The name of a set or key is empty, longer than 255 bytes, has control characters, or is `.` or `..`.
     #[error("the name of a key set or key is not allowed")]
     Name,
     /// A key is not valid.
@@ -326,6 +326,7 @@ impl KeyService {
     fn checked(&self, set: &str, jwk: &Jwk) -> Result<StoredKey, KeyServiceError> {
         check_name(jwk.kid.as_deref().ok_or(KeyServiceError::NoKid)?)?;
         jwk.thumbprint()?;
+        jwk.check()?;
         self.sealed(set, jwk, KeyState::Active)
     }
 
@@ -338,8 +339,10 @@ impl KeyService {
     }
 }
 
+/// A part of a path that is one dot or two is none: clients resolve it before they ask (RFC 3986 §5.2.4).
 fn check_name(name: &str) -> Result<(), KeyServiceError> {
     let fits = !name.is_empty() && name.len() <= MAX_NAME && !name.chars().any(char::is_control);
+    let fits = fits && !matches!(name, "." | "..");
     if fits { Ok(()) } else { Err(KeyServiceError::Name) }
 }
 

@@ -140,6 +140,9 @@ async fn refusals_look_like_hydras() {
         ("PUT", "/admin/keys/mine", r#"{"keys":[{"kid":"k"}]}"#),
         ("PUT", "/admin/keys/mine", r#"{"keys":[{"kty":"wat","kid":"k8"}]}"#),
         ("PUT", "/admin/keys/mine/k", r#"{"kty":"oct","k":"AAAA"}"#),
+        ("PUT", "/admin/keys/mine/k", r#"{"kty":"RSA","n":"!!!","e":"AQAB","kid":"k"}"#),
+        ("PUT", "/admin/keys/mine/k", r#"{"kty":"EC","crv":"P-256","x":"AA","y":"AA","kid":"k"}"#),
+        ("PUT", "/admin/keys/mine/k", r#"{"kty":"oct","k":"AAAA","kid":".."}"#),
     ] {
         let (status, json) = ask(&admin, method, path, body).await;
         assert_eq!(status, 400, "{body}");

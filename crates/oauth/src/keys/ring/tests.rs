@@ -65,6 +65,29 @@ async fn only_public_parts_are_published() {
     assert!(!ring.public_jwks().contains("\"d\""));
 }
 
+/// Rows of earlier versions, which took any key.
+#[tokio::test]
+async fn a_stored_key_that_is_malformed_is_not_published_and_one_with_such_certificates_goes_without_them() {
+    let (repo, clock) = (Arc::new(FakeKeys::default()), clock());
+    let ring = start(&repo, &clock).await;
+    let sealer = KeySealer { at_rest: at_rest("secret"), rng: Arc::new(OsRng) };
+    let good =
+        |kid: &str| Jwk::generate(SigningAlgorithm::ES256, kid.to_owned(), RsaSize::default()).unwrap();
+    let signs = Jwk { x5c: Some(vec!["!!!".to_owned()]), ..good("signs") };
+    let off_the_curve = Jwk { x: good("another").x, ..good("malformed") };
+    for jwk in [&signs, &off_the_curve.public()] {
+        clock.advance(Lifetime::secs(1));
+        repo.0.lock().push(sealer.seal(ID_TOKEN_SET, jwk, KeyState::Active, clock.now()));
+    }
+    ring.reload(ID_TOKEN_SET).await.unwrap();
+    assert_eq!(ring.loaded().malformed, ["malformed", "signs"]);
+    let published: JwkSet = serde_json::from_str(&ring.public_jwks()).unwrap();
+    assert!(published.keys.iter().all(|key| key.check().is_ok()));
+    assert_eq!(kid(ring.id_token_signer(SigningAlgorithm::ES256)), "signs");
+    assert!(published.find("signs").is_some_and(|key| key.x5c.is_none()));
+    assert!(published.find("malformed").is_none() && published.keys.len() == 5);
+}
+
 #[tokio::test]
 async fn own_tokens_verify_and_changed_ones_do_not() {
     let ring = start(&Arc::new(FakeKeys::default()), &clock()).await;

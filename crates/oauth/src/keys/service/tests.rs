@@ -115,6 +115,59 @@ async fn what_is_no_key_is_refused() {
     assert!(matches!(refused, Err(KeyServiceError::Name)));
 }
 
+/// Whoever reads the published keys may give up all of them because of one.
+#[tokio::test]
+async fn a_key_that_is_malformed_or_contradicts_itself_is_refused_however_it_is_put() {
+    let (service, ring, _) = given().await;
+    let made =
+        |kid: &str| Jwk::generate(SigningAlgorithm::ES256, kid.to_owned(), RsaSize::default()).unwrap();
+    let good = made("good");
+    for malformed in [
+        Jwk { x: made("another").x, ..good.public() },
+        Jwk { x: good.x.as_ref().map(|x| format!("{x}=")), ..good.public() },
+        Jwk { d: made("another").d, ..good.clone() },
+        Jwk { alg: Some("ES512".to_owned()), ..good.clone() },
+        Jwk { x5c: Some(vec!["!!!".to_owned()]), ..good.clone() },
+        key(r#"{"kty":"RSA","n":"!!!","e":"AQAB","kid":"k","alg":"RS256"}"#),
+    ] {
+        for set in ["mine", ID_TOKEN_SET] {
+            let put = service.put_key(set, malformed.clone()).await;
+            assert!(matches!(put, Err(KeyServiceError::Invalid(_))), "{malformed:?}");
+            let keys = vec![made("beside"), malformed.clone()];
+            let replaced = service.replace_set(set, JwkSet { keys }).await;
+            assert!(matches!(replaced, Err(KeyServiceError::Invalid(_))), "{malformed:?}");
+        }
+    }
+    let published = ring.public_jwks();
+    assert!(!published.contains("\"good\"") && !published.contains("\"beside\""));
+    service.put_key(ID_TOKEN_SET, good).await.unwrap();
+}
+
+/// It cannot sign here, which is warned about.
+#[tokio::test]
+async fn a_small_rsa_key_that_is_well_formed_is_taken() {
+    let (service, ring, _) = given().await;
+    let n = "_".repeat(170) + "8";
+    let small = format!(r#"{{"kty":"RSA","n":"{n}","e":"AQAB","kid":"small","alg":"RS256","use":"sig"}}"#);
+    service.put_key(ID_TOKEN_SET, key(&small)).await.unwrap();
+    assert!(ring.public_jwks().contains("\"small\""));
+}
+
+#[tokio::test]
+async fn names_that_no_path_can_name_are_refused() {
+    let (service, ..) = given().await;
+    for name in [".", ".."] {
+        let made = service.create(name, asking("ES256", "k")).await;
+        assert!(matches!(made, Err(KeyServiceError::Name)), "{name}");
+        let made = service.create("mine", asking("ES256", name)).await;
+        assert!(matches!(made, Err(KeyServiceError::Name)), "{name}");
+        let jwk = Jwk { kid: Some(name.to_owned()), ..key(r#"{"kty":"oct","k":"AAAA"}"#) };
+        let put = service.put_key("mine", jwk).await;
+        assert!(matches!(put, Err(KeyServiceError::Name)), "{name}");
+    }
+    service.create("...", asking("ES256", ".k")).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_successor_of_a_signing_key_is_announced_first() {
     let (service, ring, repo) = given().await;
