@@ -15,7 +15,7 @@ use sluice_oauth::keys::{KeyError, KeyServiceError};
 use sluice_oauth::trust::TrustError;
 use sluice_protocol::ErrorCode;
 use sluice_protocol::parameters::InvalidParameters;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 /// What Hydra says where something is missing.
 const NOT_FOUND: &str = "Unable to locate the resource";
@@ -26,6 +26,8 @@ const MISSING: &str = "One of the required parameters is missing. Check your req
 /// What Hydra says where an id is taken.
 const CONFLICT: &str =
     "Unable to insert or update resource because a resource with that value exists already";
+/// What somebody is told whose change others were quicker than, again and again.
+const CONTENDED: &str = "Others are changing the client at the same time. Try again later.";
 
 /// A refusal of the admin API. The administrator reads what is wrong; the causes of faults go to the log.
 #[derive(Debug)]
@@ -84,6 +86,8 @@ impl IntoResponse for AdminError {
         let status = self.status.as_u16();
         if let Some(cause) = &self.cause {
             error!(error = %cause, http.status = status, "admin request failed");
+        } else if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            warn!(http.status = status, reason = %self.description, "admin request refused: {}", self.error);
         } else {
             info!(http.status = status, reason = %self.description, "admin request refused: {}", self.error);
         }
@@ -130,9 +134,11 @@ impl From<ClientServiceError> for AdminError {
             ClientServiceError::PageToken => {
                 Self::malformed("The parameter page_token is not one that this server made.".to_owned())
             }
-            ClientServiceError::Contended | ClientServiceError::Secret(SecretNotHashed::Busy(_)) => {
-                Self::fault(&error, true)
+            ClientServiceError::Contended => {
+                let description = CONTENDED.to_owned();
+                Self { description, ..Self::code(ErrorCode::TemporarilyUnavailable, "") }
             }
+            ClientServiceError::Secret(SecretNotHashed::Busy(_)) => Self::fault(&error, true),
             ClientServiceError::Secret(SecretNotHashed::Failed(_)) => Self::fault(&error, false),
             ClientServiceError::Keys(error) => error.into(),
             ClientServiceError::Store(error) => error.into(),
@@ -215,4 +221,23 @@ fn sentence(text: &str) -> String {
     let mut characters = text.chars();
     let first = characters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(characters).chain(['.']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_testkit::Captured;
+
+    use super::*;
+
+    #[test]
+    fn a_client_that_others_change_at_the_same_time_is_no_fault_of_the_server() {
+        let (log, _guard) = Captured::begin();
+        let refused = AdminError::from(ClientServiceError::Contended);
+        assert_eq!((refused.error, refused.description.as_str()), ("temporarily_unavailable", CONTENDED));
+        let response = refused.into_response();
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(response.headers().contains_key(RETRY_AFTER));
+        let said = log.text();
+        assert!(said.contains(" WARN ") && said.contains(CONTENDED) && !said.contains("ERROR"), "{said}");
+    }
 }

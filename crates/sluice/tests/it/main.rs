@@ -17,6 +17,7 @@ mod both_stores;
 mod calibrate;
 mod cli;
 mod client_authentication;
+mod client_changes;
 mod client_id_metadata_document;
 mod client_listing;
 mod closed_pipe;

@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use sluice_crypto::jwe::EncryptionKey;
-use sluice_crypto::jwk::{Jwk, JwkError, JwkSet, SigningAlgorithm};
-use sluice_crypto::jws::VerifyingKey;
+use sluice_crypto::jwk::{Jwk, JwkSet, SigningAlgorithm};
 use sluice_protocol::{Audience, GrantType, Scope};
 
 use super::strangers;
@@ -12,7 +10,7 @@ use crate::client::given_url::GivenUrl;
 use crate::client::model::{AccessTokenStrategy, Client, Lifespans};
 use crate::client::profile::{ClientSecurity, ResponseFormats, TokenExchangePolicy};
 use crate::client::registration::{
-    ClientMetadata, RegistrationError, check_own_frontchannel_logout, check_own_links,
+    ClientMetadata, RegistrationError, check_own_frontchannel_logout, check_own_links, is_malformed,
 };
 use crate::client_auth::remote_keys::MAX_KEYS;
 use crate::subject::PAIRWISE;
@@ -289,18 +287,6 @@ fn check_redirects(metadata: &ClientMetadata) -> Result<(), RegistrationError> {
         return Err(RegistrationError::RedirectUri(hint.to_owned()));
     }
     Ok(())
-}
-
-/// Whether the members of a key are not what they must be for signatures or, if it is not for these, for encryption.
-fn is_malformed(key: &Jwk) -> bool {
-    let why = match VerifyingKey::from_jwk(key) {
-        Ok(_) => return false,
-        Err(JwkError::NotForSignatures | JwkError::WrongAlgorithm | JwkError::UnknownKeyType) => {
-            EncryptionKey::from_jwk(key).err()
-        }
-        Err(why) => Some(why),
-    };
-    matches!(why, Some(JwkError::MissingMember(_) | JwkError::MalformedMember(_) | JwkError::Invalid))
 }
 
 fn refused(hint: String) -> RegistrationError {

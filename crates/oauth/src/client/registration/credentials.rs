@@ -1,11 +1,13 @@
 //! How a client is to authenticate (RFC 7591 §2, OpenID Connect Core §9, RFC 8705 §2).
 
-use sluice_crypto::jwk::{JwkSet, MacAlgorithm, SigningAlgorithm};
+use sluice_crypto::jwe::EncryptionKey;
+use sluice_crypto::jwk::{Jwk, JwkError, JwkSet, MacAlgorithm, SigningAlgorithm};
+use sluice_crypto::jws::VerifyingKey;
 
 use super::uris::given_web_url;
 use super::{ClientMetadata, RegistrationError, filled};
 use crate::client::given_url::GivenUrl;
-use crate::client::model::AuthMethod;
+use crate::client::model::{AuthMethod, Client};
 
 /// A chosen secret has at least so many characters.
 pub const MIN_SECRET: usize = 6;
@@ -84,6 +86,32 @@ fn jwks(metadata: &ClientMetadata) -> Result<Option<JwkSet>, RegistrationError> 
         return Err(RegistrationError::metadata("Invalid JSON web key in set."));
     }
     Ok(Some(public))
+}
+
+/// Keys that can be read, or those that the client has: earlier versions took others, and what an administrator changes beside them is not refused for
+/// their sake. Those of an unknown kind are passed over when they are used, as they are at a URI (RFC 7517 §5).
+pub(in crate::client) fn check_keys(
+    metadata: &ClientMetadata,
+    stored: Option<&Client>,
+) -> Result<(), RegistrationError> {
+    let Some(asked) = metadata.jwks.as_ref().map(JwkSet::public) else { return Ok(()) };
+    let own = stored.and_then(|own| own.jwks.as_ref());
+    if own != Some(&asked) && asked.keys.iter().any(is_malformed) {
+        return Err(RegistrationError::metadata("Invalid JSON web key in set."));
+    }
+    Ok(())
+}
+
+/// Whether the members of a key are not what they must be for signatures or, if it is not for these, for encryption.
+pub(in crate::client) fn is_malformed(key: &Jwk) -> bool {
+    let why = match VerifyingKey::from_jwk(key) {
+        Ok(_) => return false,
+        Err(JwkError::NotForSignatures | JwkError::WrongAlgorithm | JwkError::UnknownKeyType) => {
+            EncryptionKey::from_jwk(key).err()
+        }
+        Err(why) => Some(why),
+    };
+    matches!(why, Some(JwkError::MissingMember(_) | JwkError::MalformedMember(_) | JwkError::Invalid))
 }
 
 fn jwks_uri(asked: &str) -> Result<Option<GivenUrl>, RegistrationError> {

@@ -20,7 +20,7 @@ use sluice_protocol::{Audience, ClientId, GrantType, Scope};
 use url::Url;
 
 pub use credentials::MIN_SECRET;
-pub(super) use credentials::shortest_to_sign;
+pub(super) use credentials::{check_keys, is_malformed, shortest_to_sign};
 pub use error::RegistrationError;
 pub use metadata::{ClientMetadata, ReadMetadata};
 pub(crate) use uris::is_loopback;
@@ -84,6 +84,7 @@ pub fn register(
     rules: &RegistrationRules,
     now: Timestamp,
 ) -> Result<Client, RegistrationError> {
+    check_id(&id)?;
     let credentials = Credentials::of(&metadata)?;
     let redirect_uris = uris::redirect_uris(&metadata)?;
     let post_logout_redirect_uris = uris::post_logout_redirect_uris(&metadata, &redirect_uris)?;
@@ -137,6 +138,15 @@ pub fn register(
         updated_at: now,
     };
     checked_together(client)
+}
+
+/// A part of a path that is one dot or two is none: whoever asks for such a client asks for all of them, or for what is above (RFC 3986 §5.2.4).
+fn check_id(id: &ClientId) -> Result<(), RegistrationError> {
+    if matches!(id.as_str(), "." | "..") {
+        let hint = "Field client_id is refused: '.' and '..' cannot be part of the path that names a client.";
+        return Err(RegistrationError::metadata(hint));
+    }
+    Ok(())
 }
 
 /// What can only be told of the whole.

@@ -35,6 +35,17 @@ fn who_asks_for_nothing_gets_the_defaults_of_hydra() {
 }
 
 #[test]
+fn a_client_is_not_called_what_no_path_can_name() {
+    let called = |id: &str| {
+        register(id.parse().unwrap(), asking(), &RegistrationRules::default(), Timestamp::from_secs(1))
+    };
+    for id in [".", ".."] {
+        assert!(called(id).unwrap_err().to_string().starts_with("Field client_id is refused: "), "{id}");
+    }
+    assert!(called("...").is_ok() && called(".app").is_ok());
+}
+
+#[test]
 fn who_names_no_types_may_ask_for_a_code_and_nothing_else() {
     let nothing = registered(asking()).unwrap();
     let empty = vec![String::new()];

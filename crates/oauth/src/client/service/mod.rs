@@ -1,6 +1,6 @@
 //! What an administrator may do with clients: Hydra's admin API without HTTP.
 //!
-//! `error`: refusals. `formats`: what a registration needs besides the client. `listing`: pages and their sealed tokens. `management`: by what a client manages itself. `origins`: a word about those that have no effect. `secrets`: which secrets a changed client has. `tokens`: what it was granted.
+//! `error`: refusals. `formats`: what a registration needs besides the client. `listing`: pages and their sealed tokens. `management`: by what a client manages itself. `origins`: a word about those that have no effect. `secrets`: which secrets a changed client has. `tokens`: what it was granted. `turns`: changes at the same time.
 //!
 //! A change reads the client, edits it and replaces it if its revision is still the same, else starts again.
 
@@ -11,6 +11,7 @@ mod management;
 mod origins;
 mod secrets;
 mod tokens;
+mod turns;
 
 use std::fmt;
 use std::sync::Arc;
@@ -38,9 +39,7 @@ use crate::keys::SigningKeys;
 use crate::sector::SectorSource;
 use origins::UnusedOrigins;
 use secrets::{Former, NewSecrets, Settled};
-
-/// How often a change starts again because another one was quicker.
-const ATTEMPTS: u32 = 8;
+use turns::Turns;
 
 /// What the service works with.
 #[derive(Clone)]
@@ -66,7 +65,7 @@ pub struct ClientServiceParts {
 }
 
 /// Registers, changes and deletes clients.
-pub struct ClientService(ClientServiceParts, UnusedOrigins);
+pub struct ClientService(ClientServiceParts, UnusedOrigins, Turns);
 
 /// A client, and its secret in plain text if this call made or set one: the only time it can be told.
 #[derive(Debug, Clone)]
@@ -89,7 +88,7 @@ enum By {
 impl ClientService {
     /// The service of these parts.
     pub const fn new(parts: ClientServiceParts) -> Self {
-        Self(parts, UnusedOrigins::new())
+        Self(parts, UnusedOrigins::new(), Turns::new())
     }
 
     /// Registers a client. One that authenticates and has no secret chosen for it is given one, by whatever method, as with
@@ -105,6 +104,7 @@ impl ClientService {
 
     async fn register(&self, metadata: ClientMetadata, by: By) -> Result<Registered, ClientServiceError> {
         let id = self.new_id(&metadata.client_id)?;
+        registration::check_keys(&metadata, None)?;
         let chosen = metadata.client_secret.clone();
         let mut client = registration::register(id, metadata, &self.0.rules, self.now())?;
         self.check_sector(&client, None).await?;
@@ -166,9 +166,11 @@ impl ClientService {
         by: By,
     ) -> Result<Registered, ClientServiceError> {
         let mut settled = Settled::default();
-        for _ in 0..ATTEMPTS {
+        let mut turn = self.2.begin(id, &*self.0.rng);
+        loop {
             let stored = self.stored(id).await?;
             let metadata = edit(&stored)?;
+            registration::check_keys(&metadata, Some(&stored))?;
             let chosen = metadata.client_secret.clone();
             let mut next = registration::register(id.clone(), metadata, &self.0.rules, self.now())?;
             self.check_sector(&next, Some(&stored)).await?;
@@ -183,8 +185,8 @@ impl ClientService {
                 self.1.tell_of(&client, &self.0.rules);
                 return Ok(Registered { client, secret, management });
             }
+            turn.lost().await?;
         }
-        Err(ClientServiceError::Contended)
     }
 
     /// Sets the lifespans of a client and nothing else.
@@ -268,15 +270,16 @@ impl ClientService {
         id: &ClientId,
         change: impl Fn(&mut Client) -> Result<(), RegistrationError> + Send,
     ) -> Result<Arc<Client>, ClientServiceError> {
-        for _ in 0..ATTEMPTS {
+        let mut turn = self.2.begin(id, &*self.0.rng);
+        loop {
             let mut client = self.stored(id).await?;
             change(&mut client)?;
             client.updated_at = self.now();
             if let Some(client) = self.swapped(client).await? {
                 return Ok(client);
             }
+            turn.lost().await?;
         }
-        Err(ClientServiceError::Contended)
     }
 
     /// Replaces the client if its revision still stands; the client as it is stored then.

@@ -16,6 +16,7 @@ use sluice_crypto::secret_hash::FastHashKeys;
 use sluice_primitives::{GrantId, ManualClock, NetworkId, SeededRng};
 use sluice_token::Facts;
 
+mod changes;
 mod kept_secrets;
 
 struct Given {
