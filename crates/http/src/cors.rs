@@ -16,7 +16,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use sluice_oauth::access_token_reader::AccessTokenReader;
 use sluice_oauth::client::ClientDirectory;
-use sluice_oauth::client_auth::Presented;
+use sluice_oauth::client_auth::{Presented, named_client};
 use sluice_protocol::{ClientId, Parameters};
 
 use crate::extract::{MAX_FORM, access_token, is_form, whole};
@@ -256,12 +256,16 @@ fn matches(pattern: &str, origin: &str) -> bool {
     }
 }
 
-/// Reads the form for the client's id, and puts it back.
+/// Reads the form for the client's id, and puts it back. Who signs an assertion need not name it besides (RFC 7521 §4.2): then it is whom the
+/// assertion is about, which nobody has checked, and which only says whose origins are looked at.
 async fn client_of_form(request: Request) -> Result<(Request, Option<ClientId>), Response> {
     let (parts, body) = request.into_parts();
     let bytes = whole(body, MAX_FORM).await.map_err(|none| none.status().into_response())?;
     let form = Parameters::parse(&bytes, MAX_FORM, &["resource", "audience"]).ok();
-    let client = form.and_then(|form| form.get("client_id")?.parse().ok());
+    let client = form.and_then(|form| match form.get("client_id") {
+        Some(named) => named.parse().ok(),
+        None => named_client(None, &bytes)?.parse().ok(),
+    });
     Ok((Request::from_parts(parts, Body::from(bytes)), client))
 }
 
@@ -272,12 +276,12 @@ fn client_of_query(request: &Request) -> Option<ClientId> {
     named.get("client_id")?.parse().ok()
 }
 
-/// The client that a request names by HTTP Basic.
+/// The client that a request names by HTTP Basic, also without a secret.
 fn client_of_basic(headers: &HeaderMap) -> Option<ClientId> {
     let header = headers.get(AUTHORIZATION)?.to_str().ok()?;
     match Presented::read(Some(header), &Parameters::default()).ok()? {
-        Presented::Basic { client, .. } => Some(client),
-        _ => None,
+        Presented::Basic { client, .. } | Presented::Public { client } => Some(client),
+        Presented::Post { .. } | Presented::Assertion { .. } => None,
     }
 }
 

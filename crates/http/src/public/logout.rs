@@ -5,11 +5,12 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use sluice_oauth::authorization::{CookieChange, CookieChanges};
 use sluice_oauth::logout::{LogoutError, LogoutStep};
 use sluice_protocol::{ErrorCode, Parameters};
 
-use crate::extract::{InvalidForm, NoBody, form_bytes};
+use crate::extract::{InvalidForm, MAX_FORM, NoBody, is_form, whole};
 use crate::respond::oauth_error::log;
 use crate::respond::page::{ErrorView, SIGN_OUT, error_page, logged_out_page};
 use crate::respond::redirect::{ask_again_with_get, redirect};
@@ -26,14 +27,23 @@ pub(crate) async fn get(
 
 /// `POST /oauth2/sessions/logout`: asked for again as `GET`, so that cookies with `SameSite=Lax` come along.
 pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
-    match form_bytes(request).await {
-        Ok((_, bytes)) => {
+    match form(request).await {
+        Ok(bytes) => {
             let endpoint = state.config.issuer.endpoint("/oauth2/sessions/logout");
             ask_again_with_get(&endpoint, &bytes)
                 .unwrap_or_else(|_| unreadable(&state, &InvalidForm::Body(NoBody::TooLarge)))
         }
         Err(error) => unreadable(&state, &error),
     }
+}
+
+/// The form; whoever sends nothing need not say what it is.
+async fn form(request: Request) -> Result<Bytes, InvalidForm> {
+    let (parts, body) = request.into_parts();
+    if is_form(&parts.headers) {
+        return Ok(whole(body, MAX_FORM).await?);
+    }
+    whole(body, 0).await.map_err(|_| InvalidForm::ContentType)
 }
 
 async fn answer(state: &PublicState, query: &[u8], headers: &HeaderMap) -> Response {
@@ -113,7 +123,31 @@ const fn reason(error: &InvalidForm) -> (StatusCode, &'static str) {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+    use axum::http::header::CONTENT_TYPE;
+
     use super::*;
+
+    #[tokio::test]
+    async fn what_says_nothing_is_an_empty_form_whatever_it_is_called() {
+        const FORM: &str = "application/x-www-form-urlencoded";
+        for (content_type, body, expected) in [
+            (None, "", Some("")),
+            (Some("application/json"), "", Some("")),
+            (Some(FORM), "", Some("")),
+            (Some(FORM), "state=a", Some("state=a")),
+            (None, "state=a", None),
+            (Some("application/json"), "{}", None),
+        ] {
+            let request = axum::http::Request::post("/oauth2/sessions/logout");
+            let request = match content_type {
+                Some(named) => request.header(CONTENT_TYPE, named),
+                None => request,
+            };
+            let sent = form(request.body(Body::from(body)).unwrap()).await;
+            assert_eq!(sent.ok().as_deref(), expected.map(str::as_bytes), "{content_type:?} {body}");
+        }
+    }
 
     #[test]
     fn a_form_that_cannot_be_read_is_refused_for_its_reason() {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use sluice_primitives::{Lifetime, Timestamp};
 use sluice_protocol::{Audience, AuthorizationDetails, Scope};
 
-use super::service::{AcceptConsent, FlowProblem, RejectFlow};
+use super::service::{AcceptConsent, AcceptLogin, FlowProblem, RejectFlow};
 use super::state::{Consent, Rejection, Request};
 use crate::authorization::checks::authorization_details::may_ask;
 use crate::client::Client;
@@ -12,6 +12,12 @@ use crate::config::ScopeStrategy;
 
 /// Claims and context of a page, together, in bytes of JSON.
 const MAX_CLAIMS: usize = 64 * 1024;
+
+/// How many authentication methods a login page names.
+const MAX_AMR: usize = 16;
+
+/// Each text of a login page, in bytes.
+const MAX_TEXT: usize = 255;
 
 /// The text of a rejection, in bytes: it travels in the URL.
 const MAX_DESCRIPTION: usize = 512;
@@ -54,7 +60,6 @@ pub(super) fn read_consent(
     let authorization_details = accept.authorization_details.filter(|details| !details.is_null());
     check_details(request, client, authorization_details.as_ref())?;
     let authorization_details = authorization_details.filter(|details| !is_asked(request, details));
-    check_span(accept.remember_for)?;
     check_size([accept.context.as_ref()], &[&accept.id_token, &accept.access_token])?;
     Ok(Consent {
         scope,
@@ -103,17 +108,54 @@ pub(super) fn check_size(
     Ok(())
 }
 
-/// How long something is remembered is a number of seconds that can be added to the time.
-pub(super) fn check_span(secs: i64) -> Result<(), FlowProblem> {
-    if secs > i64::from(u32::MAX) {
-        return Err(FlowProblem::Invalid("The field `remember_for` is more than 4294967295 seconds."));
+/// What a login page says in a few words: it travels in URLs, and no store holds the character U+0000.
+pub(super) fn check_texts(accept: &AcceptLogin) -> Result<(), FlowProblem> {
+    const AMR: [&str; 2] = [
+        "A value of the field `amr` holds the control character U+0000.",
+        "A value of the field `amr` is longer than 255 bytes.",
+    ];
+    let named = [
+        (
+            accept.acr.as_deref(),
+            [
+                "The field `acr` holds the control character U+0000.",
+                "The field `acr` is longer than 255 bytes.",
+            ],
+        ),
+        (
+            accept.force_subject_identifier.as_deref(),
+            [
+                "The field `force_subject_identifier` holds the control character U+0000.",
+                "The field `force_subject_identifier` is longer than 255 bytes.",
+            ],
+        ),
+        (
+            accept.identity_provider_session_id.as_deref(),
+            [
+                "The field `identity_provider_session_id` holds the control character U+0000.",
+                "The field `identity_provider_session_id` is longer than 255 bytes.",
+            ],
+        ),
+    ];
+    if accept.amr.len() > MAX_AMR {
+        return Err(FlowProblem::Invalid("The field `amr` has more than 16 values."));
+    }
+    let named = named.into_iter().filter_map(|(text, refusals)| Some((text?, refusals)));
+    let amr = accept.amr.iter().map(|text| (text.as_str(), AMR));
+    for (text, [no_text, too_long]) in named.chain(amr) {
+        if text.contains('\0') {
+            return Err(FlowProblem::Invalid(no_text));
+        }
+        if text.len() > MAX_TEXT {
+            return Err(FlowProblem::Invalid(too_long));
+        }
     }
     Ok(())
 }
 
-/// A positive number of seconds.
+/// A positive number of seconds. More than can be added to the time counts as the most that can: some say "for ever" so.
 pub(super) fn span(secs: i64) -> Option<Lifetime> {
-    u32::try_from(secs).ok().filter(|secs| *secs > 0).map(Lifetime::secs)
+    (secs > 0).then(|| Lifetime::secs(u32::try_from(secs).unwrap_or(u32::MAX)))
 }
 
 /// What the client is told of a refusal.

@@ -12,7 +12,7 @@ use sluice_primitives::{Clock, GrantId, SessionId, Timestamp};
 use sluice_protocol::{ErrorCode, Prompt, Subject};
 use thiserror::Error;
 
-use super::accepting::{check_size, check_span, read_consent, rejection, span};
+use super::accepting::{check_size, check_texts, read_consent, rejection, span};
 use super::request_url::way_out;
 use super::sealed::{FlowError, FlowSealer, Quota};
 use super::state::{AwaitingConsent, AwaitingLogin, Consent, KnownSession, Login, Rejection, Request};
@@ -292,13 +292,8 @@ impl FlowService {
                 "The field `subject` must be the subject of the session when login is skipped.",
             ));
         }
-        check_span(accept.remember_for)?;
         check_size([accept.context.as_ref()], &[])?;
-        let short = |text: &String| text.len() <= 255 && !text.contains('\0');
-        let texts = [&accept.acr, &accept.force_subject_identifier, &accept.identity_provider_session_id];
-        if !texts.into_iter().flatten().chain(&accept.amr).all(short) || accept.amr.len() > 16 {
-            return Err(FlowProblem::Invalid("One of `acr`, `amr` and the identifiers is too long."));
-        }
+        check_texts(&accept)?;
         let authenticated_at = known.map(|known| known.authenticated_at).or(accept.authenticated_at);
         let for_secs = span(accept.remember_for).unwrap_or(self.config.lifetimes.session);
         // Only what is remembered was skipped, and can be extended.

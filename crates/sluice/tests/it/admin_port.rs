@@ -168,13 +168,36 @@ async fn an_open_admin_port_introspects_for_a_proxy_that_hands_on_a_browsers_hea
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_span_that_cannot_be_is_refused() {
+async fn what_a_login_page_says_too_much_of_is_refused_by_its_name() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
     let client = sluice.client(&json!({})).await;
     let challenge = sluice.browser().begin(&client, &Authorize::default()).await;
     let path = format!("/admin/oauth2/auth/requests/login/accept?login_challenge={challenge}");
-    let body = json!({"subject": "alice", "remember": true, "remember_for": 4_294_967_296_i64});
-    sluice.ask_json(Method::PUT, &path, Some(&body), 400).await;
+    for (member, value, sentence) in [
+        ("acr", json!("a\0"), "The field `acr` holds the control character U+0000."),
+        ("acr", json!("a".repeat(256)), "The field `acr` is longer than 255 bytes."),
+        ("amr", json!(["pwd", "\0"]), "A value of the field `amr` holds the control character U+0000."),
+        ("amr", json!(["a".repeat(256)]), "A value of the field `amr` is longer than 255 bytes."),
+        ("amr", json!(vec!["a"; 17]), "The field `amr` has more than 16 values."),
+        (
+            "force_subject_identifier",
+            json!("a".repeat(256)),
+            "The field `force_subject_identifier` is longer than 255 bytes.",
+        ),
+        (
+            "identity_provider_session_id",
+            json!("\0"),
+            "The field `identity_provider_session_id` holds the control character U+0000.",
+        ),
+    ] {
+        let mut body = json!({"subject": "alice"});
+        body[member] = value;
+        let refused = sluice.ask_json(Method::PUT, &path, Some(&body), 400).await;
+        let description = refused["error_description"].as_str().unwrap();
+        assert!(description.ends_with(sentence), "{description}");
+    }
+    let most = json!({"subject": "alice", "acr": "a".repeat(255), "amr": vec!["a"; 16]});
+    sluice.ask_json(Method::PUT, &path, Some(&most), 200).await;
     sluice.node.stop().await;
 }
 

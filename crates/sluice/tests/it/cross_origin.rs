@@ -5,6 +5,7 @@ use serde_json::json;
 use sluice_testkit::{Authorize, Backend, TestSluice};
 
 use crate::answer::{Answer, basic, http};
+use crate::keyed::{JWT_BEARER, KeyedClient, MACHINE};
 
 const ENABLED: (&str, &str) = ("serve.public.cors.enabled", "true");
 const ORIGINS: &str = "serve.public.cors.allowed_origins";
@@ -253,6 +254,37 @@ async fn a_client_brings_origins_of_its_own() {
         let expected = (413, may_read, "Origin");
         assert_eq!((answer.status, allowed.is_some(), answer.header("vary")), expected, "{origin}");
     }
+    sluice.node.stop().await;
+}
+
+/// By HTTP Basic without a secret, and by its assertion alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_does_not_name_itself_in_the_form_brings_its_origins_too() {
+    let sluice = TestSluice::with(Backend::Sqlite, &[ENABLED, (ORIGINS, "https://elsewhere.test")]).await;
+    let own = json!({"allowed_cors_origins": ["https://own.test"]});
+    let url = sluice.public.join("/oauth2/token").unwrap();
+    let public = json!({"token_endpoint_auth_method": "none", "allowed_cors_origins": ["https://own.test"]});
+    let public = sluice.client(&public).await;
+    let code = sluice.browser().log_in(&sluice, &public, "alice").await.expect("code");
+    let form = [
+        ("grant_type", "authorization_code"),
+        ("code", &code),
+        ("redirect_uri", &public.redirect_uri),
+        ("code_verifier", sluice_testkit::VERIFIER),
+    ];
+    let request = http().post(url.clone()).header("authorization", basic(&public.id, "")).form(&form);
+    let (answer, allowed, _) = read_by(request, "https://own.test").await;
+    assert_eq!((answer.status, allowed.is_some()), (200, true), "{}", answer.body);
+    let signing = KeyedClient::on(&sluice, &own).await;
+    for (origin, may_read) in [("https://own.test", true), ("https://evil.test", false)] {
+        let assertion = signing.assertion(&sluice, &json!({}));
+        let form = [MACHINE[0], ("client_assertion_type", JWT_BEARER), ("client_assertion", &assertion)];
+        let (answer, allowed, _) = read_by(http().post(url.clone()).form(&form), origin).await;
+        assert_eq!((answer.status, allowed.is_some()), (200, may_read), "{origin}: {}", answer.body);
+    }
+    let nobody = [MACHINE[0], ("client_assertion_type", JWT_BEARER), ("client_assertion", "a.b.c")];
+    let (answer, allowed, _) = read_by(http().post(url).form(&nobody), "https://own.test").await;
+    assert_eq!((answer.status, allowed), (401, None));
     sluice.node.stop().await;
 }
 

@@ -26,7 +26,7 @@ on_both_stores! {
     a_refusal_whose_body_is_null_reaches_the_client,
 }
 
-async fn remember(sluice: &TestSluice, client: &TestClient, with: &Authorize<'_>, remember_for: u32) {
+async fn remember(sluice: &TestSluice, client: &TestClient, with: &Authorize<'_>, remember_for: i64) {
     let mut browser = sluice.browser();
     let challenge = challenge(sluice, client, &mut browser, with).await;
     let changes = json!({"remember": true, "remember_for": remember_for});
@@ -126,6 +126,11 @@ async fn a_remembered_consent_ends_with_its_time_and_when_it_is_revoked(backend:
         delete(&sluice, &format!("/admin/oauth2/auth/sessions/consent?subject=alice&{revoked}")).await;
         assert!(!is_skipped(&sluice, &client, &asked).await, "{revoked}");
     }
+    // JavaScript's `Number.MAX_SAFE_INTEGER`: as long as can be said.
+    sluice.advance(Lifetime::secs(1));
+    remember(&sluice, &client, &asked, 9_007_199_254_740_991).await;
+    sluice.advance(Lifetime::hours(100 * 24));
+    assert!(is_skipped(&sluice, &client, &asked).await);
     sluice.node.stop().await;
 }
 

@@ -145,6 +145,11 @@ async fn a_cookie_lives_as_long_as_its_session_is_to_be_remembered(backend: Back
         (json!({"subject": "alice", "remember": true, "remember_for": 0}), Cookie::OfTheBrowser),
         (json!({"subject": "alice", "remember": true, "remember_for": 60}), Cookie::For(60)),
         (json!({"subject": "alice", "remember": true, "remember_for": -1}), Cookie::For(30 * i64::from(DAY))),
+        // JavaScript's `Number.MAX_SAFE_INTEGER`: for as long as browsers keep a cookie.
+        (
+            json!({"subject": "alice", "remember": true, "remember_for": 9_007_199_254_740_991_i64}),
+            Cookie::For(400 * i64::from(DAY)),
+        ),
     ] {
         let mut browser = sluice.browser();
         let challenge = browser.begin(&client, &Authorize::default()).await;
