@@ -164,6 +164,10 @@ impl TokenError {
             Self::Client(ClientAuthError::Missing) => {
                 "The request names no client, neither in `Authorization: Basic` nor by `client_id` or an assertion."
             }
+            Self::Assertion(AssertionRefused::Store(error)) => store_code(error).description(),
+            Self::Assertion(_) => {
+                "The assertion is invalid, expired, used before, or of an issuer that is not trusted for it."
+            }
             _ => self.code().description(),
         }
     }

@@ -279,7 +279,10 @@ async fn only_the_trusted_key_signs() {
     let (idp, client) = (Idp::new("one"), exchanger(&sluice, &json!({})).await);
     idp.trusted(&sluice, &json!({})).await;
     let stranger = Idp::new("one");
-    exchange(&client, &stranger.assertion(&sluice, &json!({})), &[]).await.refused_with("invalid_grant");
+    let refused = exchange(&client, &stranger.assertion(&sluice, &json!({})), &[]).await;
+    let sentence = refused.body["error_description"].as_str().unwrap();
+    assert!(sentence.starts_with("The assertion is invalid, "), "{sentence}");
+    refused.refused_with("invalid_grant");
     let own_key = json!({"alg": "ES256", "kid": "one", "jwk": stranger.key.jwk, "jku": "https://evil.test/"});
     for header in
         [json!({"alg": "none"}), json!({"alg": "HS256"}), json!({"alg": "ES256", "kid": "two"}), own_key]

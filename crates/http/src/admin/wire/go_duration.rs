@@ -20,6 +20,8 @@ impl GoDuration {
             None => (false, text.strip_prefix('+').unwrap_or(text)),
         };
         let millis = if unsigned == "0" { 0.0 } else { millis(unsigned)? };
+        // Milliseconds are kept, and what is longer than nothing does not become nothing.
+        let millis = if millis > 0.0 { millis.max(1.0) } else { millis };
         if millis > LONGEST {
             return None;
         }
@@ -104,6 +106,9 @@ mod tests {
             ("-1s", "-1s"),
             ("720h", "720h0m0s"),
             ("1500us", "1ms"),
+            ("1ns", "1ms"),
+            ("0.5ms", "1ms"),
+            ("0ns", "0s"),
         ] {
             assert_eq!(GoDuration::parse(sent).unwrap().to_string(), written, "{sent}");
         }
