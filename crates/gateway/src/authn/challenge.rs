@@ -126,7 +126,7 @@ fn answer(refusal: &Refusal) -> Answer {
             problem!(BAD_REQUEST 400, "invalid_request", "The access token is malformed, or there is more than one."),
         ),
         Refusal::TokenInvalid(_) => invalid_token(),
-        Refusal::WrongAudience => invalid_token(),
+        Refusal::WrongAudience | Refusal::Untold => invalid_token(),
         Refusal::NotHolder(why) => not_holder(why),
         Refusal::NonceWanted(_) => challenged(
             Some(ErrorCode::UseDpopNonce),
@@ -141,6 +141,9 @@ fn answer(refusal: &Refusal) -> Answer {
         ),
         Refusal::WrongSubjectKind => {
             problem!(FORBIDDEN 403, "wrong_subject_kind", "This is for another kind of caller.")
+        }
+        Refusal::CrossSite => {
+            problem!(FORBIDDEN 403, "cross_site", "Pages of other sites may not ask for this.")
         }
         Refusal::TooMany(_) => problem!(TOO_MANY_REQUESTS 429, "too_many_requests", "Too many requests."),
         Refusal::Busy => {

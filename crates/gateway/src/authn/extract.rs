@@ -93,6 +93,11 @@ fn in_credentials(given: &[u8]) -> Result<Option<Presented<'_>>, Unreadable> {
     Ok(Some(Presented { token: token68(token)?, scheme }))
 }
 
+/// Whether the token of a request that has one is in a cookie: what a browser adds of itself, whichever page asks.
+pub(crate) fn is_in_cookie(headers: &HeaderMap, sources: &TokenSources) -> bool {
+    sources.cookie.as_ref().is_some_and(|name| matches!(in_cookie(headers, name), Ok(Some(_))))
+}
+
 /// Whether credentials are of a scheme that carries a token, readable or not.
 pub(crate) fn is_of_token(credentials: &HeaderValue) -> bool {
     !matches!(in_credentials(credentials.as_bytes()), Ok(None))

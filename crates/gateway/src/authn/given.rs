@@ -94,6 +94,16 @@ pub(crate) fn namesake() -> Caller {
     Caller::Foreign(claims)
 }
 
+/// Tokens of bob's issuer of which one name each is longer than a header may be: the subject, the client, the issuer.
+pub(crate) fn endless() -> [Caller; 3] {
+    let name = "ž".repeat(1000);
+    let Caller::Foreign(bobs) = bob(bobs_claims()) else { unreachable!("bob's is another issuer's") };
+    let subject = ForeignClaims { subject: Some(name.clone()), ..(*bobs).clone() };
+    let client = ForeignClaims { client: Some(name.clone()), ..(*bobs).clone() };
+    let issuer = ForeignClaims { issuer: name, ..*bobs };
+    [subject, client, issuer].map(|claims| Caller::Foreign(Box::new(claims)))
+}
+
 /// What bob's issuer says of him.
 pub(crate) fn bobs_claims() -> Value {
     json!({

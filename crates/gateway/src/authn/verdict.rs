@@ -43,6 +43,8 @@ pub enum Refusal {
     WrongAudience,
     /// The token is bound to a key that the client did not prove to hold: 401 `invalid_token` or `invalid_dpop_proof`.
     NotHolder(&'static str),
+    /// Who calls does not fit into the headers that would say so: 401 `invalid_token`.
+    Untold,
     /// A DPoP proof needs this nonce: 401 `use_dpop_nonce` (RFC 9449 §9).
     NonceWanted(String),
     /// As many DPoP proofs as can be remembered are still good, so that one that was presented before could not be told: 503.
@@ -51,6 +53,8 @@ pub enum Refusal {
     InsufficientScope,
     /// The route is for another kind of caller: 403.
     WrongSubjectKind,
+    /// A page of another site asks for it with a cookie that its browser added: 403.
+    CrossSite,
     /// Too many requests: 429.
     TooMany(Lifetime),
     /// As many questions about tokens are under way as may be: 503.
@@ -76,10 +80,12 @@ impl Refusal {
             Self::TokenInvalid(why) | Self::Unavailable(why) | Self::AuthoritySilent(why) => why,
             Self::WrongAudience => "wrong_audience",
             Self::NotHolder(_) => "not_holder",
+            Self::Untold => "caller_too_long",
             Self::NonceWanted(_) => "nonce_wanted",
             Self::TooManyProofs => "too_many_proofs",
             Self::InsufficientScope => "insufficient_scope",
             Self::WrongSubjectKind => "wrong_subject_kind",
+            Self::CrossSite => "cross_site",
             Self::TooMany(_) => "too_many",
             Self::Busy => "issuer_busy",
         }

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use smallvec::SmallVec;
 
 use super::claims::{Claims, text};
-use super::value::header_value;
+use super::value::{has_value, header_value};
 use crate::authn::Caller;
 use crate::authn::extract::{is_of_token, value_of};
 use crate::route::{Enrichment, TokenSources};
@@ -142,6 +142,13 @@ fn without(value: &HeaderValue, name: &str) -> Option<HeaderValue> {
 /// Says who calls.
 pub(crate) fn set_identity(headers: &mut HeaderMap, caller: &Caller) {
     Identity::of(caller).set(headers);
+}
+
+/// Whether headers can say who `caller` is. An upstream that is told of no person takes a client for the caller, and one that is told of no
+/// other issuer takes the subject for one of this installation: so what does not fit must not be left out.
+pub(crate) fn can_tell(caller: &Caller) -> bool {
+    let facts = [caller.subject(), caller.client(), caller.foreign_issuer()];
+    facts.into_iter().flatten().all(has_value)
 }
 
 /// The headers that say who calls.

@@ -5,10 +5,18 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 /// No value is longer: upstreams bound their headers, and one that is too long would make them refuse the request.
 const MAX_LENGTH: usize = 4096;
+/// So long is a byte that is escaped.
+const LONGEST_ESCAPE: usize = 3;
 /// What does not stand for itself. The percent sign is among it, so that no two texts have the same value.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
 /// At the ends a space would be lost.
 const ESCAPED_AND_SPACE: &AsciiSet = &ESCAPED.add(b' ');
+
+/// Whether there is a value that says `text`. Nearly every text is so short that nobody need look at it.
+pub(super) fn has_value(text: &str) -> bool {
+    let is_short = text.len() <= MAX_LENGTH / LONGEST_ESCAPE && !text.is_empty();
+    is_short || header_value(text).is_some()
+}
 
 /// The value that says `text`: printable ASCII as it is, everything else, and `%`, percent-encoded as UTF-8. Whoever decodes it has
 /// the text again; two texts never look alike. `None` for a text without a character, and for one whose value is longer than 4096 bytes.
@@ -56,6 +64,14 @@ mod tests {
         assert!(header_value(&"a".repeat(MAX_LENGTH)).is_some());
         assert_eq!(header_value(&"a".repeat(MAX_LENGTH + 1)), None);
         assert_eq!(header_value(&"é".repeat(1000)), None);
+    }
+
+    #[test]
+    fn whether_there_is_a_value_is_known_without_making_it() {
+        let lengths = [0, 1, 682, 683, 1365, 1366, 2048, 4096, 4097];
+        for text in lengths.into_iter().flat_map(|length| ["a".repeat(length), "é".repeat(length)]) {
+            assert_eq!(has_value(&text), header_value(&text).is_some(), "{} bytes", text.len());
+        }
     }
 
     proptest! {

@@ -9,7 +9,8 @@ use tokio::time::timeout;
 
 use super::{Admitted, GatewayParts, Judging};
 use crate::authn::extract::{self, Presented, Scheme};
-use crate::authn::{Asked, AskedLater, Caller, Page, Refusal, Verdict, policy};
+use crate::authn::{Asked, AskedLater, Caller, Page, Refusal, Verdict, cross_site, policy};
+use crate::enrichment::headers;
 use crate::limit::{Counted, LimitOutcome, Who};
 use crate::route::{AuthMode, Preflight, Route};
 use crate::validation::{BoxedValidation, Question, TokenFault, Validated};
@@ -53,6 +54,9 @@ fn verdict(parts: &Arc<GatewayParts>, route: &Arc<Route>, asked: &Asked<'_>) -> 
         Ok(None) => return Judging::Now(Admitted::refused(Some(route.clone()), Refusal::TokenMissing)),
         Err(refusal) => return Judging::Now(Admitted::refused(Some(route.clone()), refusal)),
     };
+    if cross_site::is_refused(policy, asked) {
+        return Judging::Now(Admitted::refused(Some(route.clone()), Refusal::CrossSite));
+    }
     let now = parts.clock.now();
     let case = Case { route, presented, asked: *asked };
     let question = Question { token: presented.token, policy, now, client: asked.client, last: asked.last };
@@ -105,6 +109,9 @@ fn conclude(
     };
     if let Err(refusal) = policy::check(demands, &caller) {
         return refused(refusal);
+    }
+    if case.route.enrichment.identity_headers && !headers::can_tell(&caller) {
+        return refused(Refusal::Untold);
     }
     let who = Who {
         issuer: caller.foreign_issuer(),

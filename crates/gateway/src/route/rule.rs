@@ -106,11 +106,14 @@ pub struct TokenSources {
     pub header: Option<HeaderName>,
     /// A cookie.
     pub cookie: Option<String>,
+    /// Origins whose pages may do something with the token of that cookie, as `Origin` names them, beside the host's own and those of
+    /// [`RoutePolicy::cors_credentials`].
+    pub origins: Vec<HeaderValue>,
 }
 
 impl Default for TokenSources {
     fn default() -> Self {
-        Self { authorization: true, header: None, cookie: None }
+        Self { authorization: true, header: None, cookie: None, origins: Vec::new() }
     }
 }
 

@@ -75,7 +75,10 @@ fn read(path: &PathBuf, console: &mut Console<'_>) -> Option<Result<Checked, Mis
 }
 
 fn wrong(mistakes: &Mistakes) -> Answer {
-    let rows = mistakes.iter().map(|mistake| vec![mistake.place.clone(), mistake.message.clone()]).collect();
+    let rows = mistakes
+        .iter()
+        .map(|mistake| vec![mistake.shown_place().into_owned(), mistake.message.clone()])
+        .collect();
     Answer::list(MISTAKES, rows, json!({ "valid": false, "mistakes": mistakes.iter().collect::<Vec<_>>() }))
 }
 

@@ -55,12 +55,14 @@ async fn every_refusal_has_its_status_its_code_and_is_never_stored() {
         (Refusal::TokenUnreadable, 400, "invalid_request", 2),
         (Refusal::TokenInvalid("token_revoked"), 401, "invalid_token", 2),
         (Refusal::WrongAudience, 401, "invalid_token", 2),
+        (Refusal::Untold, 401, "invalid_token", 2),
         (Refusal::NonceWanted("n".to_owned()), 401, "use_dpop_nonce", 2),
         (Refusal::NotHolder(holder::PROOF_MISSING), 401, "invalid_dpop_proof", 2),
         (Refusal::NotHolder(holder::OTHER_KEY), 401, "invalid_token", 2),
         (Refusal::TooManyProofs, 503, "too_many_proofs", 0),
         (Refusal::InsufficientScope, 403, "insufficient_scope", 2),
         (Refusal::WrongSubjectKind, 403, "wrong_subject_kind", 0),
+        (Refusal::CrossSite, 403, "cross_site", 0),
         (Refusal::TooMany(Lifetime::secs(3)), 429, "too_many_requests", 0),
         (Refusal::Busy, 503, "authority_busy", 0),
         (Refusal::Unavailable("issuer_unreachable"), 502, "authority_unavailable", 0),
@@ -108,7 +110,8 @@ async fn the_error_is_told_in_the_scheme_that_was_used() {
 
 #[tokio::test]
 async fn dpop_is_not_offered_where_it_is_not_taken() {
-    let sources = TokenSources { authorization: false, header: None, cookie: Some("session".to_owned()) };
+    let sources =
+        TokenSources { authorization: false, cookie: Some("session".to_owned()), ..TokenSources::default() };
     let policy = RoutePolicy { sources, ..RoutePolicy::default() };
     let answered = answered(Refusal::TokenMissing, None, policy).await;
     assert_eq!(answered.challenges, ["Bearer realm=\"sluice\""]);

@@ -13,9 +13,9 @@ fn headers(of: &[(&'static str, &str)]) -> HeaderMap {
 
 fn everywhere() -> TokenSources {
     TokenSources {
-        authorization: true,
         header: Some(HeaderName::from_static("x-token")),
         cookie: Some("session".to_owned()),
+        ..TokenSources::default()
     }
 }
 
@@ -160,7 +160,7 @@ fn tokens_in_two_places_are_unreadable() {
 #[test]
 fn only_configured_places_are_looked_at() {
     let headers = headers(&[("authorization", "Bearer abc"), ("x-token", "abc"), ("cookie", "session=abc")]);
-    let nowhere = TokenSources { authorization: false, header: None, cookie: None };
+    let nowhere = TokenSources { authorization: false, ..TokenSources::default() };
     assert_eq!(found(&headers, &nowhere), None);
     assert_eq!(found(&headers, &TokenSources::default()), Some(("abc", Scheme::Bearer)));
 }

@@ -187,6 +187,7 @@ fn of_cookies_only_that_with_the_token_goes() {
         authorization: false,
         header: Some(HeaderName::from_static("x-token")),
         cookie: Some("session".to_owned()),
+        ..TokenSources::default()
     };
     for (before, after) in [
         ("a=b; session=abc; c=\"d e\"", Some("a=b; c=\"d e\"")),

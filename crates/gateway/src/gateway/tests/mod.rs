@@ -1,3 +1,4 @@
+mod cross_site;
 mod given;
 mod holder;
 mod sealed;

@@ -6,7 +6,7 @@ use mmdb_writer::{Value, Writer};
 use proptest::prelude::*;
 use sluice_net::TrustedProxies;
 
-use super::given::{Ask, GivenGateway};
+use super::given::{Ask, GivenGateway, refusal};
 use super::*;
 use crate::authn::given;
 use crate::enrichment::CountryDatabase;
@@ -37,6 +37,28 @@ async fn who_calls_is_told_and_what_the_client_said_of_it_is_gone() {
     assert_eq!(told["oauth-user-scope"], "orders.read profile");
     assert_eq!(told["authorization"], "Bearer alice");
     assert_eq!(told.len(), 5, "{told:?}");
+}
+
+/// Without the header a person would be a client that acts for itself, and one of another issuer somebody of this installation.
+#[tokio::test]
+async fn who_does_not_fit_into_a_header_is_refused_where_headers_say_who_calls() {
+    let without = Enrichment { identity_headers: false, ..given::ordinary() };
+    let routes = vec![
+        ("/orders", RoutePolicy::default(), given::ordinary()),
+        ("/phantom", RoutePolicy::default(), phantom()),
+        ("/without", RoutePolicy::default(), without),
+    ];
+    let gateway = GivenGateway::telling(routes, Settings::default());
+    for name in ["endless-subject", "endless-client", "endless-issuer"] {
+        for token in [name.to_owned(), format!("later.{name}")] {
+            let refused = gateway.judge(&Ask::to("/orders").bearer(&token)).await;
+            assert_eq!(refusal(&refused), Refusal::Untold, "{token}");
+            assert_eq!(gateway.gateway.refuse(&refused).status(), 401);
+            for path in ["/phantom", "/without"] {
+                assert!(!gateway.told(&Ask::to(path).bearer(&token)).await.contains_key("oauth-user-id"));
+            }
+        }
+    }
 }
 
 #[tokio::test]

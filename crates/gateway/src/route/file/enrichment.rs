@@ -5,8 +5,8 @@ use std::time::Duration;
 use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
 use super::section::Section;
-use super::{Surroundings, value};
-use crate::route::{Enrichment, HeaderFrom, Phantom, TokenSources};
+use super::{Surroundings, policy, value};
+use crate::route::{AuthMode, Enrichment, HeaderFrom, Phantom, TokenSources};
 
 const DEFAULT_LIFETIME: Duration = Duration::from_mins(1);
 const SHORTEST_LIFETIME: Duration = Duration::from_secs(5);
@@ -15,7 +15,7 @@ const LONGEST_LIFETIME: Duration = Duration::from_hours(1);
 /// Reads what an upstream is told.
 pub(super) fn read(
     section: &mut Section<'_>,
-    sources: &TokenSources,
+    (auth, sources): (AuthMode, &TokenSources),
     surroundings: &Surroundings,
 ) -> Option<Enrichment> {
     let phantom = section.section("phantom_token").map(phantom);
@@ -28,6 +28,9 @@ pub(super) fn read(
         Some(phantom) => Some(phantom?),
         None => None,
     };
+    if auth == AuthMode::None && !enrichment.claims.is_empty() {
+        section.mistake("headers.claims", policy::NO_EFFECT);
+    }
     check_apart(section, &enrichment, sources);
     Some(enrichment)
 }

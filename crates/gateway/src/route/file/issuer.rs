@@ -37,7 +37,7 @@ pub(super) fn read(name: &str, mut section: Section<'_>, directory: &Path) -> Op
     if let Some(skew) = section.parse("clock_skew", value::duration(Duration::ZERO..=MOST_SKEW)) {
         config.clock_skew = skew;
     }
-    config.audience = section.list("audience", value::text);
+    config.audience = section.narrowing("audience", "any", value::text);
     config.clients = section.section("clients").and_then(clients);
     config.jwt = keys.map(|keys| {
         jwt.keys = keys;

@@ -8,11 +8,11 @@ use crate::route::pattern::{Match, PathPattern};
 
 /// Reads which requests a route is for.
 pub(super) fn read(mut section: Section<'_>) -> Option<Match> {
-    let mut hosts = section.list("hosts", str::parse::<HostPattern>);
+    let mut hosts = section.narrowing("hosts", "all", str::parse::<HostPattern>);
     if hosts.is_empty() || hosts.contains(&HostPattern::Any) {
         hosts = vec![HostPattern::Any];
     }
-    let methods = section.list("methods", method);
+    let methods = section.narrowing("methods", "all", method);
     let path = path(&mut section);
     section.finish();
     Some(Match { hosts, path: path?, methods })

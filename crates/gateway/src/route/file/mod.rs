@@ -58,11 +58,13 @@ struct Surroundings {
 /// [`Mistakes`]: all of them.
 pub fn read(text: &str, directory: &Path) -> Result<Checked, Mistakes> {
     let document = parse(text).map_err(|error| Mistakes::from(vec![Mistake::unreadable(&error)]))?;
+    let names = route_names(&document);
+    let named = |found: Vec<Mistake>| found.into_iter().map(|one| one.among(&names)).collect::<Vec<_>>();
     let mistakes = RefCell::default();
     let read = Section::root(document, &mistakes).and_then(|file| read_file(file, directory));
-    let mistakes = mistakes.into_inner();
+    let mistakes = named(mistakes.into_inner());
     let Some((table, countries)) = read.filter(|_| mistakes.is_empty()) else { return Err(mistakes.into()) };
-    let warnings = warnings(&table);
+    let warnings = named(warnings(&table));
     Ok(Checked { table, warnings, countries })
 }
 
@@ -76,6 +78,12 @@ fn parse(text: &str) -> Result<Value, serde_norway::Error> {
     let mut document: serde_norway::Value = serde_norway::from_str(text)?;
     document.apply_merge()?;
     serde_norway::from_value(document)
+}
+
+/// What the routes of a file are called, in its order: who reads of a mistake need not count them. What is no name is left out.
+fn route_names(document: &Value) -> Vec<Option<Arc<str>>> {
+    let routes = document.get("routes").and_then(Value::as_array).into_iter().flatten();
+    routes.map(|route| value::name(route.get("name")?.as_str()?).ok()).collect()
 }
 
 fn read_file(mut file: Section<'_>, directory: &Path) -> Option<(RouteTable, Option<CountryDatabase>)> {

@@ -8,15 +8,30 @@ use super::{resource, value};
 use crate::route::{AuthMode, Preflight, RoutePolicy, TokenSources};
 
 /// Keys that say something about a token, and nothing where tokens are not looked at.
-const OF_TOKENS: [&str; 7] = ["token", "issuers", "scopes", "any_scope", "audience", "subject", "dpop_nonce"];
+const OF_TOKENS: [&str; 9] = [
+    "token",
+    "issuers",
+    "scopes",
+    "any_scope",
+    "audience",
+    "subject",
+    "dpop_nonce",
+    "stale",
+    "phantom_token",
+];
+/// What is said of such a key.
+pub(super) const NO_EFFECT: &str = "has no effect with `auth: none`";
 
 /// Reads who may pass.
 pub(super) fn read(section: &mut Section<'_>, issuers: &BTreeSet<Arc<str>>) -> Option<RoutePolicy> {
     let auth = section.read("auth").unwrap_or_default();
     for key in OF_TOKENS {
         if auth == AuthMode::None && section.has(key) {
-            section.mistake(key, "has no effect with `auth: none`");
+            section.mistake(key, NO_EFFECT);
         }
+    }
+    if auth == AuthMode::None && section.has("resource") {
+        section.mistake("resource", "would have clients bring tokens, which `auth: none` does not look at");
     }
     let sources = section.section("token").map(sources).unwrap_or_default();
     let resource = section.section("resource").map(|section| resource::read(section, &sources));
@@ -34,11 +49,11 @@ pub(super) fn read(section: &mut Section<'_>, issuers: &BTreeSet<Arc<str>>) -> O
     let policy = RoutePolicy {
         auth,
         sources,
-        issuers: section.list("issuers", known),
+        issuers: section.narrowing("issuers", "`sluice` alone", known),
         foreign_issuers: Vec::new(),
-        scopes: section.list("scopes", value::scope),
-        any_scope: section.list("any_scope", value::scope),
-        audience: section.list("audience", value::text),
+        scopes: section.narrowing("scopes", "none", value::scope),
+        any_scope: section.narrowing("any_scope", "none", value::scope),
+        audience: section.narrowing("audience", "any", value::text),
         subject: section.read("subject"),
         dpop_nonce: section.read("dpop_nonce").unwrap_or(false),
         preflight,
@@ -58,7 +73,11 @@ fn sources(mut section: Section<'_>) -> TokenSources {
         authorization: section.read("authorization").unwrap_or(true),
         header: section.parse("header", token_header),
         cookie: section.parse("cookie", cookie),
+        origins: section.list("origins", value::origin),
     };
+    if sources.cookie.is_none() && !sources.origins.is_empty() {
+        section.mistake("origins", "has no effect without `cookie`");
+    }
     if !sources.authorization && sources.header.is_none() && sources.cookie.is_none() {
         section.mistake("", "a token must be somewhere: in `authorization`, a `header` or a `cookie`");
     }

@@ -24,7 +24,7 @@ pub(super) fn read(mut section: Section<'_>, surroundings: &Surroundings) -> Opt
             section.mistake(key, "is missing");
         }
     }
-    let name = section.parse("name", value::name);
+    let name = section.parse("name", value::route_name);
     let matched = section.section("match").and_then(matching::read);
     let upstreams = upstreams(&mut section, surroundings);
     let rewrite_prefix = rewrite(&mut section, matched.as_ref());
@@ -33,8 +33,9 @@ pub(super) fn read(mut section: Section<'_>, surroundings: &Surroundings) -> Opt
     let max_body = section.parse("max_body", value::size);
     let preserve_host = section.read("preserve_host").unwrap_or(true);
     let policy = policy::read(&mut section, &surroundings.issuers);
-    let sources = policy.as_ref().map(|policy| policy.sources.clone()).unwrap_or_default();
-    let enrichment = enrichment::read(&mut section, &sources, surroundings);
+    let (auth, sources) =
+        policy.as_ref().map(|policy| (policy.auth, policy.sources.clone())).unwrap_or_default();
+    let enrichment = enrichment::read(&mut section, (auth, &sources), surroundings);
     let limits = section.sections("limits").into_iter().map(limit).collect::<Vec<_>>();
     check_limits(&section, &limits);
     section.finish();

@@ -101,6 +101,20 @@ impl<'m> Section<'m> {
         }
     }
 
+    /// The same of a list that narrows something down: an empty one, which may be all that is left of another, would not. Without it, it is
+    /// for `otherwise`.
+    pub(super) fn narrowing<T, E: Display>(
+        &mut self,
+        key: &'static str,
+        otherwise: &str,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Vec<T> {
+        if self.values.get(key).and_then(Value::as_array).is_some_and(Vec::is_empty) {
+            self.mistake(key, format_args!("must name at least one; leave the key out for {otherwise}"));
+        }
+        self.list(key, parse)
+    }
+
     /// Pairs of a name and a text.
     pub(super) fn pairs(&mut self, key: &'static str) -> Vec<(String, String)> {
         let Some(section) = self.section(key) else { return Vec::new() };

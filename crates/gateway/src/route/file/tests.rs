@@ -201,9 +201,9 @@ routes:
   - {name: d, match: {prefix: /a, methods: [GET, HEAD]}, upstream: used}
   - {name: e, match: {prefix: /a, methods: [GET, PUT]}}";
     let expected = [
-        "routes[1]: no request comes to it: routes before it are for the same hosts, path and methods",
-        "routes[3]: no request comes to it: routes before it are for the same hosts, path and methods",
-        "routes[4]: requests at the gateway get 404: it is for other proxies' questions only",
+        "routes[1] (b): no request comes to it: routes before it are for the same hosts, path and methods",
+        "routes[3] (d): no request comes to it: routes before it are for the same hosts, path and methods",
+        "routes[4] (e): requests at the gateway get 404: it is for other proxies' questions only",
         "upstreams.idle: no route uses it",
         "issuers.other: no route uses it",
     ];
@@ -218,7 +218,7 @@ fn of_two_paths_that_differ_in_case_one_is_not_reached_where_case_is_ignored() {
     let text = "routes: [{name: a, match: {path: /Admin}}, {name: b, match: {path: /aDMIN}}]";
     assert_eq!(warnings(text), [] as [&str; 0]);
     let why = "no request comes to it: routes before it are for the same hosts, path and methods";
-    assert_eq!(warnings(&format!("ignore_case: true\n{text}")), [format!("routes[1]: {why}")]);
+    assert_eq!(warnings(&format!("ignore_case: true\n{text}")), [format!("routes[1] (b): {why}")]);
 }
 
 #[test]
@@ -232,7 +232,7 @@ routes:
   - {name: a, match: {prefix: /a}, issuers: [sluice, open, bound, asked]}
   - {name: b, match: {prefix: /b}, issuers: [open], audience: orders}";
     let why = "JWTs of `open` pass whoever they are for, and may be id tokens: name an audience here or in `issuers.open`";
-    assert_eq!(warnings(text), [format!("routes[0].audience: {why}")]);
+    assert_eq!(warnings(text), [format!("routes[0] (a).audience: {why}")]);
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn a_route_that_refuses_the_tokens_which_its_metadata_lead_to_is_warned_of() {
     };
     let why = "does not have `https://h/orders`, the identifier of the resource: clients that read its metadata ask for tokens for \
                `https://h/orders`, and these are refused";
-    assert_eq!(of(", audience: [https://h, orders]"), [format!("routes[0].audience: {why}")]);
+    assert_eq!(of(", audience: [https://h, orders]"), [format!("routes[0] (a).audience: {why}")]);
     for audience in ["", ", audience: https://h/orders", ", audience: [https://h, https://h/orders]"] {
         assert_eq!(of(audience), [] as [&str; 0], "{audience}");
     }
@@ -261,5 +261,5 @@ routes:
   - {name: a, match: {prefix: /a}, issuers: [asked, two, vendor, one]}
   - {name: b, match: {prefix: /b}, issuers: [one]}";
     let why = "JWTs of `https://o` are checked as `issuers.two` says, never as `issuers.one` does";
-    assert_eq!(warnings(text), [format!("routes[0].issuers: {why}")]);
+    assert_eq!(warnings(text), [format!("routes[0] (a).issuers: {why}")]);
 }

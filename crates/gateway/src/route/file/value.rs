@@ -45,6 +45,17 @@ pub(super) fn name(text: &str) -> Result<Arc<str>, String> {
     Ok(text.into())
 }
 
+/// The name of a route. Some names mean something else where a route stands in metrics and in the access log.
+pub(super) fn route_name(text: &str) -> Result<Arc<str>, String> {
+    match text {
+        "-" => Err("is what metrics and the access log call requests without a route".to_owned()),
+        "token_validation" => {
+            Err("is what metrics and the access log call questions about a token alone".to_owned())
+        }
+        _ => name(text),
+    }
+}
+
 /// A network in CIDR notation, or an address.
 pub(super) fn network(text: &str) -> Result<IpNet, &'static str> {
     let single = || text.parse::<IpAddr>().ok().map(IpNet::from);
@@ -149,6 +160,10 @@ pub(super) fn secret(text: &str, directory: &Path) -> Result<Secret<String>, Str
 
 /// The name of a header.
 pub(super) fn header(text: &str) -> Result<HeaderName, &'static str> {
+    // A name may have a star, but no header has: whoever writes one means more than one header.
+    if text.contains('*') {
+        return Err("must be the name of a header; there are no patterns");
+    }
     text.parse().map_err(|_| "must be the name of a header")
 }
 

@@ -120,7 +120,9 @@ fn a_bad_file_leaves_the_old_routes_and_says_why() {
     assert_eq!((state.loaded_at, state.failures), (Timestamp::from_secs(1000), 1));
     let why = state.error.unwrap();
     assert!(
-        why.contains("routes[0].match.prefix: must begin with a slash; routes[1].match: is missing"),
+        why.contains(
+            "routes[0] (only).match.prefix: must begin with a slash; routes[1] (only).match: is missing"
+        ),
         "{why}"
     );
 }

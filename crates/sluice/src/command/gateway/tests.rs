@@ -45,7 +45,7 @@ hidden  *                /…        all      none                              
     assert_eq!(out, expected);
     assert_eq!(
         err,
-        "warning: routes[2]: no request comes to it: routes before it are for the same hosts, path and methods\n"
+        "warning: routes[2] (hidden): no request comes to it: routes before it are for the same hosts, path and methods\n"
     );
 }
 
@@ -55,13 +55,13 @@ fn a_bad_file_is_all_of_its_mistakes() {
     let (out, _, exit) = ran(text, "check FILE");
     assert_eq!(exit, Exit::Failure);
     assert_eq!(out.lines().count(), 4, "{out}");
-    assert!(out.contains("routes[0].match.prefix  must begin with a slash"), "{out}");
+    assert!(out.contains("routes[0] (a).match.prefix  must begin with a slash"), "{out}");
     let (out, _, exit) = ran(text, "check FILE --format json");
     let json: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((exit, &json["valid"]), (Exit::Failure, &Value::from(false)));
     assert_eq!(
         json["mistakes"][0],
-        json!({ "place": "routes[0].match.prefix", "message": "must begin with a slash" })
+        json!({ "place": "routes[0].match.prefix", "route": "a", "message": "must begin with a slash" })
     );
 }
 
@@ -72,6 +72,7 @@ fn programs_read_the_routes_as_json() {
     assert_eq!(json["valid"], true);
     assert_eq!(json["routes"][0]["upstreams"], json!({ "shop": 1 }));
     assert_eq!(json["warnings"][0]["place"], "routes[2]");
+    assert_eq!(json["warnings"][0]["route"], "hidden");
 }
 
 #[test]

@@ -70,8 +70,12 @@ fn a_bad_file_ends_with_1_and_every_mistake_is_named_at_its_place() {
     assert_eq!(ended.code, Some(1));
     for mistake in mistakes {
         let [place, message] = ["place", "message"].map(|field| mistake[field].as_str().unwrap());
-        let is_it = |line: &str| line.starts_with(&format!("{place} ")) && line.trim_end().ends_with(message);
-        assert!(!message.is_empty() && ended.stdout.lines().any(is_it), "{place} in {}", ended.stdout);
+        let shown = match mistake["route"].as_str() {
+            Some(route) => place.replacen(']', &format!("] ({route})"), 1),
+            None => place.to_owned(),
+        };
+        let is_it = |line: &str| line.starts_with(&format!("{shown} ")) && line.trim_end().ends_with(message);
+        assert!(!message.is_empty() && ended.stdout.lines().any(is_it), "{shown} in {}", ended.stdout);
     }
 }
 

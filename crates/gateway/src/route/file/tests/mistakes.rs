@@ -18,7 +18,7 @@ fn assert_in_route(rest: &str, expected: &str) {
     let text = format!(
         "upstreams: {{u: {{servers: [http://h]}}}}\nroutes: [{{name: r, match: {{prefix: /}}{rest}}}]"
     );
-    assert_mistake(&text, &format!("routes[0]{expected}"));
+    assert_mistake(&text, &format!("routes[0] (r){expected}"));
 }
 
 #[test]
@@ -49,10 +49,10 @@ routes:
         "upstreams.shop.timeouts.connect: must be a duration",
         "upstreams.shop.retries: must be 0 to 3",
         "routes[3]: must be a mapping",
-        "routes[0].match.prefix: must begin with a slash",
-        "routes[0].upstream: no such upstream",
-        "routes[1].match: needs one of",
-        "routes[1].auth: unknown variant `maybe`, expected one of `required`, `optional`, `none`",
+        "routes[0] (a).match.prefix: must begin with a slash",
+        "routes[0] (a).upstream: no such upstream",
+        "routes[1] (a).match: needs one of",
+        "routes[1] (a).auth: unknown variant `maybe`, expected one of `required`, `optional`, `none`",
         "routes[2].name: is missing",
         "routes[2].match.pattern: a placeholder must be a whole segment",
         "routes[2].limits[0].requests: invalid value: integer `0`",
@@ -81,18 +81,104 @@ fn names_must_be_known_and_no_two_routes_have_the_same() {
     assert_in_route(", upstreams: {u: 0}", ".upstreams.u: a weight is a number");
     assert_in_route(", upstream: u, upstreams: {u: 1}", ".upstreams: stands beside `upstream`");
     assert_in_route(", issuers: [sluice, other]", ".issuers[1]: no such issuer; there are sluice");
+    for (name, place) in
+        [("'-'", "routes[0] (-).name"), ("token_validation", "routes[0] (token_validation).name")]
+    {
+        let text = format!("routes: [{{name: {name}, match: {{prefix: /}}}}]");
+        assert_mistake(&text, &format!("{place}: is what metrics and the access log call"));
+    }
     let text = "routes: [{name: a, match: {prefix: /a}}, {name: a, match: {prefix: /b}}]";
-    assert_mistake(text, "routes[1].name: routes[0] is called the same");
+    assert_mistake(text, "routes[1] (a).name: routes[0] is called the same");
+}
+
+/// What is left of a list whose last item was taken out would let through what the list kept out.
+#[test]
+fn a_list_that_narrows_a_route_is_not_empty() {
+    for (key, otherwise) in
+        [("scopes", "none"), ("any_scope", "none"), ("audience", "any"), ("issuers", "`sluice` alone")]
+    {
+        let expected = format!(".{key}: must name at least one; leave the key out for {otherwise}");
+        assert_in_route(&format!(", {key}: []"), &expected);
+    }
+    for key in ["methods", "hosts"] {
+        assert_mistake(
+            &format!("routes: [{{name: r, match: {{prefix: /, {key}: []}}}}]"),
+            &format!("routes[0] (r).match.{key}: must name at least one; leave the key out for all"),
+        );
+    }
+    assert_beside_routes(
+        "issuers: {i: {issuer: https://i, audience: []}}",
+        "issuers.i.audience: must name at least one; leave the key out for any",
+    );
+    let cleared = "routes: [{name: r, match: {prefix: /, methods: ~}, scopes: ~}]";
+    assert!(table(cleared).routes()[0].policy.scopes.is_empty(), "nothing stands there");
+}
+
+#[test]
+fn a_header_has_a_name_and_no_pattern() {
+    let why = "must be the name of a header; there are no patterns";
+    assert_beside_routes("strip_headers: [X-User, 'X-*']", &format!("strip_headers[1]: {why}"));
+    for (rest, place) in [
+        ("headers: {fixed: {'X-*': a}}", "headers.fixed.X-*"),
+        ("headers: {claims: {'*': a}}", "headers.claims.*"),
+        ("phantom_token: {audience: a, header: 'X-*'}", "phantom_token.header"),
+        ("token: {header: 'X-*'}", "token.header"),
+    ] {
+        assert_in_route(&format!(", {rest}"), &format!(".{place}: {why}"));
+    }
+}
+
+#[test]
+fn a_mistake_in_a_route_tells_its_name() {
+    let text = "
+routes:
+  - {name: one, match: {prefix: /}}
+  - {name: 'no name', match: {prefix: a}}
+  - {name: payments, match: {prefix: a}, limits: [{by: route, requests: 1}]}";
+    let found = read(text, Path::new("")).unwrap_err();
+    let told: Vec<_> = found.iter().map(|one| (one.place.as_str(), one.route.as_deref())).collect();
+    let expected = [
+        ("routes[1].name", None),
+        ("routes[1].match.prefix", None),
+        ("routes[2].match.prefix", Some("payments")),
+        ("routes[2].limits[0].period", Some("payments")),
+    ];
+    assert_eq!(told, expected);
+    let shown: Vec<_> = found.iter().map(|one| one.shown_place().into_owned()).collect();
+    let expected = [
+        "routes[1].name",
+        "routes[1].match.prefix",
+        "routes[2] (payments).match.prefix",
+        "routes[2] (payments).limits[0].period",
+    ];
+    assert_eq!(shown, expected);
 }
 
 #[test]
 fn what_would_have_no_effect_is_a_mistake() {
     assert_in_route(", auth: none, scopes: [a]", ".scopes: has no effect with `auth: none`");
+    for (key, rest) in [
+        ("stale", "stale: refuse"),
+        ("phantom_token", "phantom_token: {audience: a}"),
+        ("headers.claims", "headers: {claims: {X-Email: email}}"),
+        ("token", "token: {cookie: session}"),
+    ] {
+        let expected = format!(".{key}: has no effect with `auth: none`");
+        assert_in_route(&format!(", auth: none, {rest}"), &expected);
+    }
+    assert_in_route(
+        ", auth: none, resource: {identifier: https://h/a}",
+        ".resource: would have clients bring tokens, which `auth: none` does not look at",
+    );
+    assert_in_route(
+        ", token: {header: X-Token, origins: [https://a]}",
+        ".token.origins: has no effect without `cookie`",
+    );
     assert_in_route(", headers: {country: true}", ".headers.country: needs a `country_database`");
     assert_in_route(", token: {authorization: false}", ".token: a token must be somewhere");
     assert_mistake(
         "routes: [{name: r, match: {path: /}, rewrite_prefix: /v1}]",
-        "routes[0].rewrite_prefix: needs `match.prefix`",
+        "routes[0] (r).rewrite_prefix: needs `match.prefix`",
     );
     assert_beside_routes("upstreams: {u: {servers: [http://h], tls: {}}}", "upstreams.u.tls: no server");
     assert_beside_routes(
@@ -107,7 +193,7 @@ fn what_would_have_no_effect_is_a_mistake() {
 fn what_replaces_a_prefix_is_a_path_that_is_read_in_one_way_as_it_is_written() {
     for path in ["v1", "/a/../b", "/a//b", "/a%2fb", "/a;b", "/a%3Bb", "/a?b", "/a#b", "/a b"] {
         let text = format!("routes: [{{name: r, match: {{prefix: /}}, rewrite_prefix: '{path}'}}]");
-        assert_mistake(&text, "routes[0].rewrite_prefix: must be a path such as /v1/");
+        assert_mistake(&text, "routes[0] (r).rewrite_prefix: must be a path such as /v1/");
     }
     for path in ["/v1", "/x%252Fy", "/x%2541", "/x%3Fy", "/%C3%A9"] {
         let table = route(&format!(", rewrite_prefix: '{path}'"));
@@ -171,7 +257,7 @@ fn a_resource_is_an_https_url_and_says_one_thing() {
 routes:
   - {name: a, match: {prefix: /a}, resource: {identifier: https://h/r, name: A}}
   - {name: b, match: {prefix: /b}, resource: {identifier: https://h/r, name: B}}";
-    assert_mistake(text, "routes[1].resource: routes[0] says something else");
+    assert_mistake(text, "routes[1] (b).resource: routes[0] says something else");
 }
 
 #[test]
@@ -268,10 +354,10 @@ fn methods_and_hosts_are_told_from_nonsense() {
     for method in ["get", "CONNECT", "TRACE", "'GET POST'"] {
         assert_mistake(
             &with(&format!("methods: [{method}]")),
-            "routes[0].match.methods[0]: must be a method",
+            "routes[0] (r).match.methods[0]: must be a method",
         );
     }
-    assert_mistake(&with("hosts: ['api.example.com:80']"), "routes[0].match.hosts[0]: must be a host");
+    assert_mistake(&with("hosts: ['api.example.com:80']"), "routes[0] (r).match.hosts[0]: must be a host");
     assert_in_route(
         ", limits: [{by: route, requests: 1, period: 1s}, {by: route, requests: 9, period: 1m}]",
         ".limits[1].by: another limit",
