@@ -18,7 +18,7 @@ use sluice_crypto::{Sealer, SystemSecret};
 use sluice_gateway::enrichment::CountryLookup;
 use sluice_gateway::limit::RateLimits;
 use sluice_gateway::observer::Silent;
-use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy};
+use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy, Via};
 use sluice_gateway::route::{LiveRoutes, file};
 use sluice_gateway::validation::{HolderCheck, HolderParts};
 use sluice_gateway::{Gateway, GatewayParts, PolicyValidator, Question, TokenFault, Validated};
@@ -90,6 +90,7 @@ fn gateway(upstream: &str) -> Result<Gateway, Box<dyn Error>> {
         limits: Arc::new(RateLimits::new(clock.clone())),
         country: Arc::new(CountryLookup::default()),
         phantom: None,
+        via: Via::random(&OsRng),
         observer: Arc::new(Silent),
         clock,
     }))

@@ -24,6 +24,7 @@ use crate::enrichment::headers::Identity;
 use crate::enrichment::{CountryLookup, PhantomSigner, headers};
 use crate::limit::{RateLimitHeaders, RateLimits};
 use crate::observer::Observer;
+use crate::proxy::Via;
 use crate::route::{AuthMode, LiveRoutes, Route};
 use crate::validation::{HolderCheck, Question, Validated, Validation};
 
@@ -53,6 +54,8 @@ pub struct GatewayParts {
     pub country: Arc<CountryLookup>,
     /// Signs phantom tokens. Without it, routes that want one tell their upstream nothing in its place.
     pub phantom: Option<PhantomParts>,
+    /// What it calls itself to upstreams.
+    pub via: Via,
     /// Who hears of requests.
     pub observer: Arc<dyn Observer>,
     /// The time.
@@ -123,6 +126,11 @@ impl Gateway {
     /// Who hears of requests.
     pub fn observer(&self) -> &dyn Observer {
         &*self.parts.observer
+    }
+
+    /// What it calls itself to upstreams.
+    pub fn via(&self) -> &Via {
+        &self.parts.via
     }
 
     /// The routes in force.

@@ -20,6 +20,9 @@ pub enum Fault {
     /// The route has no upstream: only other proxies ask about it.
     #[error("nothing is forwarded under this route")]
     NotForwarded,
+    /// It came through this gateway before: an upstream leads back to it.
+    #[error("the request came through this gateway before")]
+    Loop,
     /// The connection ended before the answer.
     #[error("the upstream ended the connection")]
     Reset,
@@ -58,6 +61,7 @@ impl Fault {
             Self::Overloaded => "overloaded",
             Self::NoUpstream => "no_upstream",
             Self::NotForwarded => "not_forwarded",
+            Self::Loop => "loop",
             Self::Reset => "reset",
             Self::Unprocessed => "unprocessed",
             Self::BadAnswer => "bad_answer",
@@ -76,6 +80,7 @@ impl Fault {
             Self::ConnectTimeout | Self::Timeout | Self::OutOfTime => StatusCode::GATEWAY_TIMEOUT,
             Self::Overloaded | Self::NoUpstream => StatusCode::SERVICE_UNAVAILABLE,
             Self::NotForwarded => StatusCode::NOT_FOUND,
+            Self::Loop => StatusCode::LOOP_DETECTED,
             Self::SlowClient => StatusCode::REQUEST_TIMEOUT,
             Self::ClientBody => StatusCode::BAD_REQUEST,
             Self::HeadTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
@@ -90,6 +95,7 @@ impl Fault {
             Self::Overloaded
             | Self::NoUpstream
             | Self::NotForwarded
+            | Self::Loop
             | Self::Unprocessed
             | Self::OutOfTime
             | Self::SlowClient

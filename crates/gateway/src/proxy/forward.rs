@@ -175,6 +175,10 @@ impl<T: Traffic> Passage<'_, T> {
     ) -> Result<Response<ProxyBody>, NoAnswer> {
         let Some(admitted) = &self.account.admitted else { return Err(Fault::NoUpstream.into()) };
         let Some(route) = &admitted.route else { return Err(Fault::NoUpstream.into()) };
+        let via = self.core.traffic.via();
+        if via.is_in(&parts.headers) {
+            return Err(Fault::Loop.into());
+        }
         let upstream = self.core.upstream(route)?;
         let is_http2 = parts.version >= Version::HTTP_2;
         let mut handover = strip_request(&mut parts.headers, parts.version);
@@ -184,6 +188,9 @@ impl<T: Traffic> Passage<'_, T> {
         drop_unbelieved_certificates(&mut parts.headers, &self.core.certificates, self.visitor.peer);
         tell_origin(&mut parts.headers, self.visitor, origin);
         self.core.traffic.enrich(admitted, &mut parts.headers, self.account.client);
+        if route.enrichment.via {
+            via.add_to(&mut parts.headers, parts.version);
+        }
         // Neither side hands its wire over before the body is at its end, which may never come.
         let may_switch = upstream.is_http1() && body.is_end_stream();
         let upgrade = handover.upgrade.take().filter(|_| may_switch);

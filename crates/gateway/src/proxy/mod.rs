@@ -29,6 +29,6 @@ pub use crate::cores::{PlainHttp, ProxyConfig, StartError};
 pub(crate) use account::tell_of_unreadable;
 pub use body::{BodyError, ProxyBody};
 pub use fault::Fault;
-pub use headers::{Malformed, prepare};
+pub use headers::{Malformed, Via, prepare};
 pub use server::RunningProxy;
 pub use traffic::Traffic;

@@ -8,6 +8,7 @@ use http::{HeaderMap, Response};
 use http_body_util::Full;
 use sluice_net::ClientAddress;
 
+use super::headers::Via;
 use super::upstream::UpstreamConfig;
 use crate::authn::Asked;
 use crate::gateway::{Admitted, Gateway, Judging};
@@ -32,6 +33,9 @@ pub trait Traffic: Send + Sync + 'static {
 
     /// Makes the headers of a request that may pass those that the upstream gets.
     fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, client: ClientAddress);
+
+    /// What the gateway calls itself to upstreams.
+    fn via(&self) -> &Via;
 
     /// Takes away what clients may not say in trailers.
     fn strip(&self, admitted: &Admitted, trailers: &mut HeaderMap);
@@ -72,6 +76,10 @@ impl Traffic for Gateway {
 
     fn enrich(&self, admitted: &Admitted, headers: &mut HeaderMap, client: ClientAddress) {
         self.enrich(admitted, headers, client);
+    }
+
+    fn via(&self) -> &Via {
+        self.via()
     }
 
     fn strip(&self, admitted: &Admitted, trailers: &mut HeaderMap) {

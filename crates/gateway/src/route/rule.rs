@@ -194,6 +194,8 @@ pub struct Enrichment {
     /// Whether what a trusted proxy says of the host (`X-Forwarded-Host`, `host` in `Forwarded`) goes on to the upstream, and not the host that
     /// was judged. Default: no.
     pub forward_host: bool,
+    /// Whether the gateway names itself in `Via`, by which it notices a request that comes round again. Default: yes.
+    pub via: bool,
     /// What the file strips on all routes: put here by [`RouteTable::new`](super::RouteTable::new), so that a request loses what its own
     /// table says whatever table is in force meanwhile.
     pub stripped: Arc<[HeaderName]>,

@@ -137,6 +137,7 @@ impl GivenGateway {
             limits: Arc::new(RateLimits::new(clock.clone())),
             country: country.clone(),
             phantom: Some(PhantomParts { signer: Arc::new(signer), jwks_path: Some(JWKS_PATH.to_owned()) }),
+            via: Via::named("gateway"),
             observer: Arc::new(Silent),
             clock: clock.clone(),
         });

@@ -2,7 +2,8 @@
 //!
 //! [`target`]: host and path, read in one way only. [`hop_by_hop`]: what is between two neighbours and goes no further.
 //! [`length`]: how long a body is, that of an answer too. [`certificates`]: whose count. [`cookies`]: in one line. [`host`]: what it is for.
-//! [`forwarded`]: where it came from. [`visitor`]: what is known of the connection that it came on.
+//! [`forwarded`]: where it came from. [`via`]: through
+//! which proxies. [`visitor`]: what is known of the connection that it came on.
 
 mod certificates;
 mod cookies;
@@ -11,6 +12,7 @@ mod hop_by_hop;
 mod host;
 mod length;
 mod target;
+mod via;
 mod visitor;
 
 pub(super) use certificates::{drop_certificates, drop_unbelieved_certificates};
@@ -22,6 +24,7 @@ pub(super) use hop_by_hop::{
 pub(super) use host::{Host, LastHost};
 pub use target::Malformed;
 pub(super) use target::{read_target, trim_values};
+pub use via::Via;
 pub(super) use visitor::Visitor;
 
 use http::HeaderValue;

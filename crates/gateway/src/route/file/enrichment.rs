@@ -40,6 +40,7 @@ fn usual_headers(usual: bool, surroundings: &Surroundings) -> Enrichment {
         identity_headers: usual,
         country: surroundings.has_countries,
         forward_token: usual,
+        via: true,
         ..Enrichment::default()
     }
 }
@@ -60,6 +61,7 @@ fn headers_of(mut section: Section<'_>, usual: bool, surroundings: &Surroundings
     }
     enrichment.forward_overrides = section.read("forward_overrides").unwrap_or(false);
     enrichment.forward_host = section.read("forward_host").unwrap_or(false);
+    enrichment.via = section.read("via").unwrap_or(true);
     let fixed = section.pairs("fixed").into_iter();
     enrichment.fixed = fixed.filter_map(|(name, value)| fixed_header(&section, &name, &value)).collect();
     let claims = section.pairs("claims").into_iter();

@@ -76,7 +76,9 @@ fn what_a_route_does_not_say_is_strict() {
     assert_eq!((route.total_timeout, route.max_body), (None, None));
     let told = &route.enrichment;
     assert!(told.identity_headers && told.forward_token && !told.country && told.phantom.is_none());
-    assert!(!told.forward_overrides && !told.forward_host);
+    assert!(!told.forward_overrides && !told.forward_host && told.via);
+    assert!(!self::route(", headers: {via: false}").routes()[0].enrichment.via);
+    assert!(self::route(", headers: {identity: false}").routes()[0].enrichment.via);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use sluice_gateway::proxy::upstream::{
     Breaker, ServerConfig, Timeouts, UpstreamConfig, UpstreamProtocol, UpstreamTls,
 };
-use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy, Traffic};
+use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy, Traffic, Via};
 use sluice_gateway::route::{AuthMode, BalancedUpstream, Enrichment, RoutePolicy};
 use sluice_gateway::{Admitted, Asked, Judging, Observer, Refusal, RequestRecord, Route, Verdict};
 use sluice_net::{
@@ -27,6 +27,8 @@ use tokio_util::sync::CancellationToken;
 /// Longer than anything here may take: a test that waits so long has failed.
 pub(crate) const AT_MOST: Duration = Duration::from_secs(30);
 pub(crate) const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+/// What the gateway calls itself to servers, on routes whose `enrichment.via` is set: by default none says it here.
+pub(crate) const PSEUDONYM: &str = "gateway";
 /// Less of an answer than it says.
 pub(crate) const HALF: &str = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf";
 pub(crate) const GET: &str = "GET / HTTP/1.1\r\nhost: api.example\r\n\r\n";
@@ -55,6 +57,7 @@ pub(crate) struct OneRoute {
     refusal: Option<Refusal>,
     judged_after: Duration,
     trusts: bool,
+    via: Via,
     told: mpsc::UnboundedSender<Told>,
     broken: mpsc::UnboundedSender<(String, &'static str)>,
 }
@@ -108,6 +111,10 @@ impl Traffic for OneRoute {
 
     fn enrich(&self, _: &Admitted, headers: &mut HeaderMap, _: ClientAddress) {
         headers.remove("oauth-user-id");
+    }
+
+    fn via(&self) -> &Via {
+        &self.via
     }
 
     fn strip(&self, _: &Admitted, trailers: &mut HeaderMap) {
@@ -205,6 +212,7 @@ impl Setup {
             refusal: self.refusal,
             judged_after: self.judged_after,
             trusts: self.trusts,
+            via: Via::named(PSEUDONYM),
             told,
             broken: told_broken,
         });

@@ -122,6 +122,34 @@ async fn of_a_request_without_a_host_none_is_told() {
 }
 
 #[tokio::test]
+async fn the_gateway_names_itself_behind_the_proxies_before_it() {
+    let naming = |setup: &mut Setup| setup.route.enrichment.via = true;
+    let request = "GET / HTTP/1.1\r\nhost: a\r\nvia: 1.1 edge\r\nvia: 2 cdn\r\n\r\n";
+    let (own, old) = (format!("1.1 {PSEUDONYM}"), format!("1.0 {PSEUDONYM}"));
+    assert_eq!(seen(naming, request).await.all("via"), ["1.1 edge", "2 cdn", own.as_str()]);
+    assert_eq!(seen(naming, "GET / HTTP/1.0\r\n\r\n").await.all("via"), [old.as_str()]);
+    assert_eq!(seen(|_| {}, request).await.all("via"), ["1.1 edge", "2 cdn"], "unless the route says so");
+}
+
+/// Its upstream is the gateway itself: without an end it would take up all that an upstream may have.
+#[tokio::test]
+async fn a_request_that_comes_round_again_is_refused_once_and_for_all() {
+    let mut setup = Setup::to(&[nowhere()]);
+    setup.route.enrichment.via = true;
+    setup.upstream.retries = 3;
+    let mut world = setup.start().await;
+    world.move_to(world.address);
+    let answer = world.ask(GET).await;
+    assert_eq!((answer.status(), answer.header("content-type")), (508, Some("application/problem+json")));
+    assert!(answer.text().contains("\"code\":\"loop\""), "{answer:?}");
+    let (inner, outer) = (world.told().await, world.told().await);
+    let seen = |told: &Told| (told.status.map(|status| status.as_u16()), told.fault, told.retries);
+    assert_eq!((seen(&inner), inner.upstream), ((Some(508), Some("loop"), 0), None));
+    assert_eq!((seen(&outer), outer.upstream), ((Some(508), None, 0), Some(world.address.to_string())));
+    assert!(!sluice_gateway::proxy::Fault::Loop.blames_server());
+}
+
+#[tokio::test]
 async fn an_answer_loses_hop_by_hop_headers_and_keeps_the_rest() {
     let address = Backend::bind().await.serve(|mut peer, _| async move {
         while peer.request().await.is_some() {

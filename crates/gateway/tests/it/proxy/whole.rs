@@ -19,7 +19,7 @@ use sluice_gateway::decision::{DecisionConfig, DecisionService, RunningDecisions
 use sluice_gateway::enrichment::CountryLookup;
 use sluice_gateway::limit::RateLimits;
 use sluice_gateway::observer::Silent;
-use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy};
+use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy, Via};
 use sluice_gateway::route::{LiveRoutes, file};
 use sluice_gateway::validation::{HolderCheck, HolderParts};
 use sluice_gateway::{Caller, Gateway, GatewayParts, PolicyValidator, Question, TokenFault, Validated};
@@ -100,6 +100,7 @@ pub(super) fn gateway_of(routes: Arc<LiveRoutes>, validation: Arc<dyn PolicyVali
         limits: Arc::new(RateLimits::new(clock.clone())),
         country: Arc::new(CountryLookup::default()),
         phantom: None,
+        via: Via::named("gateway"),
         observer: Arc::new(Silent),
         clock,
     })

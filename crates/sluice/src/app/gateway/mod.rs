@@ -22,7 +22,7 @@ use sluice_crypto::jwk::Jwk;
 use sluice_gateway::decision::{DecisionConfig, RunningDecisions};
 use sluice_gateway::enrichment::PhantomSigner;
 use sluice_gateway::limit::RateLimits;
-use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy, StartError as NotServed};
+use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy, StartError as NotServed, Via};
 use sluice_gateway::route::RoutesFile;
 use sluice_gateway::validation::{HolderCheck, HolderParts, LocalParts, Validation, ValidationParts};
 use sluice_gateway::{Gateway, GatewayParts, PhantomParts};
@@ -191,6 +191,7 @@ impl GatewayStart<'_> {
             limits: Arc::clone(&limits),
             country: Arc::clone(file.country()),
             phantom: Some(phantom(&self.settings.phantom, rng)?),
+            via: Via::random(&**rng),
             observer: Arc::new(sluice_gateway::observer::Silent),
             clock: Arc::clone(clock),
         };
