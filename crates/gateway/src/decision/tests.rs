@@ -384,7 +384,7 @@ async fn a_question_that_says_too_little_or_too_much_is_a_mistake_of_the_proxy()
 }
 
 /// What is no host to the gateway itself.
-const NO_HOSTS: [&str; 29] = [
+const NO_HOSTS: [&str; 33] = [
     "",
     "a b",
     "user@a",
@@ -414,6 +414,10 @@ const NO_HOSTS: [&str; 29] = [
     "www.example:80@admin.example",
     "admin.example?",
     "admin%2eexample",
+    "admin.example..",
+    "admin..example",
+    ".admin.example",
+    ".",
 ];
 
 #[tokio::test]

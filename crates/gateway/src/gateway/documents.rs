@@ -10,10 +10,7 @@ use http_body_util::Full;
 
 use super::GatewayParts;
 use crate::authn::Asked;
-use crate::route::{Resource, RouteTable};
-
-/// What the paths of metadata begin with.
-const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+use crate::route::WELL_KNOWN;
 
 /// The document that is asked for, if it is one of the gateway's.
 pub(super) fn find(parts: &GatewayParts, asked: &Asked<'_>) -> Option<Response<Full<Bytes>>> {
@@ -26,23 +23,9 @@ pub(super) fn find(parts: &GatewayParts, asked: &Asked<'_>) -> Option<Response<F
         return None;
     }
     let table = parts.routes.load();
-    let is_it = |resource: &&Resource| resource.metadata_path == asked.path;
-    let is_nearly_it =
-        |resource: &&Resource| without_slash(&resource.metadata_path) == without_slash(asked.path);
-    // Some clients leave a slash at the end out. Of two identifiers that differ in it each has its own document.
-    let found = resources(&table, asked.host).find(is_it);
-    let resource = found.or_else(|| resources(&table, asked.host).find(is_nearly_it))?;
-    Some(document(asked.method, Bytes::copy_from_slice(resource.metadata.as_bytes())))
-}
-
-/// The protected resources of `host`.
-fn resources<'a>(table: &'a RouteTable, host: &'a str) -> impl Iterator<Item = &'a Resource> {
-    let resources = table.routes().iter().filter_map(|route| route.policy.resource.as_ref());
-    resources.filter(move |resource| is_host(authority(&resource.metadata_url), host))
-}
-
-fn without_slash(path: &str) -> &str {
-    path.strip_suffix('/').unwrap_or(path)
+    let resource = table.resource(asked.host, asked.path)?;
+    let metadata = table.metadata(resource, parts.validation.issuer());
+    Some(document(asked.method, Bytes::from(metadata)))
 }
 
 /// Open to all, pages of other origins too, whatever headers they ask with.
@@ -75,16 +58,4 @@ fn without_body(status: StatusCode) -> Response<Full<Bytes>> {
     *response.status_mut() = status;
     response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
     response
-}
-
-fn authority(url: &str) -> &str {
-    let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
-    after_scheme.split(['/', '?', '#']).next().unwrap_or_default()
-}
-
-/// Whether two authorities are the same host; the port of https needs no mention.
-fn is_host(left: &str, right: &str) -> bool {
-    let bare = |authority: &'_ str| authority.len() - if authority.ends_with(":443") { 4 } else { 0 };
-    let bare_of = |authority| str::get(authority, ..bare(authority)).unwrap_or(authority);
-    bare_of(left).eq_ignore_ascii_case(bare_of(right))
 }

@@ -32,11 +32,20 @@ use crate::validation::{HolderCheck, Question, Validated, Validation};
 pub trait PolicyValidator: Send + Sync {
     /// Whether a token holds. Who presents it, and what the route demands of it, is asked elsewhere.
     fn validate(&self, question: Question<'_>) -> Validated;
+
+    /// What tokens of this installation name as their issuer, if that is known.
+    fn issuer(&self) -> Option<String> {
+        None
+    }
 }
 
 impl PolicyValidator for Validation {
     fn validate(&self, question: Question<'_>) -> Validated {
         self.validate(question)
+    }
+
+    fn issuer(&self) -> Option<String> {
+        self.issuer()
     }
 }
 

@@ -111,7 +111,9 @@ pub(crate) fn is_host(host: &str) -> bool {
 
 fn is_name(name: &str) -> bool {
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
-    !name.is_empty() && name.bytes().all(is_of_name)
+    // The dot of the root may stand at the end, once; between two dots there is always a label (RFC 1034 §3.1).
+    let mut labels = name.strip_suffix('.').unwrap_or(name).split('.');
+    labels.all(|label| !label.is_empty()) && name.bytes().all(is_of_name)
 }
 
 /// Nothing, which means the scheme's own (RFC 3986 §3.2.3), or a number.

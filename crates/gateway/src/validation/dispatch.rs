@@ -107,6 +107,11 @@ impl Validation {
         }
     }
 
+    /// What tokens of this installation name as their issuer, if that is known.
+    pub fn issuer(&self) -> Option<String> {
+        self.local.as_ref()?.issuer()
+    }
+
     /// The tokens whose signatures were verified.
     pub fn cache(&self) -> &VerdictCache {
         &self.cache

@@ -235,6 +235,10 @@ impl OwnKeys for Keys {
         *self.issuer.lock() == claimed
     }
 
+    fn issuer(&self) -> Option<String> {
+        Some(self.issuer.lock().clone())
+    }
+
     fn look_again(&self) {
         self.looked_again.fetch_add(1, Ordering::SeqCst);
     }

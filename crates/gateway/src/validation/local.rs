@@ -36,6 +36,11 @@ pub trait OwnKeys: Send + Sync {
     /// Whether this is what tokens of this installation name as their issuer now.
     fn is_issuer(&self, claimed: &str) -> bool;
 
+    /// What tokens of this installation name as their issuer now, if that is known.
+    fn issuer(&self) -> Option<String> {
+        None
+    }
+
     /// A token was there that no key opens: others may have come. Anybody can make such a token up. Where keys never change unheard,
     /// it says nothing.
     fn look_again(&self) {}
@@ -160,6 +165,11 @@ impl LocalValidator {
         let sealer = self.parts.sealer.load();
         Sealer::is_of_form(sealed)
             && GIVEN_SEALED.into_iter().any(|purpose| sealer.sealed_by(purpose, sealed).opens())
+    }
+
+    /// What tokens of this installation name as their issuer.
+    pub(super) fn issuer(&self) -> Option<String> {
+        self.parts.keys.issuer()
     }
 
     /// Whether this is what tokens of this installation name as their issuer.

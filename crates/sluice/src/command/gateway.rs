@@ -2,16 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
+use http::{Method, Request};
 use serde_json::{Value, json};
+use sluice_gateway::proxy::prepare;
 use sluice_gateway::route::file::{self, Checked, Mistakes};
 use sluice_gateway::route::pattern::Match;
-use sluice_gateway::route::{AuthMode, RouteTable, Unrouted};
+use sluice_gateway::route::{AuthMode, RouteTable, Unrouted, WELL_KNOWN};
 use sluice_gateway::{Refusal, Route};
 
 use crate::cli::{Answer, CheckRoutesArgs, Console, Exit, GatewayCommand, MatchRouteArgs};
+use crate::config::JWKS_PATH;
 
 const MISTAKES: &[&str] = &["PLACE", "MISTAKE"];
 const ROUTES: &[&str] = &["ROUTE", "HOSTS", "PATH", "METHODS", "AUTH", "SCOPES", "UPSTREAMS", "LIMITS"];
+const DOCUMENT: &[&str] = &["DOCUMENT", "STATUS"];
 const FOUND: &[&str] =
     &["ROUTE", "HOSTS", "PATH", "METHODS", "AUTH", "SCOPES", "UPSTREAMS", "LIMITS", "UPSTREAM PATH"];
 
@@ -34,7 +38,7 @@ fn check(args: &CheckRoutesArgs, console: &mut Console<'_>) -> Exit {
     if console.printed(printed) == Exit::Success { exit } else { Exit::Failure }
 }
 
-/// Prints the route of a request; or what the gateway answers where there is none, and fails.
+/// Prints the route of a request, or which document of its own the gateway serves; or what it answers where there is neither, and fails.
 fn find(args: &MatchRouteArgs, console: &mut Console<'_>) -> Exit {
     let table = match read(&args.file, console) {
         None => return Exit::Failure,
@@ -45,17 +49,56 @@ fn find(args: &MatchRouteArgs, console: &mut Console<'_>) -> Exit {
             return Exit::Failure;
         }
     };
-    let host = args.url.authority().map(http::uri::Authority::as_str).unwrap_or_default();
-    match table.find(&args.method, host, args.url.path()) {
-        Ok(route) => {
-            let printed = args.output.print(&found(&table, route, args.url.path()), console.out);
+    match answered(&table, args) {
+        Ok(answer) => {
+            let printed = args.output.print(&answer, console.out);
             console.printed(printed)
         }
-        Err(unrouted) => {
-            console.say(&why_not(unrouted, &table.refusal(unrouted, host, args.url.path())));
+        Err(refused) => {
+            console.say(&refused);
             Exit::Failure
         }
     }
+}
+
+/// The route of a request, or the document of the gateway's own, asked for in the order in which the gateway does.
+///
+/// # Errors
+/// What the gateway answers, and why.
+fn answered(table: &RouteTable, args: &MatchRouteArgs) -> Result<Answer, String> {
+    let mut parts = Request::new(()).into_parts().0;
+    (parts.method, parts.uri) = (args.method.clone(), args.url.clone());
+    let host = prepare(&mut parts).map_err(|why| format!("{}: {why}", why.status().as_u16()))?;
+    let (host, path) = (host.to_str().unwrap_or_default(), parts.uri.path());
+    if let Some(what) = document(table, host, path) {
+        return served(&parts.method, &what);
+    }
+    match table.find(&parts.method, host, path) {
+        Ok(route) => Ok(found(table, route, path)),
+        Err(unrouted) => Err(why_not(unrouted, &table.refusal(unrouted, host, path))),
+    }
+}
+
+/// What the gateway itself serves at this path of this host, before any route. That the keys of phantom tokens are elsewhere, or nowhere, no
+/// routes file tells.
+fn document(table: &RouteTable, host: &str, path: &str) -> Option<String> {
+    if path == JWKS_PATH {
+        return Some("the public keys of phantom tokens, unless gateway.phantom.jwks_path is set".to_owned());
+    }
+    let is_metadata = path.starts_with(WELL_KNOWN);
+    let resource = is_metadata.then(|| table.resource(host, path)).flatten()?;
+    Some(format!("the metadata of {}", resource.identifier))
+}
+
+/// The answer of the gateway about a document of its own.
+fn served(method: &Method, what: &str) -> Result<Answer, String> {
+    let status = match *method {
+        Method::GET | Method::HEAD => 200,
+        Method::OPTIONS => 204,
+        _ => return Err(format!("405: the gateway itself serves {what}; with GET, HEAD, OPTIONS")),
+    };
+    let json = json!({ "document": what, "status": status });
+    Ok(Answer::one(DOCUMENT, vec![what.to_owned(), status.to_string()], json))
 }
 
 /// Reads a file; what is odd is said. `None`: it cannot be read at all, which was said.

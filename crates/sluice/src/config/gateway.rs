@@ -15,6 +15,8 @@ use super::tls;
 const ROUTES: &str = "gateway.routes";
 pub(super) const LINK_URL: &str = "gateway.link.url";
 const LINK_TOKEN: &str = "gateway.link.token";
+/// Where the public keys of phantom tokens are unless something else is said.
+pub(crate) const JWKS_PATH: &str = "/.well-known/sluice-gateway-jwks.json";
 const PHANTOM_ISSUER: &str = "gateway.phantom.issuer";
 const SERVED_TOKEN: &str = "serve.link.token";
 /// What switches off what a text says otherwise: an empty one counts as not set.
@@ -24,6 +26,9 @@ const SHORTEST_TOKEN: usize = 32;
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(100);
 const LONGEST_HEAD: Duration = Duration::from_hours(1);
 const LONGEST_IDLE: Duration = Duration::from_hours(24);
+/// An answer about revocations may take two seconds while all is well: the feed is asked, and waits for news.
+const SHORTEST_FEED_AGE: Duration = Duration::from_secs(5);
+const LONGEST_FEED_AGE: Duration = Duration::from_hours(24);
 const PORT: Kind = Kind::Integer { min: 0, max: 65_535 };
 
 pub(super) const KEYS: &[Key] = &[
@@ -41,7 +46,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::own(
         "max_feed_age",
         Kind::Duration,
-        "How old the gateway's knowledge of revocations may be before a route's `stale` policy is followed.",
+        "How old the gateway's knowledge of revocations may be before a route's `stale` policy is followed. From 5s to 24h: news \
+         is waited for, so what is known is some seconds old while all is well.",
     )
     .with_default("10s"),
     Key::own(
@@ -63,7 +69,7 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Text,
         "The path under which the gateway serves the public keys of phantom tokens; `off`: nowhere.",
     )
-    .with_default("/.well-known/sluice-gateway-jwks.json"),
+    .with_default(JWKS_PATH),
     Key::own(
         "link.url",
         Kind::Url,
@@ -232,7 +238,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> GatewaySettings {
         max_connections: reader.integer("serve.gateway.max_connections").unwrap_or(65_536),
         client_timeouts: read_client_timeouts(reader),
         threads: reader.integer("gateway.threads"),
-        max_feed_age: reader.duration("gateway.max_feed_age"),
+        max_feed_age: reader.duration_within("gateway.max_feed_age", SHORTEST_FEED_AGE..=LONGEST_FEED_AGE),
         link: read_link(reader),
     };
     if settings.routes.is_some() {

@@ -70,7 +70,7 @@ pub(crate) use cors::CorsSettings;
 pub(crate) use database::DatabaseSettings;
 pub(crate) use dsn::Dsn;
 pub(crate) use error::{ConfigError, Finding};
-pub(crate) use gateway::{AccessLogSetting, GatewaySettings, PhantomSettings, ServedLinkSettings};
+pub(crate) use gateway::{AccessLogSetting, GatewaySettings, JWKS_PATH, PhantomSettings, ServedLinkSettings};
 pub(crate) use gateway_process::GatewayProcessSettings;
 pub(crate) use gathered::Gathered;
 pub(crate) use listener::{ListenAddress, ListenerSettings};

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::forwarded::is_about_origin;
 use super::length::{is_plain as is_plain_length, leave_one_length};
+use crate::enrichment::headers::is_same;
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
@@ -97,19 +98,30 @@ fn named(headers: &HeaderMap, wanted: impl Fn(&str) -> bool) -> SmallVec<[Header
 
 /// Whether a header of a request goes no further. CGI programs would take `Proxy` for the setting `HTTP_PROXY`.
 fn is_for_gateway(name: &str) -> bool {
-    matches!(
-        name,
-        "connection"
-            | "upgrade"
-            | "expect"
-            | "te"
-            | "transfer-encoding"
-            | "keep-alive"
-            | "proxy-connection"
-            | "proxy-authorization"
-            | "proxy"
-            | "http2-settings"
-    )
+    is_like_framing(name)
+        || matches!(
+            name,
+            "connection"
+                | "upgrade"
+                | "expect"
+                | "te"
+                | "transfer-encoding"
+                | "keep-alive"
+                | "proxy-connection"
+                | "proxy-authorization"
+                | "proxy"
+                | "http2-settings"
+        )
+}
+
+/// Whether a name is none of HTTP's, and one to CGI and its heirs that says how long a body is or how it is coded: `Content_Length`.
+fn is_like_framing(name: &str) -> bool {
+    let is_like = |known: &str| name != known && is_same(known, name);
+    match name.len() {
+        14 => is_like(CONTENT_LENGTH.as_str()),
+        17 => is_like(TRANSFER_ENCODING.as_str()),
+        _ => false,
+    }
 }
 
 /// Says that this hop is to change its protocol.
@@ -150,6 +162,7 @@ fn is_harmless_trailer(name: &HeaderName) -> bool {
     let text = name.as_str();
     !BARRED.contains(name)
         && !is_about_origin(text)
+        && !is_like_framing(text)
         && !["oauth-", "content-"].iter().any(|prefix| text.starts_with(prefix))
 }
 
@@ -244,6 +257,21 @@ mod tests {
     }
 
     #[test]
+    fn what_looks_like_the_frame_of_a_message_and_is_none_is_dropped() {
+        let mut request = headers(&[
+            ("content-length", "3"),
+            ("content_length", "9"),
+            ("content.length", "9"),
+            ("transfer_encoding", "chunked"),
+            ("content-lengths", "9"),
+            ("content_language", "de"),
+        ]);
+        strip_request(&mut request, Version::HTTP_11);
+        let left = [("content-length", "3"), ("content-lengths", "9"), ("content_language", "de")];
+        assert_eq!(request, headers(&left));
+    }
+
+    #[test]
     fn connection_takes_away_nothing_that_is_said_of_the_origin() {
         let said = [
             ("x-forwarded-for", "203.0.113.9"),
@@ -317,6 +345,8 @@ mod tests {
             ("client-cert", ":AA==:"),
             ("client_cert_chain", ":AA==:"),
             ("content-length", "5"),
+            ("content_length", "5"),
+            ("transfer_encoding", "chunked"),
             ("authorization", "Bearer x"),
         ]);
         retain_harmless_trailers(&mut trailers);

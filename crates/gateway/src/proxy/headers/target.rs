@@ -225,6 +225,9 @@ mod tests {
         for host in ["a:1:2", "a::", ":80", "a:x", "a:+1", "a:65536", "a[", "]a", "a[::1]", "::1"] {
             assert_eq!(read(Request::get("/").header(HOST, host)), Err(Malformed::Host), "{host}");
         }
+        for host in [".", "..", "a..", "a...", ".a", "a..b", "a..:80", "..."] {
+            assert_eq!(read(Request::get("/").header(HOST, host)), Err(Malformed::Host), "{host}");
+        }
         for host in ["[::1", "[::1]a", "[::1]80", "[::1]:x", "[a]", "[]", "[[::1]]"] {
             assert_eq!(read(Request::get("/").header(HOST, host)), Err(Malformed::Host), "{host}");
         }

@@ -5,10 +5,7 @@ use url::Url;
 
 use super::section::Section;
 use super::value;
-use crate::route::{Resource, TokenSources};
-
-/// Where metadata is (RFC 9728 §3).
-const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+use crate::route::{Resource, TokenSources, WELL_KNOWN};
 
 /// Reads a resource.
 pub(super) fn read(mut section: Section<'_>, sources: &TokenSources) -> Option<Resource> {

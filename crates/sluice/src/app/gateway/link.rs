@@ -148,6 +148,10 @@ impl OwnKeys for LinkedKeys {
         self.current.load().issuer == claimed
     }
 
+    fn issuer(&self) -> Option<String> {
+        Some(self.current.load().issuer.clone()).filter(|issuer| !issuer.is_empty())
+    }
+
     /// Secrets change with a restart of the server, of which no feed tells; and a server may sign with a key before it is heard of here.
     fn look_again(&self) {
         self.missing.notify_one();

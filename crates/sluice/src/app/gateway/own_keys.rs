@@ -47,6 +47,10 @@ impl OwnKeys for RingKeys {
     fn is_issuer(&self, claimed: &str) -> bool {
         self.issuer == claimed
     }
+
+    fn issuer(&self) -> Option<String> {
+        Some(self.issuer.clone())
+    }
 }
 
 /// What a node knows of its tokens.

@@ -102,6 +102,55 @@ fn a_request_without_a_route_is_told_what_the_gateway_answers_and_why() {
 }
 
 #[test]
+fn what_the_gateway_answers_before_it_looks_for_a_route_is_told() {
+    for (line, told) in [
+        ("match FILE TRACE https://api.example.com/orders/7", "501: TRACE is not served"),
+        ("match FILE CONNECT https://api.example.com/orders/7", "501: CONNECT is not served"),
+        (
+            "match FILE GET https://root@api.example.com/orders/7",
+            "400: the request needs exactly one valid host",
+        ),
+        (
+            "match FILE GET https://api.example.com../orders/7",
+            "400: the request needs exactly one valid host",
+        ),
+        ("match FILE GET ftp://api.example.com/orders/7", "400: the request target cannot be used"),
+    ] {
+        let (out, err, exit) = ran(FILE, line);
+        assert_eq!((out.as_str(), err.lines().last(), exit), ("", Some(told), Exit::Failure), "{line}");
+    }
+}
+
+#[test]
+fn what_the_gateway_serves_itself_is_told_though_a_route_is_for_it() {
+    let text =
+        "routes: [{name: all, match: {prefix: /}, resource: {identifier: https://api.example.com/orders}}]";
+    let metadata = "https://api.example.com/.well-known/oauth-protected-resource/orders";
+    let keys = "https://any.example/.well-known/sluice-gateway-jwks.json";
+    for (line, what, status) in [
+        (format!("match FILE GET {metadata}"), "the metadata of https://api.example.com/orders", 200),
+        (format!("match FILE OPTIONS {metadata}/"), "the metadata of https://api.example.com/orders", 204),
+        (
+            format!("match FILE GET {keys}"),
+            "the public keys of phantom tokens, unless gateway.phantom.jwks_path is set",
+            200,
+        ),
+    ] {
+        let (out, _, exit) = ran(text, &format!("{line} --format json"));
+        let json: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!((json, exit), (json!({ "document": what, "status": status }), Exit::Success), "{line}");
+    }
+    let (out, err, exit) = ran(text, &format!("match FILE POST {metadata}"));
+    assert_eq!((out.as_str(), exit), ("", Exit::Failure));
+    assert!(err.starts_with("405: the gateway itself serves the metadata of"), "{err}");
+    let (out, _, _) = ran(
+        text,
+        "match FILE GET https://other.example.com/.well-known/oauth-protected-resource/orders --quiet",
+    );
+    assert_eq!(out, "all\n", "another host has no such document");
+}
+
+#[test]
 fn a_file_that_is_not_there_is_a_failure() {
     let (out, err, exit) = ran(FILE, "check nowhere.yaml");
     assert_eq!((out.as_str(), exit), ("", Exit::Failure));

@@ -76,7 +76,7 @@ async fn without_its_server_a_gateway_refuses_once_its_knowledge_is_too_old() {
     let routes = Routes::fresh().await;
     let site = site(Backend::Sqlite, &routes).await;
     let server = site.start().await;
-    let process = gateway_of(&server, &routes, &[("gateway.max_feed_age", "4s")]).await;
+    let process = gateway_of(&server, &routes, &[("gateway.max_feed_age", "5s")]).await;
     let (gateway, application) = (Seen::of(&process), Application::register(&[&server]).await);
     let tokens = application.redeem(&application.log_in("alice").await.unwrap()).await.unwrap();
     assert_eq!(gateway.status("/orders/7", &tokens.access).await, StatusCode::OK);
