@@ -94,6 +94,8 @@ sub sluice_strip {
     unset req.http.X-Sluice;
     unset req.http.X-Sluice-Method;
     unset req.http.X-Sluice-URL;
+    # CGI programs would take it for the setting HTTP_PROXY (httpoxy).
+    unset req.http.Proxy;
     # Nor is it believed of a client what its address is, or that it means another host. X-Forwarded-Proto stays: what ends TLS before
     # Varnish has to set it.
     unset req.http.Forwarded;

@@ -180,6 +180,12 @@ function forgedHeaders({ check, ask }, anySign) {
     assert.doesNotMatch(told(seen, 'connection').join(), /oauth/i)
   })
 
+  check('no client sets HTTP_PROXY of a CGI program', async () => {
+    const { seen, text } = await ask('/orders/7', { token: TOKENS.good.token, headers: { proxy: 'http://mallory.example' } })
+    assert.ok(seen, text)
+    assert.deepEqual(told(seen, 'proxy'), [])
+  })
+
   check('a client that acts for itself is nobody, whatever it says', async () => {
     const { seen, text } = await ask('/basket', { token: TOKENS.narrow.token, headers: forged })
     assert.ok(seen, text)

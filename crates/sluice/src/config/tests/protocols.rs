@@ -382,6 +382,17 @@ fn clients_of_the_gateway_have_time_within_bounds() {
 }
 
 #[test]
+fn what_the_gateway_knows_of_revocations_may_be_as_old_as_news_is_while_all_is_well() {
+    let age = |given: Given| given.settings().gateway.max_feed_age;
+    assert_eq!(age(given(MINIMAL)), Duration::from_secs(10));
+    assert_eq!(age(with("gateway: {max_feed_age: 5s}")), Duration::from_secs(5));
+    for wrong in ["0s", "1ms", "4999ms", "25h"] {
+        let problems = with(&format!("gateway: {{max_feed_age: {wrong}}}")).problems();
+        assert_eq!(problems, "gateway.max_feed_age: must be from 5s to 24h", "{wrong}");
+    }
+}
+
+#[test]
 fn the_gateway_takes_certificates_from_its_listener_or_from_known_proxies() {
     let gateway = given(MINIMAL).settings().gateway;
     for none in [gateway.certificates, gateway.decision_certificates] {

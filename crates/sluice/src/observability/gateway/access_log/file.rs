@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +10,9 @@ use parking_lot::Mutex;
 use tracing::{info, warn};
 
 use super::super::super::line_writer::{CutAfter, write_to};
+
+/// Of a file that is made: it tells who asked for what, which is not for everybody on the machine.
+const MODE: u32 = 0o640;
 
 /// The file of the access log. Clones share it: what one of them opens anew, all write to.
 #[derive(Debug, Clone)]
@@ -48,14 +52,30 @@ impl AccessLogFile {
 }
 
 fn append(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).open(path)
+    OpenOptions::new().create(true).append(true).mode(MODE).open(path)
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    #[test]
+    fn a_file_that_is_made_is_not_for_everybody_and_one_that_is_there_stays_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let mode = |name: &str| {
+            let path = directory.path().join(name);
+            AccessLogFile::open(&path).unwrap();
+            fs::metadata(path).unwrap().permissions().mode() & 0o777
+        };
+        assert_eq!(mode("made") & !MODE, 0);
+        let there = directory.path().join("there");
+        fs::write(&there, "").unwrap();
+        fs::set_permissions(&there, fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(mode("there"), 0o666);
+    }
 
     #[test]
     fn what_was_moved_away_is_written_to_until_the_file_is_opened_anew() {
