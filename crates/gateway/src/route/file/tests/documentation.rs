@@ -127,6 +127,7 @@ fn the_documented_routes_are_read() {
     assert_eq!(policy.any_scope, ["orders.basic", "orders.full"]);
     assert_eq!(policy.issuers.len(), 5);
     assert_eq!(policy.sources.cookie.as_deref(), Some("access_token"));
+    assert_eq!(policy.sources.origins, ["https://account.example.com"]);
     let resource = policy.resource.as_ref().unwrap();
     assert_eq!(resource.metadata_path, "/.well-known/oauth-protected-resource/orders");
     let claims: Vec<_> =
