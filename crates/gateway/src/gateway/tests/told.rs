@@ -62,6 +62,17 @@ async fn who_does_not_fit_into_a_header_is_refused_where_headers_say_who_calls()
 }
 
 #[tokio::test]
+async fn an_answer_about_a_token_alone_leaves_no_caller_out_either() {
+    let gateway = GivenGateway::with(&[]);
+    let validation = crate::decision::DecisionConfig::default().validation;
+    let ask = Ask::to("/oauth/token_validation").bearer("endless-subject");
+    let Judging::Now(judged) = gateway.gateway.judge_under(&validation, &ask.asked()) else {
+        panic!("somebody was asked")
+    };
+    assert_eq!(refusal(&judged), Refusal::Untold);
+}
+
+#[tokio::test]
 async fn clients_say_nothing_on_routes_where_nobody_is_asked() {
     let settings = Settings { strip_headers: vec![HeaderName::from_static("x-user")], ..Settings::default() };
     let gateway = GivenGateway::telling(vec![("/open", open(), given::ordinary())], settings);
