@@ -89,6 +89,14 @@ impl Validation {
         self.issuers.store(Arc::new(known));
     }
 
+    /// Asks other issuers for their keys, also if those are fresh: they may have removed one. Nobody waits for that, and until an answer is
+    /// there the old keys serve.
+    pub fn renew_keys(&self) {
+        let issuers = self.issuers.load();
+        // One that is known by several tables is asked once: the question is under way.
+        issuers.iter().filter_map(|(_, issuer)| issuer.jwt.as_ref()).for_each(JwtIssuer::renew_keys);
+    }
+
     /// Whether a token holds, for a route with this policy: of one of its issuers, authentic, in its time, not revoked. What the policy
     /// demands beyond that is not asked here.
     pub fn validate(&self, question: Question<'_>) -> Validated {

@@ -64,6 +64,8 @@ pub(super) struct FakeIssuer {
     /// Which document has the metadata.
     pub(super) metadata_path: Mutex<&'static str>,
     pub(super) claimed_issuer: Mutex<Option<String>>,
+    /// Where its metadata say that the keys are, if not where they are.
+    pub(super) claimed_jwks_uri: Mutex<Option<String>>,
     pub(super) max_age: AtomicU32,
     pub(super) mood: Mutex<Mood>,
     pub(super) gate: Semaphore,
@@ -82,6 +84,7 @@ impl FakeIssuer {
             keys: Mutex::new(vec![key("one", SigningAlgorithm::ES256)]),
             metadata_path: Mutex::new("/.well-known/openid-configuration"),
             claimed_issuer: Mutex::default(),
+            claimed_jwks_uri: Mutex::default(),
             max_age: AtomicU32::new(600),
             mood: Mutex::new(Mood::Well),
             gate: Semaphore::new(0),
@@ -117,8 +120,9 @@ impl FakeIssuer {
             "/introspect" => this.introspect(headers, &body).into_response(),
             path if path == *this.metadata_path.lock() => {
                 let issuer = this.claimed_issuer.lock().clone().unwrap_or_else(|| this.url.clone());
-                axum::Json(json!({ "issuer": issuer, "jwks_uri": format!("{}/jwks", this.url) }))
-                    .into_response()
+                let jwks_uri = this.claimed_jwks_uri.lock().clone();
+                let jwks_uri = jwks_uri.unwrap_or_else(|| format!("{}/jwks", this.url));
+                axum::Json(json!({ "issuer": issuer, "jwks_uri": jwks_uri })).into_response()
             }
             _ => StatusCode::NOT_FOUND.into_response(),
         }

@@ -34,6 +34,11 @@ pub(super) fn read(name: &str, mut section: Section<'_>, directory: &Path) -> Op
     if keys.is_some() && issuer.is_none() {
         section.mistake("issuer", "is missing: it is what `iss` of the JWTs must be");
     }
+    if let (Some(KeySource::Discovery), Some(issuer)) = (&keys, &issuer)
+        && let Err(why) = value::authority(issuer)
+    {
+        section.mistake("issuer", format_args!("{why}: its keys are looked for there"));
+    }
     if let Some(skew) = section.parse("clock_skew", value::duration(Duration::ZERO..=MOST_SKEW)) {
         config.clock_skew = skew;
     }

@@ -16,15 +16,16 @@ use crate::validation::flights::{Flight, Flights};
 /// Keys are kept for at least this, whatever their `max-age`.
 const SHORTEST: Duration = Duration::from_mins(1);
 /// And for no longer than this without being asked for again.
-const LONGEST: Duration = Duration::from_hours(24);
+const LONGEST: Duration = Duration::from_hours(1);
 /// How long they are kept if the answer does not say.
 const USUAL: Duration = Duration::from_mins(10);
 /// The issuer is asked no sooner than this after the last time.
 const PAUSE: Lifetime = Lifetime::secs(10);
 
-/// The keys of an issuer. Key: the issuer's. Bound: one document of 512 KiB. Staleness: `max-age` of the answer, 1 min to 24 h;
-/// renewed behind the back of the requests when three quarters of it have passed, and at once when a token names an unknown key,
-/// but not within ten seconds of the last time. While the issuer cannot be reached, old keys serve up to a bound.
+/// The keys of an issuer. Key: the issuer's. Bound: one document of 512 KiB. Staleness: `max-age` of the answer, 1 min to 1 h;
+/// renewed behind the back of the requests when three quarters of it have passed or somebody says so, and at once when a token names an
+/// unknown key or is not signed with the one it names, but not within ten seconds of the last time. While the issuer cannot be reached,
+/// old keys serve up to a bound.
 pub(super) struct RemoteKeys {
     name: Arc<str>,
     source: RemoteSource,
@@ -135,6 +136,19 @@ impl RemoteKeys {
             let keys = Arc::clone(self);
             Some(async move { keys.renew(now).await })
         })
+    }
+
+    /// Asks the issuer behind the back of the requests, also if it was asked a moment ago: somebody says that its keys may have changed.
+    /// Those that were never fetched come with the first token.
+    pub(super) fn renew_now(self: &Arc<Self>) {
+        if self.known.load().keys.is_none() {
+            return;
+        }
+        let now = self.clock.now();
+        drop(self.flights.join((), || {
+            let keys = Arc::clone(self);
+            Some(async move { keys.renew(now).await })
+        }));
     }
 
     /// Old keys serve for so long while there are no new ones, and never less than the issuer said.

@@ -10,7 +10,7 @@ mod source;
 use std::sync::Arc;
 
 use sluice_crypto::jwk::SigningAlgorithm;
-use sluice_crypto::jws::{VerifyError, unverified_parts, verify};
+use sluice_crypto::jws::{VerifyError, verify};
 use sluice_net::Fetcher;
 use sluice_primitives::{Clock, Timestamp};
 use tokio::runtime::Handle;
@@ -75,6 +75,11 @@ impl JwtIssuer {
         self.keys.still_has(generation, now)
     }
 
+    /// Asks for the keys behind the back of the requests: they may have changed.
+    pub(super) fn renew_keys(&self) {
+        self.keys.renew_now();
+    }
+
     /// What a token says, if it holds.
     pub(super) fn verify(&self, token: &str, now: Timestamp) -> Verification {
         let known = match self.keys.next(now) {
@@ -95,7 +100,7 @@ impl JwtIssuer {
         self.verify_with(&known, token, now).unwrap_or_else(|| Err(without_key(&known)))
     }
 
-    /// `None`: with a key that is not known.
+    /// `None`: not with a key that is known.
     fn verify_with(
         &self,
         known: &Known,
@@ -105,9 +110,8 @@ impl JwtIssuer {
         let keys = known.keys.as_ref().map_or(&[][..], |set| &set.keys);
         let verified = match verify(token, keys, &self.algorithms) {
             Ok(verified) => verified,
-            Err(VerifyError::UnknownKey) => return None,
-            // Keys without names: it may be a new one.
-            Err(VerifyError::WrongSignature) if names_no_key(token) => return None,
+            // It may be a new key, also where keys have no names, or a new one has the name of the old one.
+            Err(VerifyError::UnknownKey | VerifyError::WrongSignature) => return None,
             Err(_) => return Some(Err(TokenFault::NotAuthentic)),
         };
         Some(self.rules.read(&verified, now).map(|claims| AuthenticJwt {
@@ -121,10 +125,6 @@ impl JwtIssuer {
 /// What to say of a token whose key is not known: the issuer may have a new one, if it could only be asked.
 const fn without_key(known: &Known) -> TokenFault {
     if known.has_failed { TokenFault::Unreachable } else { TokenFault::NotAuthentic }
-}
-
-fn names_no_key(token: &str) -> bool {
-    unverified_parts(token).is_ok_and(|parts| parts.header.kid.is_none())
 }
 
 #[cfg(test)]

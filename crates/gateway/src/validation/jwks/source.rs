@@ -94,8 +94,8 @@ impl RemoteSource {
 
     async fn get(&self, url: &Url, accept: &str) -> Result<Fetched, KeysNotFetched> {
         let limits = FetchLimits {
-            // What is configured as https does not lead to keys that anybody on the way may replace.
-            https_only: self.is_https(),
+            // Whatever metadata or a redirect say: keys come on no way where anybody may replace them.
+            https_only: true,
             max_bytes: MAX_DOCUMENT,
             timeout: self.timeout,
             ..self.fetcher.limits()
@@ -105,13 +105,6 @@ impl RemoteSource {
             Ok(answer)
         } else {
             Err(KeysNotFetched::Status(answer.status.as_u16()))
-        }
-    }
-
-    fn is_https(&self) -> bool {
-        match &self.keys {
-            KeySource::JwksUri(url) => url.scheme() == "https",
-            KeySource::Discovery => self.issuer.starts_with("https:"),
         }
     }
 }

@@ -54,6 +54,17 @@ async fn metadata_of_another_issuer_are_not_believed() {
 }
 
 #[tokio::test]
+async fn keys_that_metadata_place_on_another_machine_are_fetched_over_https_alone() {
+    let (log, _guard) = Captured::begin();
+    let issuer = FakeIssuer::start().await;
+    *issuer.claimed_jwks_uri.lock() = Some("http://192.0.2.1/jwks".to_owned());
+    let world = World::new(&[issuer.of_jwts("one")]);
+    assert_eq!(world.validate(ONE, &issuer.token(&json!({}))).await, Err(TokenFault::Unreachable));
+    let said = log.lines("the keys of an issuer could not be fetched");
+    assert!(matches!(&said[..], [why] if why.contains("the URL is not https")), "{said:?}");
+}
+
+#[tokio::test]
 async fn a_key_set_may_be_configured_itself() {
     let issuer = FakeIssuer::start().await;
     let keys = KeySource::JwksUri(format!("{}/jwks", issuer.url).parse().unwrap());
@@ -158,6 +169,59 @@ async fn keys_without_names_are_fetched_again_too() {
     *issuer.keys.lock() = vec![nameless("two")];
     world.clock.advance(Lifetime::secs(10));
     assert!(world.validate(ONE, &token("two")).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_key_that_has_the_name_of_the_one_before_is_fetched_when_a_token_is_signed_with_it() {
+    let issuer = FakeIssuer::start().await;
+    let world = World::new(&[issuer.of_jwts("one")]);
+    let old = issuer.token(&json!({}));
+    assert!(world.validate(ONE, &old).await.is_ok());
+    let another = key("another", SigningAlgorithm::ES256);
+    let replaced = sluice_crypto::jwk::Jwk { kid: Some("one".to_owned()), ..another };
+    *issuer.keys.lock() = vec![replaced.clone()];
+    let new = signed(&replaced, Some("at+jwt"), &issuer.claims());
+    assert_eq!(world.validate(ONE, &new).await, Err(TokenFault::NotAuthentic), "asked a moment ago");
+    world.clock.advance(Lifetime::secs(10));
+    assert!(world.validate(ONE, &new).await.is_ok());
+    assert_eq!(world.validate(ONE, &old).await, Err(TokenFault::NotAuthentic), "its key is gone");
+    assert_eq!(issuer.keys_asked(), 2);
+}
+
+#[tokio::test]
+async fn keys_are_kept_for_an_hour_at_most_whatever_their_issuer_says() {
+    let issuer = FakeIssuer::start().await;
+    issuer.max_age.store(86_400, Ordering::SeqCst);
+    let world = World::new(&[issuer.of_jwts("one")]);
+    let token = issuer.token(&json!({ "exp": 2_000_000_000 }));
+    assert!(world.validate(ONE, &token).await.is_ok());
+    *issuer.keys.lock() = vec![key("two", SigningAlgorithm::ES256)];
+    world.clock.advance(Lifetime::minutes(44));
+    assert!(world.at_once(ONE, &token).unwrap().is_ok(), "the keys are fresh");
+    world.clock.advance(Lifetime::minutes(16));
+    assert_eq!(world.validate(ONE, &token).await, Err(TokenFault::NotAuthentic));
+}
+
+#[tokio::test]
+async fn keys_are_renewed_behind_the_requests_when_somebody_says_so() {
+    let issuer = FakeIssuer::start().await;
+    let world = World::new(&[issuer.of_jwts("one")]);
+    world.validation.renew_keys();
+    let token = issuer.token(&json!({}));
+    assert!(world.validate(ONE, &token).await.is_ok());
+    assert_eq!(issuer.keys_asked(), 1, "the first ones come with a token");
+    *issuer.keys.lock() = vec![key("two", SigningAlgorithm::ES256)];
+    *issuer.mood.lock() = Mood::Waiting;
+    world.validation.renew_keys();
+    assert!(world.at_once(ONE, &token).unwrap().is_ok(), "the old ones serve until others are there");
+    issuer.gate.add_permits(2);
+    let refused = async {
+        while world.validate(ONE, &token).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), refused).await.unwrap();
+    assert_eq!(issuer.keys_asked(), 2);
 }
 
 #[tokio::test]

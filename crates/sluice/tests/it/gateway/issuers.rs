@@ -3,6 +3,7 @@
 use std::fs;
 
 use reqwest::StatusCode;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use sluice_testkit::Backend;
 use tempfile::TempDir;
@@ -182,6 +183,21 @@ async fn new_keys_of_another_issuer_are_fetched_and_old_ones_serve_while_it_is_a
     guard.cannot_tell("/late/new", &new).await;
     foreign.start_again().await;
     guard.gateway.until("/late/new", &new, StatusCode::OK).await;
+    guard.server.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_another_issuer_has_removed_is_gone_after_sighup() {
+    let (foreign, routes) = (Foreign::start(JWTS).await, Routes::fresh().await);
+    routes_of_jwts(&routes, &foreign);
+    let guard = Guard::start(&routes).await;
+    let application = Application::register(&[foreign.process()]).await;
+    let old = tokens_of(&application, "alice").await.access;
+    assert_eq!(guard.gateway.status("/partner/old", &old).await, StatusCode::OK);
+    foreign.replace_keys().await;
+    assert_eq!(guard.gateway.status("/partner/old", &old).await, StatusCode::OK, "the keys are fresh");
+    guard.server.signal(Signal::HUP);
+    guard.gateway.until("/partner/old", &old, StatusCode::UNAUTHORIZED).await;
     guard.server.kill().await;
 }
 

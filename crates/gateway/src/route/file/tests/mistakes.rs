@@ -332,6 +332,24 @@ fn introspection_needs_what_its_authentication_needs() {
 }
 
 #[test]
+fn an_issuer_whose_keys_are_looked_for_is_an_https_url() {
+    for issuer in ["http://login.example", "http://192.0.2.2:4444/", "urn:partner", "foo"] {
+        for rest in ["", ", discovery: true", ", discovery: true, introspection: {endpoint: https://i}"] {
+            let text = format!("issuers: {{i: {{issuer: '{issuer}'{rest}}}}}");
+            assert_beside_routes(&text, "issuers.i.issuer: must be ");
+        }
+        for rest in ["jwks_uri: https://i/keys", "introspection: {endpoint: https://i}"] {
+            let text = format!("issuers: {{i: {{issuer: '{issuer}', {rest}}}}}");
+            assert!(read(&beside_routes(&text), Path::new("")).is_ok(), "{text}");
+        }
+    }
+    for issuer in ["https://login.example/realms/x/", "http://localhost:4444/", "http://[::1]:4444"] {
+        let table = table(&beside_routes(&format!("issuers: {{i: {{issuer: '{issuer}'}}}}")));
+        assert_eq!(table.settings().issuers[0].issuer, issuer, "`iss` is compared as it is written");
+    }
+}
+
+#[test]
 fn what_marks_the_tokens_of_clients_is_a_claim() {
     assert_beside_routes(
         "issuers: {i: {issuer: https://i, clients: {prefix: service-}}}",
