@@ -7,18 +7,24 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sluice_net::{FetchError, FetchLimits, FetchPolicy, Fetched, Fetcher};
 use sluice_primitives::Secret;
 use sluice_token::link::{FeedAnswer, FeedQuestion, TokenAnswer, TokenQuestion};
 use thiserror::Error;
+use tokio::time::Instant;
 use url::Url;
 
 /// The most bytes of an answer: about four million markers, which a server of an earlier release tells at once.
 const MAX_ANSWER: usize = 256 << 20;
 /// The time for an answer that nobody waits for on purpose.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The time for an answer about a token, for which a request waits.
+const CHECK_PATIENCE: Duration = Duration::from_secs(2);
+/// For so long nobody is asked about tokens after an answer that did not come in time: a server that hangs would hold up each request.
+const PAUSE: Duration = Duration::from_secs(1);
 /// The time for an answer of the feed, which may be large.
 const FEED_PATIENCE: Duration = Duration::from_mins(1);
 /// The time after which that answer begins, beside the wait that was asked for. Who is silent for longer is gone, and another may be there.
@@ -47,6 +53,9 @@ pub enum LinkError {
     /// It was not reached, or not in time.
     #[error("the link of the authorization server was not reached")]
     Unreachable(#[from] FetchError),
+    /// It was not asked: an answer did not come in time a moment ago.
+    #[error("the link of the authorization server did not answer in time a moment ago")]
+    Silent,
     /// It does not accept the token.
     #[error("the link of the authorization server does not accept gateway.link.token")]
     Refused,
@@ -66,6 +75,8 @@ pub struct LinkClient {
     fetcher: Fetcher,
     base: Url,
     authorization: HeaderValue,
+    /// Until when nobody is asked about tokens.
+    silent_until: Mutex<Option<Instant>>,
 }
 
 impl LinkClient {
@@ -86,7 +97,8 @@ impl LinkClient {
         let mut authorization = HeaderValue::from_str(&format!("Bearer {}", config.token.expose()))
             .map_err(|_| LinkError::Unusable("token"))?;
         authorization.set_sensitive(true);
-        Ok(Self { fetcher: Fetcher::new(policy)?, base: config.url.clone(), authorization })
+        let (fetcher, base, silent_until) = (Fetcher::new(policy)?, config.url.clone(), Mutex::default());
+        Ok(Self { fetcher, base, authorization, silent_until })
     }
 
     /// The keys that access tokens are opened and verified with.
@@ -112,9 +124,17 @@ impl LinkClient {
     /// here.
     ///
     /// # Errors
-    /// [`LinkError`] if there is no answer.
+    /// [`LinkError`] if there is no answer; [`LinkError::Silent`] at once if there was none in time a moment ago.
     pub async fn check(&self, token: &str) -> Result<TokenAnswer, LinkError> {
-        self.ask("link/v1/check", &TokenQuestion { token: token.to_owned() }, self.limits()).await
+        if self.silent_until.lock().is_some_and(|until| Instant::now() < until) {
+            return Err(LinkError::Silent);
+        }
+        let limits = FetchLimits { timeout: CHECK_PATIENCE, ..self.limits() };
+        let answer = self.ask("link/v1/check", &TokenQuestion { token: token.to_owned() }, limits).await;
+        if matches!(answer, Err(LinkError::Unreachable(FetchError::TimedOut))) {
+            *self.silent_until.lock() = Some(Instant::now() + PAUSE);
+        }
+        answer
     }
 
     fn limits(&self) -> FetchLimits {
@@ -149,19 +169,42 @@ impl fmt::Debug for LinkClient {
 #[cfg(test)]
 mod tests {
     use tokio::net::TcpListener;
-    use tokio::time::Instant;
 
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn a_server_that_went_silent_is_given_up_while_another_may_still_be_heard_in_time() {
+    /// A client of a server that takes connections and says nothing.
+    async fn of_silent_server() -> (LinkClient, TcpListener) {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let config = LinkConfig {
             url: format!("http://{}", silent.local_addr().unwrap()).parse().unwrap(),
             token: Secret::new("a token".to_owned()),
             ca_file: None,
         };
-        let client = LinkClient::new(&config).unwrap();
+        (LinkClient::new(&config).unwrap(), silent)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_does_not_answer_about_a_token_is_left_alone_for_a_second() {
+        let (client, _silent) = of_silent_server().await;
+        let timed_out = |answer: &Result<TokenAnswer, LinkError>| {
+            matches!(answer, Err(LinkError::Unreachable(FetchError::TimedOut)))
+        };
+        for _ in 0..2 {
+            let asked_at = Instant::now();
+            let answer = client.check("a token").await;
+            assert!(timed_out(&answer), "{answer:?}");
+            assert!(asked_at.elapsed() < Duration::from_secs(3), "{:?}", asked_at.elapsed());
+            let asked_at = Instant::now();
+            let answer = client.check("another").await;
+            assert!(matches!(answer, Err(LinkError::Silent)), "{answer:?}");
+            assert_eq!(asked_at.elapsed(), Duration::ZERO);
+            tokio::time::advance(PAUSE).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_went_silent_is_given_up_while_another_may_still_be_heard_in_time() {
+        let (client, _silent) = of_silent_server().await;
         let question = FeedQuestion { wait_ms: 2_000, pages: true, ..FeedQuestion::default() };
         let asked_at = Instant::now();
         let refused = client.feed(&question).await;

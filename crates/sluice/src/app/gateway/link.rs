@@ -269,6 +269,8 @@ impl Authority for LinkAuthority {
                 Ok(answer) if !answer.known && !answer.active => Err(TokenFault::NotAuthentic),
                 Ok(answer) if !answer.active => Err(TokenFault::Revoked),
                 Ok(answer) => told(&answer).ok_or(TokenFault::Unreachable),
+                // It was said when it was asked.
+                Err(LinkError::Silent) => Err(TokenFault::Unreachable),
                 Err(error) => {
                     warn!(error = %chain(&error), "the authorization server could not be asked about a token");
                     Err(TokenFault::Unreachable)
