@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 
+use crate::proxy::Fault;
+
 /// One request, when its answer began or it ended without one.
 #[derive(Debug)]
 pub struct RequestRecord<'a> {
@@ -35,7 +37,7 @@ pub struct RequestRecord<'a> {
     pub upstream_duration: Option<Duration>,
     /// How often it was tried again.
     pub retries: u8,
-    /// What went wrong with the upstream, if anything: `connect`, `timeout`, `reset`, …
+    /// What went wrong on the way to the upstream and back, if anything: `connect`, `timeout`, `reset`, `too_large`, …
     pub fault: Option<&'static str>,
 }
 
@@ -43,6 +45,10 @@ pub struct RequestRecord<'a> {
 pub trait Observer: Send + Sync {
     /// A request was answered, or ended without an answer.
     fn request(&self, record: &RequestRecord<'_>);
+
+    /// Something went wrong with a request on the way to the upstream and back: told once for each attempt that was made again elsewhere, and
+    /// once for what the client was answered. Its request is told of, too.
+    fn fault(&self, route: &str, fault: Fault);
 
     /// An answer that had begun broke off, and its server is to blame: `cut` if it ended before its end, `stalled` if nothing of it came for
     /// too long. Its request was told of before.
@@ -55,6 +61,8 @@ pub struct Silent;
 
 impl Observer for Silent {
     fn request(&self, _: &RequestRecord<'_>) {}
+
+    fn fault(&self, _: &str, _: Fault) {}
 
     fn broken_answer(&self, _: &str, _: &'static str) {}
 }

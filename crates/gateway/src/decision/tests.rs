@@ -26,6 +26,7 @@ use crate::authn::challenge;
 use crate::authn::{Asked, Caller, ForeignClaims, Refusal, Verdict};
 use crate::gateway::{Admitted, Judging};
 use crate::observer::{Observer, RequestRecord};
+use crate::proxy::Fault;
 use crate::route::Route;
 
 const LOCAL: &str = "127.0.0.1";
@@ -164,6 +165,8 @@ impl Observer for ByToken {
         let line = format!("{} {}", record.route, record.path);
         self.recorded.lock().push((line, record.status.unwrap().as_u16(), record.verdict));
     }
+
+    fn fault(&self, _: &str, _: Fault) {}
 
     fn broken_answer(&self, _: &str, _: &'static str) {}
 }

@@ -71,9 +71,11 @@ impl<'a> Account<'a> {
             Some(Verdict::Caller(caller)) => Some(caller),
             _ => None,
         };
+        let route: &str =
+            admitted.and_then(|admitted| admitted.route.as_ref()).map_or("-", |route| &route.name);
         let now = Instant::now();
         self.observer.request(&RequestRecord {
-            route: admitted.and_then(|admitted| admitted.route.as_ref()).map_or("-", |route| &route.name),
+            route,
             method: &self.method,
             path: self.uri.path(),
             host: self.host.as_ref().map_or("", |host| &host.text),
@@ -88,6 +90,9 @@ impl<'a> Account<'a> {
             retries: self.course.retries,
             fault: self.fault.map(Fault::label),
         });
+        for fault in self.course.retried.iter().copied().chain(self.fault) {
+            self.observer.fault(route, fault);
+        }
     }
 }
 

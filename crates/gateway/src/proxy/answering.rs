@@ -47,6 +47,7 @@ pub(super) async fn take(
         return Ok(Response::from_parts(head, ProxyBody::Own(Full::default())));
     }
     if !is_understood {
+        ticket.report_bad_answer("its Transfer-Encoding or Content-Length does not say where its body ends");
         return Err(Fault::BadAnswer);
     }
     let body = AnswerBody {
@@ -78,7 +79,10 @@ pub(super) fn switch(
     let upstream = hyper::upgrade::on(&mut answered.response);
     let Carrier::Http1(link) = answered.carrier else { return Err(Fault::BadAnswer) };
     let (mut head, _) = answered.response.into_parts();
-    let protocol = head.headers.remove(UPGRADE).ok_or(Fault::BadAnswer)?;
+    let Some(protocol) = head.headers.remove(UPGRADE) else {
+        answered.ticket.report_bad_answer("it changes the protocol and does not say to which");
+        return Err(Fault::BadAnswer);
+    };
     strip_answer(&mut head.headers, false);
     announce_upgrade(&mut head.headers, protocol);
     tunnels.spawn(Tunnel { client, upstream, link, ticket: answered.ticket, idle: timeouts.idle }.run());

@@ -88,6 +88,16 @@ impl Fault {
         }
     }
 
+    /// Whether it is the upstream's: it speaks against a server, or nobody there takes the request.
+    pub const fn is_of_upstream(self) -> bool {
+        self.blames_server() || matches!(self, Self::Overloaded | Self::NoUpstream | Self::Unprocessed)
+    }
+
+    /// Whether it is the client's: it sends what is too large, or not what it began to send.
+    pub const fn is_of_client(self) -> bool {
+        matches!(self, Self::SlowClient | Self::ClientBody | Self::HeadTooLarge | Self::TooLarge)
+    }
+
     /// Whether it speaks against the server.
     pub const fn blames_server(self) -> bool {
         match self {

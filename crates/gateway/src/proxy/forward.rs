@@ -211,7 +211,10 @@ impl<T: Traffic> Passage<'_, T> {
         self.account.asked_at = Some(Instant::now());
         let answered = upstream.send(request, &mut self.account.course).await?;
         let mut response = if answered.response.status() == StatusCode::SWITCHING_PROTOCOLS {
-            let client = client.ok_or(Fault::BadAnswer)?;
+            let Some(client) = client else {
+                answered.ticket.report_bad_answer("it changes the protocol, which nobody asked for");
+                return Err(Fault::BadAnswer.into());
+            };
             answering::switch(answered, client, upstream.timeouts(), &self.core.tunnels)?
         } else {
             let course = &self.account.course;

@@ -30,5 +30,5 @@ pub(crate) use account::tell_of_unreadable;
 pub use body::{BodyError, ProxyBody};
 pub use fault::Fault;
 pub use headers::{Malformed, Via, prepare};
-pub use server::RunningProxy;
+pub use server::{RunningProxy, Servers};
 pub use traffic::Traffic;

@@ -14,12 +14,26 @@ use super::forward::answer;
 use super::headers::Visitor;
 use super::rooms::Rooms;
 use super::traffic::Traffic;
-use super::upstream::Registry;
+use super::upstream::{Registry, ServerState};
 use crate::cores::{Cores, OneCore, ProxyConfig, StartError};
 
 /// A running gateway.
 #[derive(Debug)]
-pub struct RunningProxy(Cores);
+pub struct RunningProxy {
+    cores: Cores,
+    registry: Arc<Registry>,
+}
+
+/// The servers behind a gateway.
+#[derive(Debug, Clone)]
+pub struct Servers(Arc<Registry>);
+
+impl Servers {
+    /// How they are doing: those of the routes in force.
+    pub fn states(&self) -> Vec<ServerState> {
+        self.0.servers()
+    }
+}
 
 impl RunningProxy {
     /// Starts to serve `traffic`, until `shutdown`.
@@ -33,26 +47,33 @@ impl RunningProxy {
     ) -> Result<Self, StartError> {
         let registry = Arc::new(Registry::new(config.cores.get()));
         let believed = (config.certificates.clone(), config.plain_http.clone());
+        let of_cores = registry.clone();
         let work = move |one: OneCore| {
-            let core = Core::new(one.number, traffic.clone(), believed.clone(), registry.clone());
+            let core = Core::new(one.number, traffic.clone(), believed.clone(), of_cores.clone());
             serve(Arc::new(core), one)
         };
-        Ok(Self(Cores::start(&config, "gateway", &shutdown, work).await?))
+        let cores = Cores::start(&config, "gateway", &shutdown, work).await?;
+        Ok(Self { cores, registry })
     }
 
     /// What it listens on.
     pub const fn local_address(&self) -> &LocalAddress {
-        self.0.local_address()
+        self.cores.local_address()
+    }
+
+    /// The servers behind it.
+    pub fn servers(&self) -> Servers {
+        Servers(self.registry.clone())
     }
 
     /// How many connections it serves.
     pub fn connections(&self) -> ConnectionCount {
-        self.0.connections()
+        self.cores.connections()
     }
 
     /// Ends when, after the shutdown, the last request has: connections that outlasted the grace period were cut.
     pub async fn drained(self) -> Drained {
-        self.0.drained().await
+        self.cores.drained().await
     }
 }
 

@@ -29,7 +29,7 @@ use crate::observability::{Answering, RequestLog, RequestLogLayer};
 /// What stands for the last segment of a path in a busy route.
 const LAST_SEGMENT: &str = "{id}";
 /// What Prometheus asks for.
-const METRICS: [&str; 3] = ["/admin/metrics/prometheus", "/metrics/prometheus", "/metrics"];
+const METRICS: [&str; 4] = ["/admin/metrics/prometheus", "/metrics/prometheus", "/admin/metrics", "/metrics"];
 /// What load balancers ask for, also below the path of an issuer and below `/admin`.
 const PROBED: [&str; 2] = ["/health/alive", "/health/ready"];
 /// Below what they ask for it on the admin port: elsewhere there a key may have such a name.

@@ -33,7 +33,8 @@ use super::traces;
 pub(crate) use finishing::Finishing;
 
 /// What is answered when somebody only wants to know whether the server lives.
-const HEALTH_PATHS: &[&str] = &["/health/alive", "/health/ready", "/admin/metrics/prometheus"];
+const HEALTH_PATHS: &[&str] =
+    &["/health/alive", "/health/ready", "/admin/metrics/prometheus", "/admin/metrics"];
 
 /// How a listener logs.
 #[derive(Clone)]

@@ -255,6 +255,12 @@ async fn paths_may_be_spelled_as_hydra_takes_them(backend: Backend) {
     for path in ["/metrics/prometheus", "/admin/health/ready", "/admin/version", "/health/alive/"] {
         assert_eq!(sluice.ask(Method::GET, path, None).await.status().as_u16(), 200, "{path}");
     }
+    // What scrapers ask for where nobody tells them another path.
+    for path in ["/metrics", "/admin/metrics"] {
+        let answer = sluice.ask(Method::GET, path, None).await;
+        assert_eq!(answer.status().as_u16(), 200, "{path}");
+        assert!(answer.text().await.unwrap().contains("sluice_build_info"), "{path}");
+    }
     let challenge = sluice.browser().begin(&client, &Authorize::default()).await;
     let accept = format!("/oauth2/auth/requests/login/accept?login_challenge={challenge}");
     sluice.ask_json(Method::PUT, &accept, Some(&json!({"subject": "alice"})), 200).await;

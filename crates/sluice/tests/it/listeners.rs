@@ -32,6 +32,7 @@ async fn the_admin_api_can_ask_for_a_credential() {
         (Method::DELETE, "/admin/oauth2/tokens?client_id=x"),
         (Method::GET, "/admin/keys/hydra.openid.id-token"),
         (Method::GET, "/admin/metrics/prometheus"),
+        (Method::GET, "/metrics"),
         (Method::GET, "/admin/debug/pprof/heap"),
     ];
     let right = format!("Bearer {CREDENTIAL}");

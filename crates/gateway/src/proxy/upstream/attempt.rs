@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::config::UpstreamProtocol;
 use super::health::Server;
-use super::link::Failure;
+use super::link::{Failure, reason};
 use super::pool::{Ticket, Unreached, Upstream};
 use super::spare::Spare;
 use super::waiting::Waiting;
@@ -35,6 +35,8 @@ pub(in crate::proxy) struct Course {
     pub(in crate::proxy) server: Option<Arc<str>>,
     /// How often the request was sent anew.
     pub(in crate::proxy) retries: u8,
+    /// Why, each time.
+    pub(in crate::proxy) retried: Vec<Fault>,
 }
 
 impl Course {
@@ -101,6 +103,9 @@ impl Upstream {
             if is_blamed && !(was_dead && is_found_out) {
                 self.shared.note_failure(server);
             }
+            if !(was_dead && again.is_some()) {
+                self.report(server, fault, failed.failure.error.as_ref());
+            }
             // Those that rested with a dead connection are dead, too, also if no new one can be made to the server. If a new one does no
             // better, it is the request that ends them; and what the gateway itself is short of says nothing about them.
             let is_dead = match on {
@@ -118,6 +123,7 @@ impl Upstream {
                 on = On::New;
             } else if course.retries < self.shared.config.retries {
                 course.retries += 1;
+                course.retried.push(fault);
                 tried |= 1_u64.checked_shl(u32::try_from(place).unwrap_or(u32::MAX)).unwrap_or_default();
                 on = On::Any;
             } else {
@@ -245,6 +251,13 @@ impl Upstream {
             || matches!(fault, Fault::Connect | Fault::ConnectTimeout | Fault::Reset | Fault::Unprocessed)
     }
 
+    /// Says why a request failed, where nobody else does: that no connection was made, who makes them says.
+    fn report(&self, server: &Server, fault: Fault, error: Option<&hyper::Error>) {
+        if let (Fault::Reset | Fault::BadAnswer, Some(error)) = (fault, error) {
+            self.shared.report_failure(server, fault, || reason(error));
+        }
+    }
+
     fn judge_answer(&self, server: &Server, status: StatusCode) {
         match status {
             StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
@@ -316,7 +329,70 @@ fn make_absolute(uri: &mut Uri, scheme: Scheme, authority: Option<Authority>) ->
 
 #[cfg(test)]
 mod tests {
+    use std::num::{NonZeroU32, NonZeroUsize};
+
+    use sluice_testkit::Captured;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::super::config::{Breaker, ServerConfig, Timeouts, UpstreamConfig, UpstreamTls};
+    use super::super::shared::SharedUpstream;
     use super::*;
+
+    /// An upstream whose server answers the first bytes of each connection with `answer`, whatever they are; if with none, it ends it.
+    async fn answering(answer: &'static str, protocol: UpstreamProtocol) -> Arc<Upstream> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let _ = stream.read(&mut [0; 1024]).await;
+                    let _ = stream.write_all(answer.as_bytes()).await;
+                    if !answer.is_empty() {
+                        let _ = stream.read_to_end(&mut Vec::new()).await;
+                    }
+                });
+            }
+        });
+        let server = ServerConfig { host: "127.0.0.1".into(), port, tls: false, weight: NonZeroU32::MIN };
+        let config = UpstreamConfig {
+            name: "shop".into(),
+            servers: vec![server],
+            protocol,
+            tls: UpstreamTls::default(),
+            timeouts: Timeouts::default(),
+            retries: 0,
+            idle_connections: NonZeroUsize::MIN,
+            max_head: NonZeroUsize::new(65_535).unwrap(),
+            breaker: Breaker::default(),
+            passive_health: None,
+            active_health: None,
+        };
+        Arc::new(Upstream::new(Arc::new(SharedUpstream::new(Arc::new(config), 1, None)), 0))
+    }
+
+    #[tokio::test]
+    async fn why_a_request_failed_on_its_connection_is_logged_once_for_a_crowd() {
+        let http2 = UpstreamProtocol::Http2;
+        for (answer, protocol, fault, why) in [
+            ("nonsense\r\n\r\n", UpstreamProtocol::Http1, Fault::BadAnswer, "invalid HTTP"),
+            ("", UpstreamProtocol::Http1, Fault::Reset, "connection closed"),
+            ("HTTP/1.1 400 Bad Request\r\n\r\n", http2, Fault::Reset, "the server does not speak HTTP/2"),
+        ] {
+            let (log, _guard) = Captured::begin();
+            let upstream = answering(answer, protocol).await;
+            for _ in 0..3 {
+                let mut request = Box::new(Request::new(RequestBody::Empty));
+                request.headers_mut().insert(HOST, HeaderValue::from_static("a.example"));
+                let failed = upstream.send(request, &mut Course::default()).await;
+                assert_eq!(failed.err(), Some(fault), "{answer}");
+            }
+            let said = log.lines("a request to a server failed");
+            let [line] = said.as_slice() else { panic!("{said:?}") };
+            assert!(line.contains("upstream=shop") && line.contains(fault.label()), "{line}");
+            assert!(line.contains(why), "{line}");
+        }
+    }
 
     #[test]
     fn a_target_without_an_authority_is_not_replaced_by_another() {

@@ -32,6 +32,9 @@ const PROBES: u32 = 3;
 #[cfg(target_os = "linux")]
 const UNACKNOWLEDGED_FOR: Duration = Duration::from_secs(30);
 
+/// What is said of a certificate that a server shows for its own and that may issue others, as `openssl req -x509` makes them.
+const OF_AN_AUTHORITY: &str = "CaUsedAsEndEntity";
+
 /// A connection, encrypted or not.
 #[derive(Debug)]
 pub(super) enum Wire {
@@ -76,13 +79,24 @@ pub(super) async fn connect_uncounted(upstream: &SharedUpstream, server: &Server
             }
             return Ok(wire);
         }
-        Ok(Err(error)) => (Fault::Connect, error),
+        Ok(Err(error)) => (Fault::Connect, explained(error)),
         Err(elapsed) => (Fault::ConnectTimeout, elapsed.into()),
     };
     if server.is_to_be_reported() {
         warn!(upstream = %name, server = %server.label, %error, "a server cannot be reached");
     }
     Err(fault)
+}
+
+/// An error, with what to do about it where its own words do not tell.
+fn explained(error: io::Error) -> io::Error {
+    if !error.to_string().contains(OF_AN_AUTHORITY) {
+        return error;
+    }
+    io::Error::other(format!(
+        "{error}: the certificate of the server is that of an authority (CA:TRUE); make it with \
+         `-addext basicConstraints=critical,CA:FALSE`, or one for the server with that of the authority"
+    ))
 }
 
 async fn reach(upstream: &SharedUpstream, server: &Server) -> io::Result<Wire> {
@@ -192,8 +206,9 @@ mod tests {
     use std::num::{NonZeroU32, NonZeroUsize};
     use std::path::Path;
 
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
     use sluice_net::{ClientTls, SelfSigned, self_signed};
-    use sluice_primitives::{Clock, SystemClock};
+    use sluice_primitives::{Clock, Secret, SystemClock};
     use sluice_testkit::Captured;
     use tokio::net::TcpListener;
     use tokio_rustls::TlsAcceptor;
@@ -307,6 +322,26 @@ mod tests {
             assert!(connect(&right, server).await.is_ok());
         }
         assert_eq!(log.lines("a server can be reached again").len(), 1);
+    }
+
+    #[tokio::test]
+    async fn what_to_do_about_a_server_that_shows_the_certificate_of_an_authority_is_logged() {
+        let (log, _guard) = Captured::begin();
+        let folder = tempfile::tempdir().unwrap();
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority = SelfSigned {
+            certificate: params.self_signed(&key).unwrap().pem(),
+            private_key: Secret::new(key.serialize_pem()),
+        };
+        let path = folder.path().join("authority.pem");
+        std::fs::write(&path, &authority.certificate).unwrap();
+        let upstream = trusting(&path, serve(&authority).await);
+        assert_eq!(connect(&upstream, &upstream.servers[0]).await.err(), Some(Fault::Connect));
+        let said = log.lines("a server cannot be reached");
+        let [why] = said.as_slice() else { panic!("{said:?}") };
+        assert!(why.contains(OF_AN_AUTHORITY) && why.contains("CA:FALSE"), "{why}");
     }
 
     #[test]

@@ -20,6 +20,8 @@ const MOST_DOUBLINGS: u32 = 4;
 pub(in crate::proxy) struct Server {
     /// What is configured.
     pub(super) config: ServerConfig,
+    /// Whose it is, for the log.
+    upstream: Arc<str>,
     /// `host:port`, IPv6 in brackets.
     pub(super) label: Arc<str>,
     /// `Host`, where the client's is not kept.
@@ -40,19 +42,22 @@ pub(in crate::proxy) struct Server {
     told_at: AtomicU64,
     /// The same of answers that broke off.
     breach_told_at: AtomicU64,
-    /// Whether that was the last that was said of it.
+    /// The same of requests that failed on a connection.
+    failure_told_at: AtomicU64,
+    /// Whether it was said last that it cannot be reached.
     is_out: AtomicBool,
     epoch: Instant,
 }
 
 impl Server {
-    pub(super) fn new(config: ServerConfig) -> Self {
+    pub(super) fn new(config: ServerConfig, upstream: Arc<str>) -> Self {
         let host = if config.host.contains(':') { format!("[{}]", config.host) } else { config.host.clone() };
         let label: Arc<str> = format!("{host}:{}", config.port).into();
         let default_port = if config.tls { 443 } else { 80 };
         let authority = if config.port == default_port { host.as_str() } else { &*label };
         Self {
             host: HeaderValue::from_str(authority).unwrap_or_else(|_| HeaderValue::from_static("invalid")),
+            upstream,
             label,
             config,
             connecting: AtomicUsize::new(0),
@@ -63,6 +68,7 @@ impl Server {
             ill: AtomicBool::new(false),
             told_at: AtomicU64::new(0),
             breach_told_at: AtomicU64::new(0),
+            failure_told_at: AtomicU64::new(0),
             is_out: AtomicBool::new(false),
             epoch: Instant::now(),
         }
@@ -75,8 +81,9 @@ impl Server {
         let moment = |of: &AtomicU64| AtomicU64::new(of.load(Ordering::Relaxed));
         let fact = |of: &AtomicBool| AtomicBool::new(of.load(Ordering::Relaxed));
         let (told_at, breach_told_at) = (moment(&former.told_at), moment(&former.breach_told_at));
+        let failure_told_at = moment(&former.failure_told_at);
         let (is_out, epoch) = (fact(&former.is_out), former.epoch);
-        let mut server = Self { told_at, breach_told_at, is_out, epoch, ..self };
+        let mut server = Self { told_at, breach_told_at, failure_told_at, is_out, epoch, ..self };
         if upstream.passive_health.is_some() {
             server.failures = number(&former.failures);
             server.breaches = number(&former.breaches);
@@ -144,13 +151,14 @@ impl Server {
         let doublings = self.ejections.fetch_add(1, Ordering::Relaxed).min(MOST_DOUBLINGS);
         let pause = health.eject_for.saturating_mul(1 << doublings);
         self.ejected_until.store(self.now().saturating_add(millis(pause)).max(1), Ordering::Relaxed);
-        warn!(server = %self.label, failures, ?pause, "a server is left alone");
+        let (upstream, server) = (&self.upstream, &self.label);
+        warn!(%upstream, %server, failures, ?pause, "a server is left alone");
     }
 
     /// What probes found.
     pub(super) fn probed(&self, well: bool) {
         if self.ill.swap(!well, Ordering::Relaxed) == well {
-            info!(server = %self.label, well, "a server's health changed");
+            info!(upstream = %self.upstream, server = %self.label, well, "a server's health changed");
         }
     }
 
@@ -166,6 +174,11 @@ impl Server {
     /// An answer of it broke off; whether that is to be said now, once for a crowd of answers.
     pub(super) fn is_breach_to_be_reported(&self) -> bool {
         self.is_due(&self.breach_told_at)
+    }
+
+    /// A request failed on a connection to it; whether that is to be said now, once for a crowd of requests.
+    pub(super) fn is_failure_to_be_reported(&self) -> bool {
+        self.is_due(&self.failure_told_at)
     }
 
     /// Whether to say again, and here, what was last said then.
@@ -194,10 +207,13 @@ fn millis(span: Duration) -> u64 {
 mod tests {
     use std::num::NonZeroU32;
 
+    use sluice_testkit::Captured;
+
     use super::*;
 
     fn server(host: &str, port: u16) -> Server {
-        Server::new(ServerConfig { host: host.to_owned(), port, tls: false, weight: NonZeroU32::MIN })
+        let config = ServerConfig { host: host.to_owned(), port, tls: false, weight: NonZeroU32::MIN };
+        Server::new(config, "shop".into())
     }
 
     #[tokio::test(start_paused = true)]
@@ -251,6 +267,20 @@ mod tests {
         assert!(!server.is_back() && server.is_to_be_reported(), "it says nothing of connections");
         tokio::time::advance(TOLD_EVERY).await;
         assert!(server.is_breach_to_be_reported());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_said_of_the_health_of_a_server_names_its_upstream() {
+        let (log, _guard) = Captured::begin();
+        let server = server("one.example", 80);
+        let health = PassiveHealth { failures: NonZeroU32::MIN, eject_for: Duration::from_secs(5) };
+        server.failed(&health, || false);
+        server.probed(false);
+        for said in ["a server is left alone", "a server's health changed"] {
+            let lines = log.lines(said);
+            let [line] = lines.as_slice() else { panic!("{lines:?}") };
+            assert!(line.contains("upstream=shop") && line.contains("server=one.example:80"), "{line}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -15,6 +15,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper_util::rt::TokioIo;
+use sluice_commit::chain;
 use tokio::time::Instant;
 
 use super::bell::Bell;
@@ -61,6 +62,8 @@ pub(super) struct Failure {
     pub(super) was_over: bool,
     /// With which word the server has reset the stream of the request, and of no other.
     pub(super) reset: Option<Reason>,
+    /// What the HTTP library says.
+    pub(super) error: Option<hyper::Error>,
 }
 
 impl Failure {
@@ -75,7 +78,7 @@ impl Failure {
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
-        Self { fault, unsent: None, was_over: false, reset: None }
+        Self { fault, unsent: None, was_over: false, reset: None, error: None }
     }
 }
 
@@ -178,8 +181,7 @@ impl DrivenSide {
 
 impl From<TrySendError<Request<RequestBody>>> for Failure {
     fn from(mut error: TrySendError<Request<RequestBody>>) -> Self {
-        let of_h2 = error.error().source().and_then(|source| source.downcast_ref::<h2::Error>());
-        let said = of_h2.filter(|said| said.is_remote());
+        let said = of_h2(error.error()).filter(|said| said.is_remote());
         let was_over = said.is_some_and(h2::Error::is_go_away);
         let reset = said.filter(|said| said.is_reset()).and_then(h2::Error::reason);
         let fault = match error.error() {
@@ -187,8 +189,24 @@ impl From<TrySendError<Request<RequestBody>>> for Failure {
             _ if said.is_some_and(is_unprocessed) => Fault::Unprocessed,
             _ => Fault::Reset,
         };
-        Self { fault, unsent: error.take_message().map(Box::new), was_over, reset }
+        let unsent = error.take_message().map(Box::new);
+        Self { fault, unsent, was_over, reset, error: Some(error.into_error()) }
     }
+}
+
+/// Why a request got no answer, in a sentence for the log.
+pub(super) fn reason(error: &hyper::Error) -> String {
+    // Other protocols have no frames: what they say is read as one that is too long, as `HTTP` is the beginning of one of 4.7 MB.
+    let has_no_frames =
+        |read: &h2::Error| read.is_library() && read.reason() == Some(Reason::FRAME_SIZE_ERROR);
+    let plainly =
+        if of_h2(error).is_some_and(has_no_frames) { "the server does not speak HTTP/2: " } else { "" };
+    format!("{plainly}{}", chain(error))
+}
+
+/// What HTTP/2 says of an error.
+fn of_h2(error: &hyper::Error) -> Option<&h2::Error> {
+    error.source().and_then(|source| source.downcast_ref())
 }
 
 /// Whether that says that the server has not looked at the request: `REFUSED_STREAM`, or a GOAWAY whose last stream was an earlier one

@@ -26,6 +26,7 @@ pub use config::{
     ActiveHealth, Breaker, PassiveHealth, ServerConfig, Timeouts, UpstreamConfig, UpstreamProtocol,
     UpstreamTls,
 };
+pub use registry::ServerState;
 pub use tls_client::TlsClient;
 
 pub(super) use attempt::{Answered, Course};

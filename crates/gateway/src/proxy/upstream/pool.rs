@@ -293,6 +293,13 @@ impl Ticket {
         }
     }
 
+    /// Says why an answer can be passed on to nobody, if that is to be said.
+    pub(in crate::proxy) fn report_bad_answer(&self, why: &str) {
+        if let Some(server) = self.upstream.server(self.server) {
+            self.upstream.shared.report_failure(server, Fault::BadAnswer, || why.to_owned());
+        }
+    }
+
     /// Puts a connection whose answer was read to its end back into the pool, if it is still good and not too old.
     pub(in crate::proxy) fn give_back(&self, mut link: Link, context: &mut Context<'_>) {
         let Some(pool) = self.upstream.pools.get(self.server) else { return };

@@ -21,9 +21,21 @@ const FORGOTTEN_AFTER: Duration = Duration::from_mins(2);
 const NEVER: u64 = u64::MAX;
 
 /// The upstreams in force.
+#[derive(Debug)]
 pub(in crate::proxy) struct Registry {
     cores: usize,
     current: Mutex<(u64, Vec<Described>)>,
+}
+
+/// How a server is doing, as far as requests and probes say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerState {
+    /// The name of its upstream.
+    pub upstream: Arc<str>,
+    /// `host:port`.
+    pub server: Arc<str>,
+    /// Whether requests go there: it is not left alone, and probes do not find it ill.
+    pub is_up: bool,
 }
 
 /// An upstream, as the table in force describes it: one that did not change was made from an equal description.
@@ -75,6 +87,19 @@ impl Registry {
             (*of, *upstreams) = (generation, renewed);
         }
         upstreams.clone()
+    }
+
+    /// How the servers of the upstreams in force are doing, a second after they came into force at the latest.
+    pub(in crate::proxy) fn servers(&self) -> Vec<ServerState> {
+        let current = self.current.lock();
+        let all = current.1.iter().flat_map(|(_, upstream)| {
+            upstream.servers.iter().map(move |server| ServerState {
+                upstream: upstream.config.name.clone(),
+                server: server.label.clone(),
+                is_up: server.is_well(),
+            })
+        });
+        all.collect()
     }
 
     /// One of a table that another has replaced: nobody asks its servers how they are.
@@ -295,6 +320,23 @@ mod tests {
         assert_eq!(well(4, more.clone()).0, [true, true, true, false]);
         let unprobed = UpstreamConfig { active_health: None, ..more };
         assert_eq!(well(5, unprobed).0, [true, true, true, true], "nothing would find it well again");
+    }
+
+    #[tokio::test]
+    async fn the_servers_that_are_shown_are_those_in_force_and_how_they_are_doing() {
+        let registry = Arc::new(Registry::new(1));
+        let upstreams = CoreUpstreams::new(0, registry.clone());
+        let shown = || {
+            let states = registry.servers().into_iter();
+            states.map(|one| format!("{} {} {}", one.upstream, one.server, one.is_up)).collect::<Vec<_>>()
+        };
+        assert!(shown().is_empty());
+        let app = Arc::new(with_servers("app", &[1, 2]));
+        upstreams.follow(1, || vec![app.clone(), config("other", 3)]);
+        upstreams.find(&app).shared.servers[1].probed(false);
+        assert_eq!(shown(), ["app 127.0.0.1:1 true", "app 127.0.0.1:2 false", "other 127.0.0.1:3 true"]);
+        upstreams.follow(2, || vec![config("app", 1)]);
+        assert_eq!(shown(), ["app 127.0.0.1:1 true"], "the others have left the file");
     }
 
     #[tokio::test(start_paused = true)]

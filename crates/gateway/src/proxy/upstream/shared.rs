@@ -36,7 +36,7 @@ impl SharedUpstream {
     pub(super) fn new(config: Arc<UpstreamConfig>, cores: usize, former: Option<&Self>) -> Self {
         let known = |server: &ServerConfig| former?.servers.iter().find(|known| known.is_at(server));
         let server = |described: &ServerConfig| {
-            let server = Server::new(described.clone());
+            let server = Server::new(described.clone(), config.name.clone());
             Arc::new(match known(described) {
                 Some(known) => server.after(known, &config),
                 None => server,
@@ -83,6 +83,14 @@ impl SharedUpstream {
     pub(super) fn note_broken_answer(&self, server: &Server) {
         if let Some(health) = &self.config.passive_health {
             server.broke_off(health, || self.is_alone(server));
+        }
+    }
+
+    /// Says why a request to a server failed, once for a crowd of them: the access log tells of the fault alone.
+    pub(super) fn report_failure(&self, server: &Server, fault: Fault, why: impl FnOnce() -> String) {
+        if server.is_failure_to_be_reported() {
+            let (upstream, server, error) = (&self.config.name, &server.label, why());
+            warn!(%upstream, %server, fault = fault.label(), %error, "a request to a server failed");
         }
     }
 

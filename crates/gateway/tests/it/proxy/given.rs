@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use sluice_gateway::proxy::upstream::{
     Breaker, ServerConfig, Timeouts, UpstreamConfig, UpstreamProtocol, UpstreamTls,
 };
-use sluice_gateway::proxy::{PlainHttp, ProxyConfig, RunningProxy, Traffic, Via};
+use sluice_gateway::proxy::{Fault, PlainHttp, ProxyConfig, RunningProxy, Traffic, Via};
 use sluice_gateway::route::{AuthMode, BalancedUpstream, Enrichment, RoutePolicy};
 use sluice_gateway::{Admitted, Asked, Judging, Observer, Refusal, RequestRecord, Route, Verdict};
 use sluice_net::{
@@ -59,6 +59,7 @@ pub(crate) struct OneRoute {
     trusts: bool,
     via: Via,
     told: mpsc::UnboundedSender<Told>,
+    faults: mpsc::UnboundedSender<(String, Fault)>,
     broken: mpsc::UnboundedSender<(String, &'static str)>,
 }
 
@@ -74,6 +75,10 @@ impl Observer for OneRoute {
             retries: record.retries,
             fault: record.fault,
         });
+    }
+
+    fn fault(&self, route: &str, fault: Fault) {
+        let _ = self.faults.send((route.to_owned(), fault));
     }
 
     fn broken_answer(&self, route: &str, fault: &'static str) {
@@ -205,6 +210,7 @@ impl Setup {
 
     pub(crate) async fn start(self) -> World {
         let (told, records) = mpsc::unbounded_channel();
+        let (told_fault, faults) = mpsc::unbounded_channel();
         let (told_broken, broken) = mpsc::unbounded_channel();
         let route = Route { upstreams: leading_to(self.upstream), ..self.route };
         let traffic = Arc::new(OneRoute {
@@ -214,6 +220,7 @@ impl Setup {
             trusts: self.trusts,
             via: Via::named(PSEUDONYM),
             told,
+            faults: told_fault,
             broken: told_broken,
         });
         let shutdown = CancellationToken::new();
@@ -227,7 +234,7 @@ impl Setup {
         };
         let running = RunningProxy::start(config, traffic.clone(), shutdown.clone()).await.unwrap();
         let LocalAddress::Tcp(address) = *running.local_address() else { panic!("not TCP") };
-        World { address, running, shutdown, traffic, records, broken }
+        World { address, running, shutdown, traffic, records, faults, broken }
     }
 }
 
@@ -238,6 +245,8 @@ pub(crate) struct World {
     pub(crate) shutdown: CancellationToken,
     pub(crate) traffic: Arc<OneRoute>,
     records: mpsc::UnboundedReceiver<Told>,
+    /// Of attempts that failed, their routes, and what went wrong.
+    pub(crate) faults: mpsc::UnboundedReceiver<(String, Fault)>,
     /// Of answers that broke off, their routes, and what went wrong.
     pub(crate) broken: mpsc::UnboundedReceiver<(String, &'static str)>,
 }

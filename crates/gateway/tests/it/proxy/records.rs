@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use sluice_gateway::Refusal;
+use sluice_gateway::proxy::Fault;
 
 use super::given::*;
 
@@ -26,6 +27,23 @@ async fn a_request_is_told_of_when_its_answer_begins() {
         fault: None,
     };
     assert_eq!(world.told().await, expected);
+}
+
+#[tokio::test]
+async fn each_attempt_that_failed_is_told_of_by_its_fault_and_so_is_what_a_client_did() {
+    let mut setup = Setup::to(&[nowhere()]);
+    setup.route.max_body = Some(4);
+    let mut world = setup.start().await;
+    assert_eq!(world.ask(GET).await.status(), 502);
+    let told = world.told().await;
+    assert_eq!((told.fault, told.retries), (Some("connect"), 1));
+    let large = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello";
+    assert_eq!(world.ask(large).await.status(), 413);
+    for fault in [Fault::Connect, Fault::Connect, Fault::TooLarge] {
+        assert_eq!(in_time(world.faults.recv()).await, Some(("all".to_owned(), fault)));
+        assert_eq!(fault.is_of_upstream(), !fault.is_of_client(), "{fault}");
+    }
+    assert!(world.faults.try_recv().is_err(), "each of them once");
 }
 
 /// Its head was told of as good; nothing else would tell of the rest.

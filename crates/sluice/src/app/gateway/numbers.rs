@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sluice_gateway::proxy::Servers;
+use sluice_gateway::proxy::upstream::ServerState;
 use sluice_gateway::route::RoutesFile;
 use sluice_gateway::validation::{HolderCheck, IntrospectionStats, Validation, VerdictCache};
 use sluice_token::{FeedFollower, RevocationSet};
@@ -59,6 +61,19 @@ pub(super) fn show(metrics: &Metrics, file: &Arc<RoutesFile>, validation: &Arc<V
         "Whether what is in the routes file is in force: 1, or 0 while it has mistakes",
         move || if current.state().error.is_none() { 1.0 } else { 0.0 },
     );
+}
+
+/// Shows how the servers behind the gateway are doing: those of the routes in force.
+pub(super) fn show_servers(metrics: &Metrics, servers: Servers) {
+    let help = "Whether requests go to a server: 1, or 0 while it is left alone or probes find it ill";
+    metrics.register_gauges("sluice_gateway_server_up", help, move || {
+        let states = servers.states().into_iter();
+        let label = |state: ServerState| {
+            let labels = vec![("upstream", state.upstream.to_string()), ("server", state.server.to_string())];
+            (labels, if state.is_up { 1.0 } else { 0.0 })
+        };
+        states.map(label).collect()
+    });
 }
 
 /// Shows how many DPoP proofs are remembered, and for how many there was no room.

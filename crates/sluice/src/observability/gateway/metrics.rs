@@ -12,6 +12,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::Registry;
 use sluice_gateway::RequestRecord;
+use sluice_gateway::proxy::Fault;
 use sluice_primitives::Tally;
 
 /// In microseconds. Most requests take less than the first of Hydra's bounds.
@@ -115,6 +116,7 @@ struct Families {
     upstream_seconds: Family<ByRoute, Seconds>,
     retries: Family<ByRoute, Count>,
     faults: Family<ByFault, Count>,
+    client_faults: Family<ByFault, Count>,
 }
 
 /// The handles of one route.
@@ -157,8 +159,9 @@ impl GatewayMetrics {
             upstream_seconds: Family::default(),
             retries: Family::default(),
             faults: Family::default(),
+            client_faults: Family::default(),
         };
-        let Families { requests, seconds, upstream_seconds, retries, faults } = &families;
+        let Families { requests, seconds, upstream_seconds, retries, faults, client_faults } = &families;
         registry.register(
             "sluice_gateway_requests",
             "Requests by route, status and verdict; status 0: the client left first",
@@ -176,6 +179,11 @@ impl GatewayMetrics {
         );
         registry.register("sluice_gateway_retries", "Requests sent to an upstream anew", retries.clone());
         registry.register("sluice_gateway_upstream_faults", "What went wrong with upstreams", faults.clone());
+        registry.register(
+            "sluice_gateway_client_faults",
+            "Requests that failed by what their clients sent",
+            client_faults.clone(),
+        );
         Self { families, routes: ArcSwap::default() }
     }
 
@@ -199,13 +207,21 @@ impl GatewayMetrics {
         if record.retries > 0 {
             route.retries.add(record.retries.into());
         }
-        if let Some(fault) = record.fault {
-            self.count_fault(record.route, fault);
+    }
+
+    /// Counts what went wrong with an attempt at a request, by whose fault it is. What is nobody's, as that a route has no upstream, is told by
+    /// the status alone.
+    pub(super) fn count_fault(&self, route: &str, fault: Fault) {
+        let by_fault = ByFault { route: route.to_owned(), fault: fault.label() };
+        if fault.is_of_upstream() {
+            self.families.faults.get_or_create(&by_fault).add(1);
+        } else if fault.is_of_client() {
+            self.families.client_faults.get_or_create(&by_fault).add(1);
         }
     }
 
-    /// Counts what went wrong with an upstream: that of a request, or with its answer later on.
-    pub(super) fn count_fault(&self, route: &str, fault: &'static str) {
+    /// Counts an answer that broke off, which is its upstream's fault.
+    pub(super) fn count_broken_answer(&self, route: &str, fault: &'static str) {
         let by_fault = ByFault { route: route.to_owned(), fault };
         self.families.faults.get_or_create(&by_fault).add(1);
     }
@@ -278,7 +294,7 @@ mod tests {
             metrics.count(&record(Some(StatusCode::OK), "caller"));
             metrics.count(&record(Some(StatusCode::OK), "caller"));
             metrics.count(&record(None, "token_expired"));
-            metrics.count_fault("orders", "cut");
+            metrics.count_broken_answer("orders", "cut");
         });
         for line in [
             r#"sluice_gateway_requests_total{route="orders",code="200",verdict="caller"} 2"#,
@@ -287,11 +303,37 @@ mod tests {
             r#"sluice_gateway_request_seconds_count{route="orders"} 3"#,
             r#"sluice_gateway_upstream_seconds_bucket{le="0.001",route="orders"} 3"#,
             r#"sluice_gateway_retries_total{route="orders"} 3"#,
-            r#"sluice_gateway_upstream_faults_total{route="orders",fault="reset"} 3"#,
             r#"sluice_gateway_upstream_faults_total{route="orders",fault="cut"} 1"#,
         ] {
             assert!(encoded.contains(line), "{line} in\n{encoded}");
         }
+    }
+
+    #[test]
+    fn faults_of_upstreams_are_counted_apart_from_those_of_clients_and_what_is_nobodys_is_not() {
+        let encoded = counted(|metrics| {
+            for fault in [Fault::Reset, Fault::Reset, Fault::Overloaded, Fault::Unprocessed, Fault::Timeout] {
+                metrics.count_fault("orders", fault);
+            }
+            for fault in [Fault::TooLarge, Fault::ClientBody, Fault::SlowClient, Fault::HeadTooLarge] {
+                metrics.count_fault("orders", fault);
+            }
+            metrics.count_fault("orders", Fault::NotForwarded);
+            metrics.count_fault("orders", Fault::OutOfTime);
+        });
+        let mut counted: Vec<_> = encoded.lines().filter(|line| line.contains("_faults_total{")).collect();
+        counted.sort_unstable();
+        let expected = [
+            r#"sluice_gateway_client_faults_total{route="orders",fault="client_body"} 1"#,
+            r#"sluice_gateway_client_faults_total{route="orders",fault="head_too_large"} 1"#,
+            r#"sluice_gateway_client_faults_total{route="orders",fault="slow_client"} 1"#,
+            r#"sluice_gateway_client_faults_total{route="orders",fault="too_large"} 1"#,
+            r#"sluice_gateway_upstream_faults_total{route="orders",fault="overloaded"} 1"#,
+            r#"sluice_gateway_upstream_faults_total{route="orders",fault="reset"} 2"#,
+            r#"sluice_gateway_upstream_faults_total{route="orders",fault="timeout"} 1"#,
+            r#"sluice_gateway_upstream_faults_total{route="orders",fault="unprocessed"} 1"#,
+        ];
+        assert_eq!(counted, expected);
     }
 
     #[test]

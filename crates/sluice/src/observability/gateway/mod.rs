@@ -11,6 +11,7 @@ pub(crate) use metrics::GatewayMetrics;
 
 use std::sync::Arc;
 
+use sluice_gateway::proxy::Fault;
 use sluice_gateway::{Observer, RequestRecord};
 
 /// Hears of the gateway's requests.
@@ -28,7 +29,11 @@ impl Observer for GatewayObserver {
         }
     }
 
-    fn broken_answer(&self, route: &str, fault: &'static str) {
+    fn fault(&self, route: &str, fault: Fault) {
         self.metrics.count_fault(route, fault);
+    }
+
+    fn broken_answer(&self, route: &str, fault: &'static str) {
+        self.metrics.count_broken_answer(route, fault);
     }
 }

@@ -115,6 +115,16 @@ impl Metrics {
         self.sampled.add(Kind::Gauge, (name, help), labels, Box::new(read));
     }
 
+    /// Gauges of which there are as many as there is something to measure, read when asked for.
+    pub(crate) fn register_gauges(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        read: impl Fn() -> Vec<(Vec<Label>, f64)> + Send + Sync + 'static,
+    ) {
+        self.sampled.add_all(Kind::Gauge, (name, help), Box::new(read));
+    }
+
     /// A counter, read when asked for. `name` ends in `_total`, and may be registered again with other labels.
     pub(crate) fn register_counter(
         &self,
@@ -299,15 +309,19 @@ type RefusalsOf = fn(&StoreRefusals) -> &Refusals;
 const REFUSALS: [(&str, RefusalsOf); 2] =
     [("read", |refusals| &refusals.reads), ("write", |refusals| &refusals.writes)];
 
-/// `GET /admin/metrics/prometheus`.
+/// `GET /admin/metrics/prometheus`, and `/admin/metrics` for scrapers, which ask for `/metrics`.
 pub(crate) fn routes(metrics: Arc<Metrics>) -> Router {
-    Router::new().route("/admin/metrics/prometheus", get(prometheus)).with_state(metrics)
+    at(&["/admin/metrics/prometheus", "/admin/metrics"], metrics)
 }
 
-/// The same of a process that has nothing else to serve: at the path that scrapers ask for, too.
+/// The same of a process that has nothing else to serve: at the paths as the admin port of a server takes them, without the prefix, too.
 pub(crate) fn own_routes(metrics: Arc<Metrics>) -> Router {
-    let short = Router::new().route("/metrics", get(prometheus)).with_state(Arc::clone(&metrics));
-    short.merge(routes(metrics))
+    at(&["/metrics/prometheus", "/metrics"], Arc::clone(&metrics)).merge(routes(metrics))
+}
+
+fn at(paths: &[&str], metrics: Arc<Metrics>) -> Router {
+    let routes = paths.iter().fold(Router::new(), |routes, path| routes.route(path, get(prometheus)));
+    routes.with_state(metrics)
 }
 
 async fn prometheus(State(metrics): State<Arc<Metrics>>, headers: HeaderMap) -> Response {

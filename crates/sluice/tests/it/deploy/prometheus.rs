@@ -127,7 +127,7 @@ async fn site(directory: &TempDir, backend: Backend) -> Site {
         directory.path().join(name).display().to_string()
     };
     let routes = "upstreams: {gone: {servers: [\"http://127.0.0.1:9\"]}}\n\
-                  routes: [{name: gone, match: {prefix: /}, upstream: gone, auth: none}]\n";
+                  routes: [{name: gone, match: {prefix: /}, upstream: gone, auth: none, max_body: 1}]\n";
     let mut site = Site::fresh(backend).await;
     site.set(&[
         ("gateway.routes", &file("routes.yaml", routes)),
@@ -154,9 +154,12 @@ async fn shown(directory: &TempDir, backend: Backend) -> String {
     let server = site.start().await;
     let fault = http_client().get(server.listeners["gateway"].clone()).send().await.unwrap();
     assert_eq!(fault.status(), 502, "what shows the faults of upstreams");
+    let too_large = http_client().post(server.listeners["gateway"].clone()).body("too large").send().await;
+    assert_eq!(too_large.unwrap().status(), 413, "what shows the faults of clients");
     until("requests and faults are counted", async || {
         let metrics = text(&server, "/admin/metrics/prometheus").await;
-        metrics.contains("http_requests_total{") && metrics.contains("sluice_gateway_upstream_faults_total{")
+        let faults = ["sluice_gateway_upstream_faults_total{", "sluice_gateway_client_faults_total{"];
+        metrics.contains("http_requests_total{") && faults.iter().all(|fault| metrics.contains(fault))
     })
     .await;
     text(&server, "/admin/metrics/prometheus").await

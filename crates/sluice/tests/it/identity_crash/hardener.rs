@@ -141,7 +141,7 @@ async fn a_worker_shows_its_numbers_over_plain_http_where_a_proxy_ends_tls() {
 async fn shows_its_numbers(site: &Site) {
     let server = site.start().await;
     let worker = Hardener::start(site).await;
-    for path in ["/metrics", "/admin/metrics/prometheus"] {
+    for path in ["/metrics", "/metrics/prometheus", "/admin/metrics", "/admin/metrics/prometheus"] {
         let answer = worker.http.get(worker.metrics.join(path).unwrap()).send().await.unwrap();
         assert_eq!(answer.status(), 200, "{path}");
         assert!(answer.text().await.unwrap().contains("sluice_hardening_backlog"), "{path}");
