@@ -11,11 +11,17 @@ use tracing::{error, info, warn};
 use super::{memory_limit, open_files, unless_refused};
 use crate::app::{Node, StartError, StartOptions, World, run_gateway_process};
 use crate::cli::{Exit, Listeners, ServeCommand};
-use crate::config::{Finding, GatewayProcessSettings, Gathered, Loaded, Mode, Settings};
+use crate::config::{ConfigError, Finding, GatewayProcessSettings, Gathered, Loaded, Mode, Settings};
 use crate::observability::{LogGuard, Traces, logs};
 
 /// The variable that may say in more detail what is logged, in the syntax of tracing. Empty, it says nothing.
 const LOG_FILTER: &str = "SLUICE_LOG";
+
+/// What a gateway does without if it has a link.
+const OF_SERVERS: [&str; 3] = ["dsn", "urls.self.issuer", "secrets.system"];
+/// What is said of that where there is none.
+const WITH_A_LINK: &str = "a gateway by itself needs no database and no secrets if it has a link to its server: \
+                           set gateway.link.url and gateway.link.token (docs/gateway/operations.md)";
 
 /// Serves until it is told to stop.
 pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsString)>) -> Exit {
@@ -30,7 +36,15 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
         }
         return run_gateway(&loaded, serve.tls_self_signed, files).await;
     }
-    let Some(loaded) = unless_refused(gathered.into_node()) else { return Exit::Failure };
+    let loaded = gathered.into_node();
+    let is_told_of_link =
+        serve.listeners == Listeners::Gateway && loaded.as_ref().is_err_and(asks_for_what_servers_need);
+    let Some(loaded) = unless_refused(loaded) else {
+        if is_told_of_link {
+            eprintln!("{WITH_A_LINK}");
+        }
+        return Exit::Failure;
+    };
     if refuses_self_signed(&serve, loaded.settings.mode, "serve.tls") {
         return Exit::Usage;
     }
@@ -56,6 +70,11 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
     }
     drop(guard);
     exit
+}
+
+/// Whether something is missing that a gateway with a link does without.
+fn asks_for_what_servers_need(refused: &ConfigError) -> bool {
+    refused.problems().iter().any(|problem| OF_SERVERS.contains(&problem.key.as_str()))
 }
 
 /// Serves until it is told to stop, which may be while it starts.

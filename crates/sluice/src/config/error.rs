@@ -15,7 +15,7 @@ pub(crate) struct ConfigError {
 }
 
 impl ConfigError {
-    #[cfg(test)]
+    /// Why it is refused.
     pub(crate) fn problems(&self) -> &[Finding] {
         &self.problems
     }

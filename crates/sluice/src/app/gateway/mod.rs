@@ -12,7 +12,6 @@ mod resources;
 mod served_link;
 
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
@@ -89,25 +88,24 @@ pub(crate) struct RunningGateway {
 }
 
 impl RunningGateway {
-    /// Reads the routes, binds the ports, serves.
+    /// Binds the ports, serves what the file says.
     ///
     /// # Errors
     /// [`StartError`] says which part does not start.
-    pub(crate) async fn start(path: &Path, start: GatewayStart<'_>) -> Result<Self, StartError> {
-        let World { clock, .. } = start.world;
-        let file = Arc::new(RoutesFile::open(path.to_owned(), Arc::clone(clock))?);
+    pub(crate) async fn start(file: Arc<RoutesFile>, start: GatewayStart<'_>) -> Result<Self, StartError> {
         let parts = start.parts(&file)?;
         let (observer, access_log) = start.observer()?;
         let gateway = Arc::new(Gateway::new(GatewayParts { observer: Arc::new(observer), ..parts.gateway }));
         numbers::show(start.metrics, &file, &parts.validation);
         numbers::show_proofs(start.metrics, &parts.holder);
+        let told = WhenTold {
+            file: Arc::clone(&file),
+            validation: Arc::clone(&parts.validation),
+            access_log: access_log.as_ref().and_then(AccessLogGuard::file),
+        };
         let follower =
             Follower { file: Arc::clone(&file), validation: parts.validation, limits: parts.limits };
         follower.spawn(start.tasks, start.shutdown);
-        let told = WhenTold {
-            file: Arc::clone(&file),
-            access_log: access_log.as_ref().and_then(AccessLogGuard::file),
-        };
         told.spawn(start.tasks, start.shutdown);
         let settings = start.settings;
         let decisions = match &settings.decisions {
@@ -129,6 +127,7 @@ impl RunningGateway {
         let proxy = RunningProxy::start(config, gateway, start.shutdown.clone()).await;
         let proxy = proxy.map_err(|cause| unserved("gateway", &settings.listener, cause))?;
         let address = text(proxy.local_address());
+        numbers::show_servers(start.metrics, proxy.servers());
         let show = |listener, served: ConnectionCount| {
             let most = settings.max_connections;
             start.metrics.register_connections(listener, most, move || served.served());
@@ -278,7 +277,8 @@ fn phantom(settings: &PhantomSettings, rng: &Arc<dyn Rng>) -> Result<PhantomPart
     let issuer = settings.issuer.clone();
     let signer = match &settings.key {
         Some(path) => {
-            let text = std::fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| unusable(format!("{}: {error}", path.display())))?;
             let key: Result<Jwk, String> = if text.trim_start().starts_with('{') {
                 serde_json::from_str(&text).map_err(|error| error.to_string())
             } else {
@@ -316,12 +316,14 @@ impl Follower {
         });
     }
 
-    /// What is not needed any more is forgotten; what a new table needs comes with its first request.
+    /// What is not needed any more is forgotten; what a new table needs comes with its first request. Issuers are asked for their keys:
+    /// who has the file read again may wait for one to be gone.
     async fn run(self) {
         let mut replaced = self.file.routes().subscribe();
         while replaced.changed().await.is_ok() {
             let table = Arc::clone(&self.file.routes().load());
             self.validation.keep_only(&table.settings().issuers);
+            self.validation.renew_keys();
             self.limits.keep_only(&table);
         }
     }
@@ -331,6 +333,7 @@ impl Follower {
 #[derive(Clone)]
 struct WhenTold {
     file: Arc<RoutesFile>,
+    validation: Arc<Validation>,
     access_log: Option<AccessLogFile>,
 }
 
@@ -347,11 +350,35 @@ impl WhenTold {
         });
     }
 
-    /// The access log is opened anew; the routes file is read again, whether or not it changed. What goes wrong is logged there.
+    /// The access log is opened anew; the routes file is read again, whether or not it changed, and the keys of other issuers with it. What
+    /// goes wrong is logged there.
     fn act(&self) {
         if let Some(access_log) = &self.access_log {
             access_log.reopen();
         }
-        let _ = self.file.reload();
+        // With a table that comes into force the [`Follower`] asks for them.
+        if self.file.reload().is_err() {
+            self.validation.renew_keys();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_primitives::OsRng;
+
+    use super::*;
+
+    #[test]
+    fn a_key_of_phantom_tokens_that_cannot_be_read_is_named() {
+        let settings = PhantomSettings {
+            key: Some("/nowhere/phantom.pem".into()),
+            issuer: "https://gateway.example".to_owned(),
+            jwks_path: None,
+        };
+        let rng: Arc<dyn Rng> = Arc::new(OsRng);
+        let refused = phantom(&settings, &rng).err().unwrap().to_string();
+        let names = "gateway.phantom.key: /nowhere/phantom.pem: ";
+        assert!(refused.contains(names), "{refused}");
     }
 }

@@ -1,7 +1,6 @@
 //! A gateway in a process of its own: no database, no secret but that of the link. It has the key of access tokens and opens
 //! nothing else.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
@@ -72,7 +71,7 @@ async fn told_or_failed(told: impl Future<Output = ()> + Send, stop: &Cancellati
 
 struct Process<'a> {
     settings: &'a GatewayProcessSettings,
-    routes: PathBuf,
+    file: Arc<RoutesFile>,
     tls_self_signed: bool,
     world: World,
     client: Arc<LinkClient>,
@@ -87,7 +86,7 @@ struct Process<'a> {
 }
 
 impl<'a> Process<'a> {
-    /// Binds the port of health and metrics, which says what is missing meanwhile.
+    /// Reads the routes, and binds the port of health and metrics, which says what is missing meanwhile.
     async fn start(
         settings: &'a GatewayProcessSettings,
         tls_self_signed: bool,
@@ -96,6 +95,8 @@ impl<'a> Process<'a> {
         let required = |key| StartError::Setting { key, reason: "is required by `serve gateway`".to_owned() };
         let link = settings.gateway.link.as_ref().ok_or_else(|| required("gateway.link.url"))?;
         let routes = settings.gateway.routes.clone().ok_or_else(|| required("gateway.routes"))?;
+        // What is wrong with it is said at once, and not when the link is heard.
+        let file = Arc::new(RoutesFile::open(routes, Arc::clone(&world.clock))?);
         let client = Arc::new(LinkClient::new(&LinkConfig {
             url: link.url.clone(),
             token: Secret::new(link.token.expose().to_owned()),
@@ -120,7 +121,7 @@ impl<'a> Process<'a> {
         port.serve("health", (router, None), &serving);
         Ok(Self {
             settings,
-            routes,
+            file,
             tls_self_signed,
             world,
             client,
@@ -172,7 +173,7 @@ impl<'a> Process<'a> {
         };
         let sealer = Arc::clone(&keys.sealer);
         count_unknown_keys(&self.metrics, move |purpose| sealer.load().of_unknown_key(purpose));
-        let running = RunningGateway::start(&self.routes, start).await?;
+        let running = RunningGateway::start(Arc::clone(&self.file), start).await?;
         let _ = self.health.routes.set(Arc::clone(&running.file));
         Ok(Some(running))
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use sluice_gateway::route::RoutesFile;
 use sluice_http::LinkState;
 use sluice_primitives::{Rng, Secret};
 
@@ -59,7 +60,8 @@ impl Node {
             tasks: &self.tasks,
             shutdown: &self.shutdown,
         };
-        let running = RunningGateway::start(routes, start).await?;
+        let file = Arc::new(RoutesFile::open(routes.clone(), Arc::clone(&self.clock))?);
+        let running = RunningGateway::start(file, start).await?;
         self.look_after_resources(settings, &running);
         Ok(Some(running))
     }

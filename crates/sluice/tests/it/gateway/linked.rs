@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::{LINK_TOKEN, Routes, Seen, serves_health_alone, site};
 use crate::application::{Application, http_client};
 use crate::process::{Process, until};
+use crate::program::run;
 
 /// Starts `serve gateway` with a link to this server.
 pub(super) async fn gateway_of(server: &Process, routes: &Routes, more: &[(&str, &str)]) -> Process {
@@ -145,6 +146,29 @@ async fn a_gateway_that_its_server_does_not_know_waits_unbound_and_says_so() {
     process.tell_to_stop();
     assert!(process.ended().await.success());
     server.kill().await;
+}
+
+#[test]
+fn a_gateway_without_any_setting_hears_that_a_link_is_enough() {
+    let ended = run(&["serve", "gateway"], &[]);
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    for said in ["dsn: is required", "gateway.link.url and gateway.link.token"] {
+        assert!(ended.stderr.contains(said), "{said} in {}", ended.stderr);
+    }
+    let server = run(&["serve", "all"], &[]);
+    assert!(!server.stderr.contains("gateway.link"), "{}", server.stderr);
+}
+
+#[test]
+fn a_gateway_whose_routes_file_is_missing_ends_before_it_waits_for_its_link() {
+    let token = format!("gateway.link.token={LINK_TOKEN}");
+    let settings =
+        ["gateway.routes=/nowhere/routes.yaml", "gateway.link.url=http://127.0.0.1:9", token.as_str()];
+    let mut command = vec!["serve", "gateway"];
+    command.extend(settings.into_iter().flat_map(|setting| ["--set", setting]));
+    let ended = run(&command, &[]);
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("/nowhere/routes.yaml cannot be read"), "{}", ended.stderr);
 }
 
 #[tokio::test(flavor = "multi_thread")]

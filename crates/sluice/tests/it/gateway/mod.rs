@@ -115,6 +115,9 @@ async fn serves_health_alone(process: &Process) {
     let ready: Value = ask("/health/ready").await.unwrap().json().await.unwrap();
     assert_eq!(ready["status"], "ok");
     assert!(ready["feed_age_ms"].as_u64().is_some_and(|age| age <= 10_000), "{ready}");
+    for path in ["/metrics", "/metrics/prometheus", "/admin/metrics/prometheus"] {
+        assert_eq!(ask(path).await.unwrap().status(), StatusCode::OK, "{path}");
+    }
     for path in ["/admin/clients", "/.well-known/openid-configuration"] {
         assert_eq!(ask(path).await.unwrap().status(), StatusCode::NOT_FOUND, "{path}");
     }
