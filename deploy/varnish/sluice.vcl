@@ -119,8 +119,8 @@ sub vcl_recv {
         if (req.method == "TRACE") {
             return (synth(501, "Not Implemented"));
         }
-        # The metadata of protected resources (RFC 9728) is the gateway's, with the client's Host. It judges by itself what else comes to it, and
-        # nothing of that reaches the application.
+        # The metadata of protected resources (RFC 9728) is the gateway's, with the client's Host. What else comes to it there it judges as any
+        # request at its own port, and passes on to an upstream of its routes, if they have one.
         if (req.url ~ "^/\.well-known/oauth-protected-resource(/|\?|$)") {
             set req.backend_hint = sluice_gateway;
             return (pass);
