@@ -1,5 +1,7 @@
 //! What is told about each request: the access log and the metrics are elsewhere.
 
+pub(crate) mod request_id;
+
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -25,6 +27,8 @@ pub struct RequestRecord<'a> {
     /// `anonymous`, `caller`, or why it was refused ([`Refusal::reason`](crate::Refusal::reason)); `unreadable`: nothing of it is known but
     /// who sent it and the status.
     pub verdict: &'static str,
+    /// What its client calls it: its `X-Request-Id`, or the trace that its `traceparent` names.
+    pub request_id: Option<&'a str>,
     /// Who called: `sub`.
     pub subject: Option<&'a str>,
     /// With which client.

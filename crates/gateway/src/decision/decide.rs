@@ -254,6 +254,7 @@ impl<J: Judge> Decisions<J> {
                 Verdict::Caller(_) => "caller",
                 Verdict::Refused(refusal) => refusal.reason(),
             },
+            request_id: None,
             subject: caller.and_then(|caller| caller.subject()),
             client_id: caller.and_then(|caller| caller.client()),
             upstream: None,

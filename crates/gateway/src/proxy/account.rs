@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::request::Parts;
-use http::{Method, StatusCode, Uri};
+use http::{HeaderValue, Method, StatusCode, Uri};
 use sluice_net::ClientAddress;
 use tokio::time::Instant;
 
@@ -14,13 +14,15 @@ use super::headers::Host;
 use super::upstream::Course;
 use crate::authn::Verdict;
 use crate::gateway::Admitted;
-use crate::observer::{Observer, RequestRecord};
+use crate::observer::{Observer, RequestRecord, request_id};
 
 /// A request as its record will tell it. Dropped before it is [`Account::close`]d, it tells that the client left.
 pub(super) struct Account<'a> {
     observer: &'a dyn Observer,
     started: Instant,
     method: Method,
+    /// A header that says what its client calls it.
+    named_by: Option<HeaderValue>,
     /// Once its target was read.
     pub(super) uri: Uri,
     pub(super) host: Option<Arc<Host>>,
@@ -42,6 +44,7 @@ impl<'a> Account<'a> {
             observer,
             started: Instant::now(),
             method: parts.method.clone(),
+            named_by: request_id::named_by(&parts.headers).cloned(),
             uri: Uri::default(),
             host: None,
             client: ClientAddress::named(peer),
@@ -82,6 +85,7 @@ impl<'a> Account<'a> {
             client: self.client.address,
             status,
             verdict: admitted.map_or(self.reason, verdict),
+            request_id: self.named_by.as_ref().and_then(request_id::in_header),
             subject: caller.and_then(|caller| caller.subject()),
             client_id: caller.and_then(|caller| caller.client()),
             upstream: self.course.server.as_deref(),
@@ -108,6 +112,7 @@ pub(crate) fn tell_of_unreadable(observer: &dyn Observer, peer: IpAddr, status: 
         client: peer,
         status: Some(status),
         verdict: "unreadable",
+        request_id: None,
         subject: None,
         client_id: None,
         upstream: None,

@@ -12,7 +12,7 @@ async fn a_request_is_told_of_when_its_answer_begins() {
     let backend = Backend::bind().await;
     let mut world = Setup::to(&[backend.address]).start().await;
     let mut client = Peer::new(world.connect().await);
-    client.say("GET /a/b?secret=1 HTTP/1.1\r\nhost: api.example:8443\r\n\r\n").await;
+    client.say("GET /a/b?secret=1 HTTP/1.1\r\nhost: api.example:8443\r\nx-request-id: r-7\r\n\r\n").await;
     let mut upstream = backend.accept().await;
     upstream.request().await.unwrap();
     upstream.say("HTTP/1.1 203 Well\r\ncontent-length: 5\r\n\r\n").await;
@@ -22,6 +22,7 @@ async fn a_request_is_told_of_when_its_answer_begins() {
         client: IpAddr::V4(Ipv4Addr::LOCALHOST),
         status: Some(http::StatusCode::NON_AUTHORITATIVE_INFORMATION),
         verdict: "anonymous",
+        request_id: Some("r-7".into()),
         upstream: Some(backend.address.to_string()),
         retries: 0,
         fault: None,

@@ -101,6 +101,7 @@ mod tests {
             client: IpAddr::from([192, 0, 2, 7]),
             status: Some(StatusCode::OK),
             verdict: "caller",
+            request_id: None,
             subject: Some("alice"),
             client_id: None,
             upstream: Some("127.0.0.1:8080"),

@@ -265,6 +265,7 @@ mod tests {
             client: IpAddr::from([127, 0, 0, 1]),
             status,
             verdict,
+            request_id: None,
             subject: None,
             client_id: None,
             upstream: None,

@@ -33,7 +33,8 @@ pub(super) fn write(line: &mut Vec<u8>, record: &RequestRecord<'_>) {
         object.number(b",\"status\":", status.as_u16().into());
     }
     object.text(b",\"verdict\":", record.verdict);
-    let texts: [(&[u8], _); 4] = [
+    let texts: [(&[u8], _); 5] = [
+        (b",\"request_id\":", record.request_id),
         (b",\"subject\":", record.subject),
         (b",\"client_id\":", record.client_id),
         (b",\"upstream\":", record.upstream),
@@ -125,6 +126,7 @@ mod tests {
             client: IpAddr::from([192, 0, 2, 7]),
             status: Some(StatusCode::OK),
             verdict: "caller",
+            request_id: None,
             subject: None,
             client_id: None,
             upstream: None,
@@ -143,6 +145,7 @@ mod tests {
         let all = RequestRecord {
             client: "2001:db8::7".parse().unwrap(),
             status: None,
+            request_id: Some("r-7"),
             subject: Some("alice"),
             client_id: Some("app"),
             upstream: Some("127.0.0.1:80"),
@@ -152,8 +155,8 @@ mod tests {
             ..record("/x", "a:8443")
         };
         let most = json!({"time": null, "route": "orders", "method": "GET", "host": "a:8443", "path": "/x", "client": "2001:db8::7",
-            "verdict": "caller", "subject": "alice", "client_id": "app", "upstream": "127.0.0.1:80", "fault": "reset",
-            "duration_us": 1_500_000, "upstream_us": 1, "retries": 2});
+            "verdict": "caller", "request_id": "r-7", "subject": "alice", "client_id": "app", "upstream": "127.0.0.1:80",
+            "fault": "reset", "duration_us": 1_500_000, "upstream_us": 1, "retries": 2});
         assert_eq!(written(&all), most);
     }
 
