@@ -63,6 +63,12 @@ impl CookiePolicy {
         name.strip_prefix(self.session_prefix()) == Some(self.session_name.as_str())
     }
 
+    /// Whether browsers send the session cookie to this path (RFC 6265 §5.1.4).
+    pub(crate) fn sends_session_to(&self, path: &str) -> bool {
+        let rest = path.strip_prefix(self.session_path.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || self.session_path.ends_with('/'))
+    }
+
     /// What the browser presents.
     pub fn browser(&self, headers: &HeaderMap) -> Browser {
         let (framed, fetch_metadata) = (is_framed(headers), has_fetch_metadata(headers));
@@ -199,6 +205,19 @@ mod tests {
             former: Vec::new(),
         };
         cookie.seal(&policy.sealer, &OsRng)
+    }
+
+    #[test]
+    fn the_session_cookie_is_sent_to_what_is_below_its_path() {
+        let is_sent = |own: &str, path: &str| {
+            CookiePolicy { session_path: own.to_owned(), ..policy() }.sends_session_to(path)
+        };
+        for (own, path) in [("/", "/ui"), ("/ui", "/ui"), ("/ui", "/ui/account"), ("/ui/", "/ui/account")] {
+            assert!(is_sent(own, path), "{own} {path}");
+        }
+        for (own, path) in [("/oauth2", "/ui/account"), ("/u", "/ui/account"), ("/ui/", "/ui")] {
+            assert!(!is_sent(own, path), "{own} {path}");
+        }
     }
 
     #[test]

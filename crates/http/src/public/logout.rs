@@ -6,7 +6,9 @@ use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use sluice_oauth::authorization::{CookieChange, CookieChanges};
+use sluice_commit::StoreError;
+use sluice_identity::IdentityError;
+use sluice_oauth::authorization::{Browser, CookieChange, CookieChanges};
 use sluice_oauth::logout::{LogoutError, LogoutStep};
 use sluice_protocol::{ErrorCode, Parameters};
 
@@ -47,22 +49,75 @@ async fn form(request: Request) -> Result<Bytes, InvalidForm> {
 }
 
 async fn answer(state: &PublicState, query: &[u8], headers: &HeaderMap) -> Response {
-    let browser = state.cookies.browser(headers);
+    match step(state, query, headers).await {
+        Ok((step, account)) => {
+            let mut response = go_on(state, step);
+            if account == Account::Ended {
+                state.ui.remove_account_cookie(response.headers_mut());
+            }
+            response
+        }
+        Err(error) => refuse(state, &error),
+    }
+}
+
+/// What became of the session of the account pages that the browser has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Account {
+    /// It goes on, or there is none.
+    Left,
+    /// It was of the person who signs out.
+    Ended,
+}
+
+async fn step(
+    state: &PublicState,
+    query: &[u8],
+    headers: &HeaderMap,
+) -> Result<(LogoutStep, Account), LogoutError> {
+    let account = state.ui.account_session(headers).await.map_err(of_account)?;
+    let browser = Browser { account, ..state.cookies.browser(headers) };
     let parameters = Parameters::parse(query, 64 * 1024, &[]).unwrap_or_default();
-    let step = match parameters.get("logout_verifier") {
-        Some(verifier) => state.logout.finish(verifier, &browser).await,
-        None => state.logout.begin(query, &browser).await,
-    };
+    match parameters.get("logout_verifier") {
+        Some(verifier) => finish(state, verifier, browser).await,
+        None => Ok((state.logout.begin(query, &browser).await?, Account::Left)),
+    }
+}
+
+/// The session of the account pages ends first: if that fails, the verifier is good for another try.
+async fn finish(
+    state: &PublicState,
+    verifier: &str,
+    mut browser: Browser,
+) -> Result<(LogoutStep, Account), LogoutError> {
+    let ends = state.logout.ends_account(verifier, &browser).await?;
+    let mut account = Account::Left;
+    if let Some(session) = browser.account.take_if(|_| ends) {
+        state.ui.end_account_session(&session).await.map_err(of_account)?;
+        account = Account::Ended;
+    }
+    Ok((state.logout.finish(verifier, &browser).await?, account))
+}
+
+/// Why it is not known who is signed in to the account pages, or they are not signed out: the store is the same.
+fn of_account(error: IdentityError) -> LogoutError {
+    match error {
+        IdentityError::Store(error) => error.into(),
+        other => StoreError::fault(other).into(),
+    }
+}
+
+fn go_on(state: &PublicState, step: LogoutStep) -> Response {
     match step {
-        Ok(LogoutStep::Confirm { page, binding }) => {
+        LogoutStep::Confirm { page, binding } => {
             let mut response = redirect(StatusCode::FOUND, &page);
             state
                 .cookies
                 .apply(&CookieChanges { binding, ..CookieChanges::default() }, response.headers_mut());
             response
         }
-        Ok(LogoutStep::Again { to }) => redirect(StatusCode::FOUND, &to),
-        Ok(LogoutStep::Done { frames, continue_to, ends_cookie }) => {
+        LogoutStep::Again { to } => redirect(StatusCode::FOUND, &to),
+        LogoutStep::Done { frames, continue_to, ends_cookie } => {
             let mut response = done(state, &frames, continue_to.as_deref());
             if ends_cookie {
                 let changes = CookieChanges { session: CookieChange::Remove, ..CookieChanges::default() };
@@ -70,7 +125,6 @@ async fn answer(state: &PublicState, query: &[u8], headers: &HeaderMap) -> Respo
             }
             response
         }
-        Err(error) => refuse(state, &error),
     }
 }
 

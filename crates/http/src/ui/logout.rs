@@ -1,7 +1,7 @@
 //! The logout page: do you really want to leave?
 
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use sluice_oauth::logout::LogoutView;
 use sluice_protocol::RedirectUri;
@@ -17,7 +17,8 @@ use super::visit::{Visit, challenge};
 /// `GET /ui/logout`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
     let visit = Visit::of_page(&ui, &request);
-    look(&ui, &visit).await.unwrap_or_else(|problem| problem.answer(&ui))
+    let (head, _) = request.into_parts();
+    look(&ui, visit, &head.headers).await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 /// `POST /ui/logout`
@@ -26,12 +27,13 @@ pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Respo
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
-async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
+async fn look(ui: &UiState, mut visit: Visit, headers: &HeaderMap) -> Result<Response, Problem> {
+    visit.browser.account = ui.account_session(headers).await?;
     let fields = visit.parameters()?;
     let challenge = challenge(&fields, "logout_challenge")?;
     let asked = ui.logout.request(challenge).await?;
-    check_browser(visit, &asked)?;
-    form(ui, (visit, challenge), &asked).await
+    check_browser(&visit, &asked)?;
+    form(ui, (&visit, challenge), &asked).await
 }
 
 async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {

@@ -16,6 +16,8 @@ pub struct Browser {
     pub keys: BindingKeys,
     /// The value of its session cookie.
     pub session: Option<String>,
+    /// Who is signed in here to the account pages, whose session is none of logins. Only a logout looks at it.
+    pub account: Option<AccountSession>,
     /// Whether the request comes from a frame of another site: then no new cookie is set.
     pub framed: bool,
     /// Whether the request says what it is for, as those of browsers do: then it is of no program, whatever cookies it lacks.
@@ -47,8 +49,18 @@ impl Browser {
 
     /// Whether it is a program: it has no cookie, and says nothing of what browsers say of their requests.
     pub const fn is_program(&self) -> bool {
-        self.session.is_none() && self.keys.0.is_empty() && !self.fetch_metadata
+        let has_session = self.session.is_some() || self.account.is_some();
+        !has_session && self.keys.0.is_empty() && !self.fetch_metadata
     }
+}
+
+/// A session of the account pages that goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountSession {
+    /// The session.
+    pub session: SessionId,
+    /// Whose, as logins call the person.
+    pub subject: Subject,
 }
 
 /// What becomes of a cookie.

@@ -21,7 +21,7 @@ mod signed_response;
 
 pub use arrival::{Arrival, Pushed};
 pub(crate) use begin::wanted_acr;
-pub use browser::{Browser, CookieChange, CookieChanges, SessionCookie};
+pub use browser::{AccountSession, Browser, CookieChange, CookieChanges, SessionCookie};
 pub use error::{AuthorizationError, RedirectedError, ShownError};
 pub use pushed::{PushError, PushedRequests, RequestUri};
 pub use request_object::{RequestObjectSource, RequestObjects};

@@ -1,10 +1,11 @@
 //! Logout: sessions that end, and who hears of it (OpenID Connect RP-Initiated, Front-Channel and Back-Channel Logout
 //! 1.0).
 //!
-//! [`service`]: from the request to the end of the session. [`state`]: a logout on its way. [`error`]: refusals.
+//! [`service`]: from the request to the end of the session; `account`: what becomes of that of the account pages. [`state`]: a logout on its way. [`error`]: refusals.
 //! `request_url`: what was asked for, as a URL. `ending`: the end itself; `notice`: who hears of it. [`outbox`]: back-channel notices that
 //! must arrive. [`delivery`]: how they do; `under_way`: how many at once.
 
+mod account;
 pub mod delivery;
 pub(crate) mod ending;
 pub mod error;

@@ -60,8 +60,8 @@ pub enum LogoutStep {
         /// The keys.
         binding: Option<BindingKeys>,
     },
-    /// Here once more: sessions are over, and then the store failed. What clients want to be loaded goes along, for nobody knows
-    /// any more who took part.
+    /// Here once more, with a verifier: sessions are over, and then the store failed, or one of the account pages is to end, too. What
+    /// clients want to be loaded goes along, for nobody knows any more who took part.
     Again {
         /// Where.
         to: String,
@@ -138,7 +138,7 @@ impl LogoutService {
         let id = GrantId::generate(now, &*self.rng);
         // RP-Initiated Logout §2: the user must be asked if the id token is missing or of another session.
         let skip = request.proven && self.skips_page(request.client.as_deref());
-        let logout = Logout {
+        let mut logout = Logout {
             id,
             session,
             subject,
@@ -151,7 +151,10 @@ impl LogoutService {
             frames: Vec::new(),
         };
         if let Some(own) = self.over_already(&logout, browser).await? {
-            return Ok(self.done(&logout, Vec::new(), &own));
+            let account = browser.account.as_ref().filter(|_| logout.further.id_token_hint.is_none());
+            let Some(account) = account else { return Ok(self.done(&logout, Vec::new(), &own)) };
+            // Nobody says whose session is to end: that of the account pages goes on, whoever it is of.
+            (logout.session, logout.subject) = (account.session, account.subject.clone());
         }
         if skip {
             return self.end_unasked(logout, browser).await;
@@ -167,8 +170,14 @@ impl LogoutService {
         Ok(LogoutStep::Confirm { page, binding })
     }
 
-    /// Ends the sessions of a browser at once. What fails in the middle goes on as a logout that was confirmed.
+    /// Ends the sessions of a browser at once. What fails in the middle goes on as a logout that was confirmed, and so does one that ends
+    /// a session of the account pages, too: that is another's to end.
     async fn end_unasked(&self, logout: Logout, browser: &Browser) -> Result<LogoutStep, LogoutError> {
+        if self.is_of_account(&logout, browser).await? {
+            return Ok(LogoutStep::Again {
+                to: self.confirmed(Logout { further: Further::default(), ..logout }),
+            });
+        }
         let own = self.own_session(&logout, browser).await?;
         let (mut frames, own) = (Vec::new(), sessions_of(own));
         match self.end_all(logout.session, &own, &mut frames).await {
@@ -221,8 +230,7 @@ impl LogoutService {
     /// The same of a logout whose verifier has not come back: one that has is over.
     pub async fn pending_request(&self, challenge: &str) -> Result<LogoutView, LogoutProblem> {
         let view = self.request(challenge).await?;
-        let now = self.clock.now();
-        if self.replay.is_spent(ReplayKind::LogoutVerifier, verifier_hash(&view.logout), now).await? {
+        if self.is_spent(&view.logout).await? {
             return Err(LogoutProblem::Gone { redirect_to: view.way_out });
         }
         Ok(view)
@@ -235,7 +243,7 @@ impl LogoutService {
     }
 
     /// Where a logout goes on that was confirmed: with as much of what is to be loaded as fits into a URL.
-    fn confirmed(&self, mut logout: Logout) -> String {
+    pub(super) fn confirmed(&self, mut logout: Logout) -> String {
         let seal = |logout: &Logout| logout.seal(Purpose::LogoutVerifier, &self.sealer, &*self.rng);
         let mut verifier = seal(&logout);
         while verifier.len() > MAX_IN_URL && logout.frames.pop().is_some() {
@@ -251,20 +259,7 @@ impl LogoutService {
 
     /// The logout page sends the browser back: the session ends.
     pub async fn finish(&self, verifier: &str, browser: &Browser) -> Result<LogoutStep, LogoutError> {
-        let logout =
-            Logout::open(Purpose::LogoutVerifier, verifier, &self.sealer).ok_or(LogoutError::Verifier)?;
-        let keys = browser.binding_keys();
-        let is_its = match &logout.binding {
-            Some(binding) => keys.hold(logout.id, binding),
-            None => browser.is_program(),
-        };
-        if !is_its {
-            return Err(LogoutError::WrongBrowser);
-        }
-        let expires_at = logout.requested_at + self.config.lifetimes.flow;
-        if self.clock.now() >= expires_at {
-            return Err(LogoutError::Verifier);
-        }
+        let logout = self.opened(verifier, browser)?;
         let own = self.own_session(&logout, browser).await?;
         let began_later = own.as_ref().is_some_and(|own| own.authenticated_at > logout.requested_at);
         let own = sessions_of(own);
@@ -286,7 +281,7 @@ impl LogoutService {
                 Ok(more) => frames.extend(more),
                 Err(LogoutError::Store(why)) => {
                     warn!(error = %chain(&why), "a logout that ended a session goes on with another");
-                    let anew = self.anew(Logout { session: later, frames, ..logout }, keys.0.first());
+                    let anew = self.anew(Logout { session: later, frames, ..logout }, browser);
                     return Ok(LogoutStep::Again { to: self.confirmed(anew) });
                 }
                 Err(why) => return Err(why),
@@ -295,11 +290,27 @@ impl LogoutService {
         Ok(self.done(&logout, frames, &own))
     }
 
-    /// A logout whose verifier is spent, as one that is asked for now in the browser with this key.
-    fn anew(&self, logout: Logout, key: Option<&BindingKey>) -> Logout {
+    /// The logout of this verifier, if it belongs to this browser and its time is not over.
+    pub(super) fn opened(&self, verifier: &str, browser: &Browser) -> Result<Logout, LogoutError> {
+        let logout =
+            Logout::open(Purpose::LogoutVerifier, verifier, &self.sealer).ok_or(LogoutError::Verifier)?;
+        let is_its = match &logout.binding {
+            Some(binding) => browser.binding_keys().hold(logout.id, binding),
+            None => browser.is_program(),
+        };
+        if !is_its {
+            return Err(LogoutError::WrongBrowser);
+        }
+        let expires_at = logout.requested_at + self.config.lifetimes.flow;
+        if self.clock.now() < expires_at { Ok(logout) } else { Err(LogoutError::Verifier) }
+    }
+
+    /// A logout whose verifier is spent, as one that is asked for now in this browser.
+    fn anew(&self, logout: Logout, browser: &Browser) -> Logout {
         let now = self.clock.now();
         let id = GrantId::generate(now, &*self.rng);
-        Logout { id, requested_at: now, binding: key.map(|key| key.bind(id)), ..logout }
+        let binding = browser.binding_keys().0.first().map(|key| key.bind(id));
+        Logout { id, requested_at: now, binding, ..logout }
     }
 
     /// Where a verifier leads that was used before, as by the back button: where it led then, with the frames that it has along. It ends
@@ -315,14 +326,14 @@ impl LogoutService {
     }
 
     /// The sessions of its user in this browser, if they are known to be over, and that which is named, too: of such a logout nothing is
-    /// left to be confirmed or ended. Where the client knows its users by names of its own, or cannot be asked, nobody can tell whether somebody
+    /// left to be confirmed or ended, unless its user is signed in to the account pages here. Where the client knows its users by names of its own, or cannot be asked, nobody can tell whether somebody
     /// else who is signed in here is its user.
     async fn over_already(
         &self,
         logout: &Logout,
         browser: &Browser,
     ) -> Result<Option<Vec<SessionId>>, LogoutError> {
-        if !self.is_over(logout.session).await? {
+        if !self.is_over(logout.session).await? || self.is_of_account(logout, browser).await? {
             return Ok(None);
         }
         let own = self.own_session(logout, browser).await?;
@@ -356,22 +367,27 @@ impl LogoutService {
         own: &[SessionId],
         frames: &mut Vec<Url>,
     ) -> Result<bool, LogoutError> {
-        let hash = verifier_hash(logout);
-        if self.replay.is_spent(ReplayKind::LogoutVerifier, hash, self.clock.now()).await? {
+        if self.is_spent(logout).await? {
             return Ok(false);
         }
         self.end_all(logout.session, own, frames).await?;
         let now = self.clock.now();
         let expires_at = logout.requested_at + self.config.lifetimes.flow;
-        Ok(self.replay.spend(ReplayKind::LogoutVerifier, hash, now, expires_at).await?)
+        Ok(self.replay.spend(ReplayKind::LogoutVerifier, verifier_hash(logout), now, expires_at).await?)
     }
 
-    /// Whether the browser's cookie names this session.
+    /// Whether the verifier of a logout has come back and did what it says.
+    pub(super) async fn is_spent(&self, logout: &Logout) -> Result<bool, StoreError> {
+        self.replay.is_spent(ReplayKind::LogoutVerifier, verifier_hash(logout), self.clock.now()).await
+    }
+
+    /// Whether a cookie of the browser names this session.
     pub fn is_session_of(&self, browser: &Browser, session: SessionId) -> bool {
         self.cookie(browser).is_some_and(|own| own.session == session)
+            || browser.account.as_ref().is_some_and(|own| own.session == session)
     }
 
-    fn cookie(&self, browser: &Browser) -> Option<SessionCookie> {
+    pub(super) fn cookie(&self, browser: &Browser) -> Option<SessionCookie> {
         browser.session.as_deref().and_then(|value| SessionCookie::open(value, &self.sealer))
     }
 
@@ -408,20 +424,26 @@ impl LogoutService {
     }
 
     /// The session that the browser's cookie names, if it is the one that ends, or another of the same user.
-    async fn own_session(
+    pub(super) async fn own_session(
         &self,
         logout: &Logout,
         browser: &Browser,
     ) -> Result<Option<SessionCookie>, LogoutError> {
         let Some(own) = self.cookie(browser) else { return Ok(None) };
         let is_here = own.session == logout.session || own.former.contains(&logout.session);
-        if is_here || own.subject == logout.subject {
-            return Ok(Some(own));
+        let is_theirs = is_here || self.is_of(logout, &own.subject).await?;
+        Ok(Some(own).filter(|_| is_theirs))
+    }
+
+    /// Whether this is the user of a logout.
+    pub(super) async fn is_of(&self, logout: &Logout, subject: &Subject) -> Result<bool, LogoutError> {
+        if logout.subject == *subject {
+            return Ok(true);
         }
         // Of a session that is not kept only the client's name for the user is known.
         let client = self.client_of(logout).await?;
-        let shown = client.and_then(|client| shown_subject(&client, &own.subject, &self.config));
-        Ok(Some(own).filter(|_| shown.as_deref() == Some(logout.subject.as_str())))
+        let shown = client.and_then(|client| shown_subject(&client, subject, &self.config));
+        Ok(shown.as_deref() == Some(logout.subject.as_str()))
     }
 
     /// Ends one session, with its tokens; what its clients want to be loaded in frames. One that has ended and is kept no more is left alone: to
@@ -490,7 +512,7 @@ impl LogoutService {
                 Some((session, self.subject_of(session).await?.unwrap_or(seen)))
             }
             // Whose session it is, the cookie knows: an id token says what its client sees.
-            _ => own,
+            _ => own.or_else(|| browser.account.clone().map(|account| (account.session, account.subject))),
         };
         let state = parameters.get("state").map(str::to_owned);
         if state.as_deref().is_some_and(|state| escaped_len(state) > MAX_STATE) {

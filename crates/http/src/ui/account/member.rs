@@ -1,5 +1,7 @@
 //! Who opens a page of the account: somebody who is signed in, or is sent to sign in.
 
+use std::mem;
+
 use axum::extract::Request;
 use axum::http::header::USER_AGENT;
 use axum::http::{HeaderMap, StatusCode};
@@ -12,7 +14,7 @@ use sluice_oauth::authorization::Browser;
 use sluice_oauth::flow::{BindingKey, BindingKeys};
 use sluice_protocol::Subject;
 
-use super::cookie::{AccountCookie, removal};
+use super::cookie::AccountCookie;
 use super::notice::Notice;
 use super::place::{CONFIRM, LOGIN, Place, Then, leading_to};
 use crate::respond::redirect::redirect;
@@ -37,6 +39,8 @@ pub(super) struct Member {
     pub(super) identity: Identity,
     pub(super) session: IdentitySession,
     pub(super) cookie: AccountCookie,
+    /// What the browser presents beside that cookie.
+    pub(super) browser: Browser,
     pub(super) device: String,
 }
 
@@ -128,8 +132,8 @@ impl Arrival {
         // The forms of a session are those of its cookie, and end with it.
         let keys = BindingKeys(vec![BindingKey::of_cookie(&cookie.value)]);
         let mut visit = self.visit;
-        visit.browser = Browser { keys, ..Browser::default() };
-        Ok(Some(Member { visit, identity, session, cookie, device: self.device }))
+        let browser = mem::replace(&mut visit.browser, Browser { keys, ..Browser::default() });
+        Ok(Some(Member { visit, identity, session, cookie, browser, device: self.device }))
     }
 
     /// Whoever posted a form of the page `place`, which must be one that this server gave this session. Else the page before it
@@ -238,9 +242,7 @@ pub(super) fn with_cookie(ui: &UiState, mut response: Response, cookie: &Account
 
 /// Takes the cookie from the browser.
 pub(super) fn without_cookie(ui: &UiState, mut response: Response) -> Response {
-    if let Some((name, value)) = removal(ui.cookies.secure) {
-        response.headers_mut().append(name, value);
-    }
+    ui.remove_account_cookie(response.headers_mut());
     response
 }
 

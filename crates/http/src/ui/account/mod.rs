@@ -4,7 +4,7 @@
 //! [`login`], [`login_factor`], [`logout`]: the session. [`confirm`]: who it is, once more. [`overview`], [`username`],
 //! [`email`], [`mail_code`], [`password`], [`deletion`]: the record. [`factors`], [`enrolment`]: what is asked
 //! beside the password. [`sessions`], [`device`]: where one is signed in.
-//! [`applications`]: who may act for one. [`cookie`], [`member`]: who asks. [`frame`], [`mistake`], [`notice`], [`place`], [`views`]: how
+//! [`applications`]: who may act for one. [`cookie`], [`member`]: who asks; [`sign_out`]: who is there as a logout of this browser sees it. [`frame`], [`mistake`], [`notice`], [`place`], [`views`]: how
 //! a page is put together.
 
 mod applications;
@@ -27,6 +27,7 @@ mod overview;
 mod password;
 mod place;
 mod sessions;
+mod sign_out;
 mod username;
 mod views;
 

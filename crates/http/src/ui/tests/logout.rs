@@ -10,7 +10,7 @@ use axum::http::{Request, StatusCode};
 use serde_json::json;
 use sluice_commit::StoreError;
 use sluice_crypto::jwk::SigningAlgorithm;
-use sluice_oauth::authorization::{Browser, SessionCookie};
+use sluice_oauth::authorization::{AccountSession, Browser, SessionCookie};
 use sluice_oauth::client::{Client, ClientRepository};
 use sluice_oauth::flow::BindingKeys;
 use sluice_oauth::grant::{Grant, GrantRepository};
@@ -384,6 +384,77 @@ fn asked_by(world: &World, client: &str, (subject, session): (&str, SessionId)) 
         json!({"iss": issuer, "aud": client, "sub": subject, "sid": sid, "iat": now, "exp": now + 3600});
     let signer = logout.keys.id_token_signer(SigningAlgorithm::ES256).unwrap();
     format!("id_token_hint={}", signer.sign(Some("JWT"), claims.to_string().as_bytes()).unwrap())
+}
+
+/// Whom the account pages of a browser know: Alice, in this session.
+fn account(session: SessionId) -> Option<AccountSession> {
+    Some(AccountSession { session, subject: "alice".parse().unwrap() })
+}
+
+#[tokio::test]
+async fn who_is_signed_in_to_the_account_pages_alone_is_asked_and_signed_out_once() {
+    let world = World::new().await;
+    let (logout, session) = (&world.ui.logout, SessionId::from_bytes([5; 16]));
+    let keys = BindingKeys(vec![world.key.clone()]);
+    let browser = Browser { keys: keys.clone(), account: account(session), ..Browser::default() };
+    let verifier = &confirmed(logout, &browser).await;
+    assert!(logout.ends_account(verifier, &browser).await.unwrap());
+    let bobs = AccountSession { session, subject: "bob".parse().unwrap() };
+    let of_bob = Browser { account: Some(bobs), ..browser.clone() };
+    assert!(!logout.ends_account(verifier, &of_bob).await.unwrap(), "somebody else has signed in there");
+    let left = Browser { keys, ..Browser::default() };
+    let done = logout.finish(verifier, &left).await;
+    assert!(matches!(done, Ok(LogoutStep::Done { ends_cookie: false, .. })), "{done:?}");
+    let back = Browser { account: account(SessionId::from_bytes([6; 16])), ..browser };
+    assert!(!logout.ends_account(verifier, &back).await.unwrap(), "it was used before");
+    assert!(matches!(logout.finish(verifier, &back).await, Err(LogoutError::Verifier)));
+}
+
+/// Its client is asked nothing: the session of the account pages is ended by who keeps it, before the verifier is spent.
+#[tokio::test]
+async fn a_sign_out_without_a_page_goes_on_by_a_verifier_where_the_account_pages_know_the_person() {
+    let world = World::new().await;
+    let (logout, session) = (&world.ui.logout, SessionId::from_bytes([1; 16]));
+    let query = asked_by_a_trusted_client(&world, session).await;
+    let browser = Browser { account: account(SessionId::from_bytes([5; 16])), ..signed_in(&world, session) };
+    let begun = logout.begin(query.as_bytes(), &browser).await.unwrap();
+    let LogoutStep::Again { to } = begun else { panic!("{begun:?}") };
+    assert!(!logout.revocations.session_is_over(session));
+    assert!(logout.ends_account(&verifier(&to), &browser).await.unwrap());
+}
+
+/// The person signed in to applications elsewhere, and left: that is no reason to be told that one is signed out.
+#[tokio::test]
+async fn whoever_is_signed_in_to_the_account_pages_is_asked_although_the_logins_here_are_over() {
+    let world = World::new().await;
+    let (logout, over) = (&world.ui.logout, SessionId::from_bytes([1; 16]));
+    let before = signed_in(&world, over);
+    logout.finish(&confirmed(logout, &before).await, &before).await.unwrap();
+    for name in ["alice", "bob"] {
+        let (session, subject) = (SessionId::from_bytes([5; 16]), name.parse().unwrap());
+        let browser = Browser { account: Some(AccountSession { session, subject }), ..before.clone() };
+        let verifier = confirmed(logout, &browser).await;
+        assert!(logout.ends_account(&verifier, &browser).await.unwrap(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_sign_out_of_the_account_pages_goes_on_to_the_logins_of_the_same_person() {
+    let world = World::new().await;
+    let (logout, [session, own]) = (&world.ui.logout, [1, 5].map(|byte| SessionId::from_bytes([byte; 16])));
+    let (browser, account) = (signed_in(&world, session), account(own).unwrap());
+    // Where the cookie is kept for another path, the account pages do not see it.
+    let unseen = Browser { session: None, ..browser.clone() };
+    for seen in [&browser, &unseen] {
+        let then = "https://id.example/ui/account/login?signed_out=1";
+        let url = logout.after_account(&account, seen, then.parse().ok()).unwrap();
+        let done = logout.finish(&verifier(&url), &browser).await.unwrap();
+        let LogoutStep::Done { continue_to, ends_cookie: true, .. } = done else { panic!("{done:?}") };
+        assert_eq!(continue_to.as_deref(), Some(then));
+        assert!(logout.revocations.session_is_over(session));
+    }
+    let bobs = AccountSession { subject: "bob".parse().unwrap(), ..account };
+    assert_eq!(logout.after_account(&bobs, &browser, None), None);
 }
 
 fn are_over(world: &World, sessions: &[SessionId]) -> bool {

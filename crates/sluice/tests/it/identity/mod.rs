@@ -28,6 +28,7 @@ mod recovery_code_keys;
 mod refresh;
 mod registration;
 mod sessions;
+mod sign_out;
 mod step_up;
 mod subject;
 mod until_closed;
