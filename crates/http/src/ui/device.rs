@@ -12,6 +12,7 @@ use super::brand;
 use super::page::{onward, page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
+use super::sentences::wait_sentence;
 use super::views::{DeviceConfirmPage, DevicePage, DeviceSuccessPage};
 use super::visit::{Visit, challenge};
 use crate::extract::MAX_FORM;
@@ -20,7 +21,7 @@ use crate::respond::redirect::redirect;
 const CHALLENGE: &str = "device_challenge";
 const MISSING: &str = "Enter the code that your device shows.";
 const WRONG: &str = "This code is not right, or it has expired. Look at your device again.";
-const TOO_MANY: &str = "There were too many wrong codes. Please wait a few minutes and try again.";
+const TOO_MANY: &str = "There were too many wrong codes.";
 
 /// `GET /ui/device`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
@@ -144,7 +145,8 @@ fn again(
     match problem {
         UserCodeProblem::WrongCode => form(ui, visit, (StatusCode::UNPROCESSABLE_ENTITY, typed, Some(WRONG))),
         UserCodeProblem::TooMany { wait } => {
-            let page = form(ui, visit, (StatusCode::TOO_MANY_REQUESTS, typed, Some(TOO_MANY)))?;
+            let sentence = wait_sentence(TOO_MANY, wait);
+            let page = form(ui, visit, (StatusCode::TOO_MANY_REQUESTS, typed, Some(&sentence)))?;
             Ok(retry_after(page, wait))
         }
         other => Err(other.into()),

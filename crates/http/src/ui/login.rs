@@ -18,6 +18,7 @@ use super::policy::Policy;
 use super::problem::Problem;
 use super::puzzle;
 use super::script::script;
+use super::sentences::wait_sentence;
 use super::views::{LoginPage, PasskeyButton};
 use super::visit::{Visit, challenge, restart};
 use super::{UiState, brand};
@@ -30,7 +31,7 @@ const WRONG: &str = "The email address or the password is wrong.";
 const WRONG_PASSKEY: &str = "This passkey did not work. Try again, or sign in with your password.";
 /// What a form says when a passkey was shown too long after it was asked for; with that it asks anew.
 pub(super) const LATE: &str = "That took too long. Please try again.";
-const TOO_MANY: &str = "There were too many failed attempts. Please wait a moment and try again.";
+const TOO_MANY: &str = "There were too many failed attempts.";
 const CHANGED: &str = "Something about this account was changed just now. Please sign in again.";
 /// What a form says when the server has too much to do.
 pub(super) const BUSY_SENTENCE: &str =
@@ -68,7 +69,7 @@ pub(super) struct Typed<'a> {
     pub(super) remember: bool,
     pub(super) email_error: Option<&'static str>,
     pub(super) password_error: Option<&'static str>,
-    pub(super) form_error: Option<&'static str>,
+    pub(super) form_error: Option<&'a str>,
 }
 
 async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
@@ -197,7 +198,8 @@ async fn too_many(
     wait: Lifetime,
 ) -> Result<Response, Problem> {
     info!(reason = "too many failures", "login refused");
-    let typed = Typed { form_error: Some(TOO_MANY), ..typed };
+    let sentence = wait_sentence(TOO_MANY, wait);
+    let typed = Typed { form_error: Some(&sentence), ..typed };
     Ok(retry_after(form(ui, place, (StatusCode::TOO_MANY_REQUESTS, &typed)).await?, wait))
 }
 

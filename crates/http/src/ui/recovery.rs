@@ -1,6 +1,8 @@
 //! The way back in without the password: an address, the code of a mail, another password. Until the code is right, nobody
 //! learns whether there is such an account.
 
+use std::borrow::Cow;
+
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -15,7 +17,7 @@ use super::page::{page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
 use super::script::script;
-use super::sentences::{email_sentence, password_sentence};
+use super::sentences::{email_sentence, password_sentence, wait_sentence};
 use super::standalone::{Done, Fresh, done, login_url, page_url, sign_in_url, waiting};
 use super::views::{NewPasswordPage, RecoveryCodePage, RecoveryPage, SettledPage, WayOut};
 use super::visit::Visit;
@@ -25,7 +27,7 @@ use crate::respond::redirect::redirect;
 const NO_MAIL: &str = "This server sends no mail, so that passwords cannot be reset here.";
 const WRONG_CODE: &str = "This code is not right, or too old. You can ask for another mail.";
 const GONE: &str = "This link or code was used already, or is too old, or a newer mail took its place, or something else about how you sign in was changed since. Use the latest mail, or ask for another.";
-const TOO_MANY: &str = "There were too many tries. Please wait a moment and try again.";
+const TOO_MANY: &str = "There were too many tries.";
 
 /// Whose password is set, and by what right.
 #[derive(Clone, Copy)]
@@ -47,7 +49,7 @@ impl<'a> Account<'a> {
 #[derive(Default)]
 struct Mistake {
     field: Option<String>,
-    form: Option<&'static str>,
+    form: Option<Cow<'static, str>>,
     wait: Option<Lifetime>,
 }
 
@@ -58,16 +60,16 @@ impl Mistake {
     }
 
     fn of_form(sentence: &'static str) -> (StatusCode, Self) {
-        (StatusCode::UNPROCESSABLE_ENTITY, Self { form: Some(sentence), ..Self::default() })
+        (StatusCode::UNPROCESSABLE_ENTITY, Self { form: Some(sentence.into()), ..Self::default() })
     }
 
     /// Nothing can be asked for here.
     fn no_mail() -> (StatusCode, Self) {
-        (StatusCode::FORBIDDEN, Self { form: Some(NO_MAIL), ..Self::default() })
+        (StatusCode::FORBIDDEN, Self { form: Some(NO_MAIL.into()), ..Self::default() })
     }
 
     fn busy() -> (StatusCode, Self) {
-        let mistake = Self { form: Some(BUSY_SENTENCE), wait: Some(BUSY), field: None };
+        let mistake = Self { form: Some(BUSY_SENTENCE.into()), wait: Some(BUSY), field: None };
         (StatusCode::SERVICE_UNAVAILABLE, mistake)
     }
 
@@ -79,7 +81,8 @@ impl Mistake {
                 Self::of_field(password_sentence(reason, ui.registration.rules()))
             }
             Denied::TooMany(wait) => {
-                let mistake = Self { form: Some(TOO_MANY), wait: Some(wait), field: None };
+                let form = Some(wait_sentence(TOO_MANY, wait).into());
+                let mistake = Self { form, wait: Some(wait), field: None };
                 (StatusCode::TOO_MANY_REQUESTS, mistake)
             }
             Denied::NoMail => Self::no_mail(),
@@ -276,7 +279,7 @@ fn email_form(
         login_challenge: waiting(fields),
         email: fields.get("email").unwrap_or_default(),
         email_error: mistake.field.as_deref(),
-        form_error: mistake.form,
+        form_error: mistake.form.as_deref(),
         sends_mail,
         code_url: &page_url(ui, RECOVERY_CODE, waiting(fields)),
         login_url: login_url.as_deref(),
@@ -306,7 +309,7 @@ fn code_form(
         email,
         email_error,
         code_error,
-        form_error: mistake.form,
+        form_error: mistake.form.as_deref(),
         recovery_url: &link(ui, waiting(fields)).unwrap_or_else(|| ui.path(RECOVERY)),
     };
     let page = mistake.tell(page(status, &view, &Policy::form(&ui.config).with_script()));
@@ -331,7 +334,7 @@ fn password_form(
         email,
         password_min_length: ui.registration.rules().min_characters(),
         password_error: mistake.field.as_deref(),
-        form_error: mistake.form,
+        form_error: mistake.form.as_deref(),
     };
     let page = mistake.tell(page(status, &view, &Policy::form(&ui.config).with_script()));
     fresh.with_cookie(ui, page)

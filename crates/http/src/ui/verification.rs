@@ -1,5 +1,7 @@
 //! The proof that somebody reads mail at an address: the button behind a link, or a code.
 
+use std::borrow::Cow;
+
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -14,7 +16,7 @@ use super::page::{page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
 use super::script::script;
-use super::sentences::email_sentence;
+use super::sentences::{email_sentence, wait_sentence};
 use super::standalone::{Done, Fresh, done, page_url, sign_in_url, waiting};
 use super::views::{LinkedAccount, Moment, SettledPage, VerificationPage, WayOut};
 use super::visit::Visit;
@@ -25,22 +27,22 @@ const NO_EMAIL: &str = "Enter your email address.";
 const WRONG_CODE: &str = "This code is not right, or too old.";
 const GONE: &str = "This link was used already, or is too old. Only the latest mail counts: if it has a code that you did not use, enter that.";
 const NO_MAIL: &str = "This server sends no mail, so that addresses cannot be confirmed here.";
-const TOO_MANY: &str = "There were too many tries. Please wait a moment and try again.";
+const TOO_MANY: &str = "There were too many tries.";
 
 /// What is wrong with the form, or was done instead.
 #[derive(Default)]
 struct Mistake {
     email: Option<&'static str>,
     code: Option<&'static str>,
-    form: Option<&'static str>,
+    form: Option<Cow<'static, str>>,
     wait: Option<Lifetime>,
     /// Where another mail went.
     sent_to: Option<String>,
 }
 
 impl Mistake {
-    fn of_form(sentence: &'static str, wait: Option<Lifetime>) -> Self {
-        Self { form: Some(sentence), wait, ..Self::default() }
+    fn of_form(sentence: impl Into<Cow<'static, str>>, wait: Option<Lifetime>) -> Self {
+        Self { form: Some(sentence.into()), wait, ..Self::default() }
     }
 }
 
@@ -134,7 +136,7 @@ async fn send(ui: &UiState, whence: (&Visit, &Parameters<'_>), email: &str) -> R
 }
 
 fn too_many(wait: Lifetime) -> (StatusCode, Mistake) {
-    (StatusCode::TOO_MANY_REQUESTS, Mistake::of_form(TOO_MANY, Some(wait)))
+    (StatusCode::TOO_MANY_REQUESTS, Mistake::of_form(wait_sentence(TOO_MANY, wait), Some(wait)))
 }
 
 /// Nothing was sent that could be typed here.
@@ -171,7 +173,7 @@ async fn form(
         email: mistake.sent_to.as_deref().or(fields.get("email")).unwrap_or_default(),
         email_error: mistake.email,
         code_error: mistake.code,
-        form_error: mistake.form,
+        form_error: mistake.form.as_deref(),
         sends_mail,
     };
     let page = page(status, &view, &Policy::form(&ui.config).with_script());

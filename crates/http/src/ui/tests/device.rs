@@ -162,6 +162,8 @@ async fn with_too_many_wrong_codes_the_right_one_does_not_count_for_a_while() {
     let late = world.fill_in(&page, &[("user_code", CODE)]).await;
     assert_eq!(late.status, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(late.header("retry-after"), "600");
+    let told = "There were too many wrong codes. Please wait 10 minutes and try again.";
+    assert!(late.body.contains(told), "{}", late.body);
 }
 
 #[tokio::test]

@@ -132,6 +132,8 @@ async fn guessing_and_a_busy_server_say_when_to_come_again() {
     }
     let answer = world.fill_in(&page, &[("email", ALICE), ("password", PASSWORD)]).await;
     assert_eq!((answer.status, answer.header("retry-after")), (StatusCode::TOO_MANY_REQUESTS, "1"));
+    let told = "There were too many failed attempts. Please wait a moment and try again.";
+    assert!(answer.body.contains(told), "{}", answer.body);
     world.pool.shutdown();
     let answer = world.fill_in(&page, &[("email", "bob@example.com"), ("password", PASSWORD)]).await;
     assert_eq!((answer.status, answer.header("retry-after")), (StatusCode::SERVICE_UNAVAILABLE, "2"));

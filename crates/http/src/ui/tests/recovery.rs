@@ -192,7 +192,10 @@ async fn many_mails_to_one_address_have_to_wait() {
         last = world.recover(ALICE).await;
     }
     assert_eq!(last.status, StatusCode::TOO_MANY_REQUESTS);
-    assert!(!last.header("retry-after").is_empty() && last.body.contains("too many tries"));
+    let seconds: u64 = last.header("retry-after").parse().unwrap();
+    let told =
+        format!("There were too many tries. Please wait {} minutes and try again.", seconds.div_ceil(60));
+    assert!(last.body.contains(&told), "{seconds}: {}", last.body);
 }
 
 #[tokio::test]

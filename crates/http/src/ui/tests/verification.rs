@@ -157,7 +157,10 @@ async fn other_codes_are_not_sent_without_end() {
         last = world.ask_again(ALICE).await;
     }
     assert_eq!(last.status, StatusCode::TOO_MANY_REQUESTS);
-    assert!(!last.header("retry-after").is_empty());
+    let seconds: u64 = last.header("retry-after").parse().unwrap();
+    let told =
+        format!("There were too many tries. Please wait {} minutes and try again.", seconds.div_ceil(60));
+    assert!(last.body.contains(&told), "{seconds}: {}", last.body);
     assert!(world.mail.read().await.len() < 20);
     let malformed = world.ask_again("alice").await;
     assert!(malformed.body.contains("id=\"email-error\" role=\"alert\""), "{}", malformed.body);
