@@ -215,7 +215,8 @@ pub async fn to_look_at_a_code_spends_nothing(fixture: &impl Fixture) {
     let code = code();
     put(&*nodes[0], &code).await;
     let is_right = async |hashes: &[[u8; 32]], now| {
-        nodes[1].is_right(code.identity, code.purpose, hashes, given::at(now)).await.unwrap()
+        let sent_to = nodes[1].sent_to(code.identity, code.purpose, hashes, given::at(now)).await.unwrap();
+        sent_to.is_some_and(|email| email == code.email)
     };
     for _ in 0..2 * MAX_CODE_TRIES {
         assert!(is_right(&[WRONG, code.hash], 10).await && !is_right(&[WRONG], 10).await);
@@ -231,8 +232,8 @@ pub async fn to_look_at_a_code_spends_nothing(fixture: &impl Fixture) {
         (ShownCode { hashes: &[code.hash], by_link: true, keeps: false }, (given::at(11), given::attempt()));
     assert_eq!(nodes[0].take(code.identity, code.purpose, shown, now).await.unwrap(), right());
     assert!(!is_right(&[code.hash], 11).await, "it is spent");
-    let strangers = nodes[1].is_right(given::identity_id(), code.purpose, &[code.hash], given::at(10)).await;
-    assert!(!strangers.unwrap());
+    let strangers = nodes[1].sent_to(given::identity_id(), code.purpose, &[code.hash], given::at(10)).await;
+    assert_eq!(strangers.unwrap(), None);
 }
 
 /// A code that is kept stays good until it is spent; a wrong one costs its try all the same.

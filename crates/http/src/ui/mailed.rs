@@ -10,8 +10,8 @@ use super::standalone::page_url;
 use super::visit::Visit;
 use super::{RECOVERY_CODE, UiState};
 
-/// The parameter of the address.
-const MAILED: &str = "mailed";
+/// The parameter of the address, or the field of a form that keeps it.
+pub(super) const MAILED: &str = "mailed";
 /// For how long it is told, but of a recovery: there for as long as the code is good. Later the page asks for the address, too.
 const TOLD: Lifetime = Lifetime::hours(1);
 /// An address is filled up to a multiple of so many bytes, and none has as many: all look alike from outside.

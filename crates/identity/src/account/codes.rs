@@ -96,8 +96,30 @@ impl AccountService {
     pub async fn owner_of_link(
         &self,
         token: &Secret<String>,
-        (purpose, owner): (CodePurpose, Option<IdentityId>),
+        whose: (CodePurpose, Option<IdentityId>),
     ) -> Result<Option<Identity>, IdentityError> {
+        Ok(self.looked_at(token, whose).await?.map(|(identity, _)| identity))
+    }
+
+    /// The address that the `token` of a link makes this person's, if it would be taken now. Nothing is spent by looking.
+    ///
+    /// # Errors
+    /// [`IdentityError`] if the store cannot do it now.
+    pub async fn new_email_of_link(
+        &self,
+        token: &Secret<String>,
+        identity: IdentityId,
+    ) -> Result<Option<String>, IdentityError> {
+        let whose = (CodePurpose::ChangeEmail, Some(identity));
+        Ok(self.looked_at(token, whose).await?.map(|(_, email)| email))
+    }
+
+    /// Whose a link is, and to which address it was sent.
+    async fn looked_at(
+        &self,
+        token: &Secret<String>,
+        (purpose, owner): (CodePurpose, Option<IdentityId>),
+    ) -> Result<Option<(Identity, String)>, IdentityError> {
         let link = self.open_link(token, purpose);
         let Some(link) = link.filter(|link| owner.is_none_or(|owner| owner == link.identity)) else {
             return Ok(None);
@@ -107,8 +129,8 @@ impl AccountService {
             return Ok(None);
         };
         let hashes = self.code_key.hashes((identity.id, identity.revision), purpose, &link.code);
-        let is_right = self.codes.is_right(identity.id, purpose, &hashes, self.clock.now()).await?;
-        Ok(is_right.then_some(identity))
+        let sent_to = self.codes.sent_to(identity.id, purpose, &hashes, self.clock.now()).await?;
+        Ok(sent_to.map(|email| (identity, email)))
     }
 
     /// What a link says, if it is one for this purpose that has not expired.

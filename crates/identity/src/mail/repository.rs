@@ -201,14 +201,15 @@ pub trait CodeRepository: Send + Sync {
         (now, attempt): (Timestamp, AttemptId),
     ) -> Result<TakenCode, StoreError>;
 
-    /// Whether a code with one of these hashes would be right, come by the link of its mail. Nothing is spent by looking.
-    async fn is_right(
+    /// To which address the code with one of these hashes was sent, if it would be right, come by the link of its mail. Nothing is spent by
+    /// looking.
+    async fn sent_to(
         &self,
         identity: IdentityId,
         purpose: CodePurpose,
         hashes: &[[u8; 32]],
         now: Timestamp,
-    ) -> Result<bool, StoreError>;
+    ) -> Result<Option<String>, StoreError>;
 
     /// Deletes at most `limit` codes that expired before `before`; how many it was.
     async fn purge_expired(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;

@@ -67,17 +67,20 @@ impl CodeRepository for MemoryStore {
         .await
     }
 
-    async fn is_right(
+    async fn sent_to(
         &self,
         identity: IdentityId,
         purpose: CodePurpose,
         hashes: &[[u8; 32]],
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let is_right = |row: &Row| {
+    ) -> Result<Option<String>, StoreError> {
+        let is_right = |row: &&Row| {
             row.taken_by.is_none() && now < row.code.expires_at && hashes.contains(&row.code.hash)
         };
-        Ok(self.read(|data| data.mail_codes.get(&(identity, purpose.stored())).is_some_and(is_right)))
+        Ok(self.read(|data| {
+            let row = data.mail_codes.get(&(identity, purpose.stored()));
+            row.filter(is_right).map(|row| row.code.email.clone())
+        }))
     }
 
     async fn purge_expired(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {

@@ -13,7 +13,7 @@ use crate::storable;
 
 const PUT: &str = include_str!("put.sql");
 const TAKE: &str = include_str!("take.sql");
-const IS_RIGHT: &str = include_str!("is_right.sql");
+const SENT_TO: &str = include_str!("sent_to.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
 #[async_trait]
@@ -58,16 +58,17 @@ impl CodeRepository for PostgresStore {
         Ok(if is_right { TakenCode::Right { email: column(row, 1)? } } else { TakenCode::Wrong })
     }
 
-    async fn is_right(
+    async fn sent_to(
         &self,
         identity: IdentityId,
         purpose: CodePurpose,
         hashes: &[[u8; 32]],
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<String>, StoreError> {
         let hashes: Vec<&[u8]> = hashes.iter().map(<[u8; 32]>::as_slice).collect();
         let (identity, purpose, now) = (identity.as_uuid(), purpose.stored(), now.as_millis());
-        Ok(!self.read(IS_RIGHT, &[&identity, &purpose, &hashes, &now]).await?.is_empty())
+        let rows = self.read(SENT_TO, &[&identity, &purpose, &hashes, &now]).await?;
+        Ok(rows.first().map(|row| column(row, 0)).transpose()?)
     }
 
     async fn purge_expired(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {

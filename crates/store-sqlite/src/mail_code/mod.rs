@@ -17,7 +17,7 @@ use crate::writer::Write;
 const PUT: &str = include_str!("put.sql");
 const HASH: &str = include_str!("hash.sql");
 const TAKE: &str = include_str!("take.sql");
-const IS_RIGHT: &str = include_str!("is_right.sql");
+const SENT_TO: &str = include_str!("sent_to.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 const FORGET: &str = include_str!("forget.sql");
 
@@ -82,18 +82,19 @@ impl CodeRepository for SqliteStore {
         Ok(rows.await?.pop().unwrap_or(TakenCode::Gone))
     }
 
-    async fn is_right(
+    async fn sent_to(
         &self,
         identity: IdentityId,
         purpose: CodePurpose,
         hashes: &[[u8; 32]],
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<String>, StoreError> {
         let hashes = hashes.to_vec();
         self.read(move |read| {
             let code = (identity.as_bytes(), purpose.stored(), now.as_millis());
-            let kept: Option<[u8; 32]> = read.row(IS_RIGHT, code, |row| Ok(row.get(0)?))?;
-            Ok(kept.is_some_and(|kept| hashes.contains(&kept)))
+            let kept: Option<([u8; 32], String)> =
+                read.row(SENT_TO, code, |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(kept.filter(|(hash, _)| hashes.contains(hash)).map(|(_, email)| email))
         })
         .await
     }

@@ -6,12 +6,13 @@ use axum::response::Response;
 use sluice_identity::account::Confirmation;
 
 use super::frame::{form_page, password_field, typed_password};
+use super::mail_code::CODE_PAGE;
 use super::member::{Member, Refused, answer};
 use super::mistake::{Mistake, went};
 use super::place::Place;
 use super::views::{Field, FormPage, Link};
 use crate::respond::redirect::redirect;
-use crate::ui::UiState;
+use crate::ui::{UiState, mailed};
 
 const HERE: Place = Place::Email;
 const HINT: &str = "We send a code there. Until you have typed it, your address stays what it is.";
@@ -39,7 +40,10 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let network = member.visit.network;
     let confirmation = Confirmation { caller: &caller, password: password.as_ref(), factor: None, network };
     match went(ui, ui.accounts.begin_email_change(&confirmation, new_email).await, HERE)? {
-        Ok(()) => Ok(redirect(StatusCode::SEE_OTHER, &Place::EmailCode.url(ui))),
+        Ok(()) => {
+            let next = mailed::page_after(ui, &member.visit, CODE_PAGE, new_email)?;
+            Ok(redirect(StatusCode::SEE_OTHER, &next))
+        }
         Err(mistake) => form(ui, member, new_email, Some(&mistake)),
     }
 }

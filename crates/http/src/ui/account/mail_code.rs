@@ -5,7 +5,6 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::account::{Claimant, Denied, MailProof, Outcome};
-use sluice_identity::mail::CodePurpose;
 use sluice_primitives::Secret;
 use sluice_protocol::Parameters;
 
@@ -17,7 +16,10 @@ use super::password::known_again;
 use super::place::Place;
 use super::views::{Field, FormPage, Link};
 use crate::respond::redirect::redirect;
-use crate::ui::UiState;
+use crate::ui::{EMAIL_CHANGE, UiState, mailed};
+
+/// The page that waits for the code of another address, as it is told where the mail went.
+pub(super) const CODE_PAGE: (&str, Option<&str>) = (EMAIL_CHANGE, None);
 
 const GONE: &str = "This link was used already, is too old, or is for another account. Of several mails only the latest counts.";
 /// Of an address that was given away before none like it was any more.
@@ -30,11 +32,9 @@ pub(super) async fn show_change(State(ui): State<UiState>, request: Request) -> 
         let member = Member::of_page(&ui, request, here).await?;
         let fields = member.visit.parameters()?;
         let Some(token) = fields.get("token") else { return form(&ui, (&member, here), None) };
-        let (link, whose) = (Secret::new(token.to_owned()), Some(member.identity.id));
-        if ui.accounts.owner_of_link(&link, (CodePurpose::ChangeEmail, whose)).await?.is_some() {
-            link_form(&ui, &member, token, None)
-        } else {
-            form(&ui, (&member, here), Some(&Mistake::gone(GONE)))
+        match new_email(&ui, &member, token).await? {
+            Some(email) => link_form(&ui, &member, (token, Some(&email)), None),
+            None => form(&ui, (&member, here), Some(&Mistake::gone(GONE))),
         }
     };
     answer(&ui, shown.await)
@@ -94,10 +94,19 @@ async fn take_change(ui: &UiState, member: &Member) -> Result<Response, Refused>
     match went(ui, ui.accounts.confirm_email_change(who, &proof, network).await, here)? {
         Ok(()) => Ok(known_again(ui, member, done(ui, member, Notice::EmailChanged)).await),
         Err(mistake) => match token {
-            Some(token) => link_form(ui, member, token, Some(&mistake)),
+            Some(token) => {
+                let email = new_email(ui, member, token).await?;
+                link_form(ui, member, (token, email.as_deref()), Some(&mistake))
+            }
             None => form(ui, (member, here), Some(&mistake)),
         },
     }
+}
+
+/// The address that a link is about, as long as it is good.
+async fn new_email(ui: &UiState, member: &Member, token: &str) -> Result<Option<String>, Refused> {
+    let link = Secret::new(token.to_owned());
+    Ok(ui.accounts.new_email_of_link(&link, member.identity.id).await?)
 }
 
 fn proof(member: &Member, fields: &Parameters<'_>) -> MailProof {
@@ -117,6 +126,8 @@ fn form(
     let back = Place::Overview.url(ui);
     // Where the address is to be typed once more, and maybe another one.
     let again = (here == Place::EmailCode).then(|| Place::Email.url(ui));
+    let fields = member.visit.parameters()?;
+    let (lead, mailed) = (lead(ui, (member, here), &fields), fields.get(mailed::MAILED));
     let code = Field {
         focused: true,
         hint: Some("It is in the mail that we have sent you."),
@@ -126,7 +137,8 @@ fn form(
     let error = Mistake::of(mistake, "code").or(Mistake::of(mistake, "email"));
     let page = FormPage {
         title: "Look into your mailbox",
-        lead: Some("If the address can be used, a mail with a code is under way."),
+        lead: Some(&lead),
+        hidden: mailed.map(|mailed| (mailed::MAILED, mailed)).into_iter().collect(),
         fields: vec![code.with_error(error)],
         submit: "Confirm",
         resend: (here == Place::Verification).then_some("Send another code"),
@@ -137,19 +149,35 @@ fn form(
     form_page(ui, (member, here), mistake, page)
 }
 
-/// The page of a link.
+/// Where the mail went: to the person's own address, or to that which was typed in this session a moment ago.
+fn lead(ui: &UiState, (member, here): (&Member, Place), fields: &Parameters<'_>) -> String {
+    let email = if here == Place::Verification {
+        Some(member.identity.email.clone())
+    } else {
+        mailed::address(ui, &member.visit, CODE_PAGE, fields)
+    };
+    match email {
+        Some(email) => format!("If the address can be used, a mail with a code is under way to {email}."),
+        None => "If the address can be used, a mail with a code is under way.".to_owned(),
+    }
+}
+
+/// The page of a link, and the address that it is about.
 fn link_form(
     ui: &UiState,
     member: &Member,
-    token: &str,
+    (token, email): (&str, Option<&str>),
     mistake: Option<&Mistake>,
 ) -> Result<Response, Refused> {
     let back = Place::Overview.url(ui);
     // There is no field to say it at.
     let mistake = mistake.cloned().map(Mistake::of_form);
+    let (now, then) = (&member.identity.email, "From then on you sign in with it.");
+    let lead =
+        email.map_or_else(|| then.to_owned(), |new| format!("It is {now} now, and will be {new}. {then}"));
     let page = FormPage {
         title: "Confirm your new email address",
-        lead: Some("From then on you sign in with it."),
+        lead: Some(&lead),
         hidden: vec![("token", token)],
         submit: "Confirm",
         back: Some(Link { url: &back, label: "Cancel" }),

@@ -83,13 +83,34 @@ async fn another_address_needs_the_password_and_the_code_that_was_sent_there() {
     assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(wrong.body.contains("id=\"password-error\"") && wrong.body.contains(NEW_EMAIL));
     let sent = alice.fill_in(page, &[("email", NEW_EMAIL), ("password", PASSWORD)]).await;
-    assert_eq!(sent.header("location"), "/ui/account/email/confirm");
+    assert!(sent.header("location").starts_with("/ui/account/email/confirm?mailed="));
+    let shown = alice.follow(&sent).await;
+    let told = format!("a mail with a code is under way to {NEW_EMAIL}.");
+    assert!(shown.body.contains(&told), "{}", shown.body);
+    let wrong = alice.answer(&shown, "", &[("code", "AAAA-AAAA")]).await;
+    assert!(wrong.body.contains(&told), "also after a mistake: {}", wrong.body);
+    let other = Visitor::signed_in(&world).await.get(sent.header("location")).await;
+    assert!(!other.body.contains(NEW_EMAIL), "no link puts it on the page of another session");
     let mails = world.mail.read().await;
     assert_eq!((mails[0].to.as_str(), world.identity(id).await.email.as_str()), (NEW_EMAIL, ALICE));
     let code = mailed_code(&mails[0]);
     let done = alice.fill_in("/ui/account/email/confirm", &[("code", &code)]).await;
     assert!(alice.follow(&done).await.body.contains("Your email address is changed."));
     assert_eq!(world.identity(id).await.email, NEW_EMAIL);
+}
+
+#[tokio::test]
+async fn an_address_is_shown_as_it_was_typed_and_as_nothing_else() {
+    const MARKED: &str = "a&b@new.example";
+    let world = World::new().await;
+    world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    world.mail.read().await;
+    let sent = alice.fill_in("/ui/account/email", &[("email", MARKED), ("password", PASSWORD)]).await;
+    let link = mailed_link(&world.mail.read().await[0]);
+    for page in [alice.follow(&sent).await, alice.get(&link).await] {
+        assert!(page.body.contains("a&#38;b@new.example") && !page.body.contains(MARKED), "{}", page.body);
+    }
 }
 
 #[tokio::test]
@@ -105,6 +126,8 @@ async fn the_link_of_a_mail_changes_nothing_before_somebody_confirms() {
     assert_eq!(reader.header("location"), format!("/ui/account/login?then=email%2Fconfirm&{query}"));
     let shown = alice.get(&link).await;
     assert_eq!((shown.status, world.identity(id).await.email.as_str()), (StatusCode::OK, ALICE));
+    let told = format!("It is {ALICE} now, and will be {NEW_EMAIL}.");
+    assert!(shown.body.contains(&told), "{}", shown.body);
     let done = alice.answer(&shown, "", &[]).await;
     assert!(alice.follow(&done).await.body.contains("Your email address is changed."));
     assert_eq!(world.identity(id).await.email, NEW_EMAIL);
