@@ -18,7 +18,7 @@ use super::puzzle::SolutionBody;
 use super::text::{SecretText, Text};
 use super::wire::{ChallengeBody, TokensBody, answer};
 use super::{IdentityState, Shared};
-use crate::respond::problem::USED_CODE;
+use crate::respond::problem::{USED_CODE, WRONG_PASSKEY};
 use crate::respond::{Problem, ProblemKind};
 
 /// What a login ticket of the API is for: it does not end anywhere else.
@@ -140,8 +140,12 @@ pub(super) async fn finish_passkey(
 ) -> Result<Response, Problem> {
     let shown: PasskeyBody<'_> = body.read()?;
     let (ceremony, response) = (shown.state.required("state")?, shown.response()?);
-    let outcome = state.factors.finish_passkey_login(ceremony, response, CONTEXT, network).await?;
-    sign_in(&state, outcome, (&device, network)).await
+    match state.factors.finish_passkey_login(ceremony, response, CONTEXT, network).await? {
+        FactorOutcome::Wrong | FactorOutcome::Late | FactorOutcome::Used => {
+            Err(Problem::of(ProblemKind::WrongFactor).saying(WRONG_PASSKEY))
+        }
+        outcome => sign_in(&state, outcome, (&device, network)).await,
+    }
 }
 
 /// What a browser is to do with a passkey.

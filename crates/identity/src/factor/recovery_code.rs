@@ -7,6 +7,7 @@ use sluice_crypto::digest::{MacKey, derive_key, sha256};
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{IdentityId, Rng};
 use tracing::info;
+use unicode_normalization::UnicodeNormalization;
 use zeroize::Zeroizing;
 
 use super::proof::{FactorCheck, Shown};
@@ -43,13 +44,13 @@ impl RecoveryCode {
         (0..RECOVERY_CODES).map(|_| Self::draw(rng)).collect()
     }
 
-    /// The code that somebody typed: in either case, with whatever spaces and dashes, with letters for the digits that they
-    /// look like. None if it cannot be one.
+    /// The code that somebody typed: in either case, on whatever keyboard, with whatever spaces and dashes, with letters for the
+    /// digits that they look like. None if it cannot be one.
     pub fn typed(text: &str) -> Option<Self> {
         if text.len() > MAX_TYPED {
             return None;
         }
-        let kept = text.chars().filter(char::is_ascii_alphanumeric);
+        let kept = text.nfkc().filter(char::is_ascii_alphanumeric);
         let meant = kept.map(|character| match character.to_ascii_uppercase() {
             'O' => '0',
             'I' | 'L' => '1',
@@ -210,7 +211,9 @@ mod tests {
     fn a_code_is_taken_however_it_is_typed() {
         let code = RecoveryCode::typed("01ABC-DEFGH").unwrap();
         assert_eq!(code.grouped(), "01ABC-DEFGH");
-        for typed in ["01abcdefgh", " oIabc – defgh ", "Olabc-defgh", "0 1 A B C D E F G H"] {
+        for typed in
+            ["01abcdefgh", " oIabc – defgh ", "Olabc-defgh", "0 1 A B C D E F G H", "０１ＡＢＣ－ｄｅｆｇｈ"]
+        {
             assert_eq!(RecoveryCode::typed(typed), Some(code.clone()), "{typed}");
         }
         for typed in ["", "01ABC-DEFG", "01ABC-DEFGHJ", "U1ABC-DEFGH", &"0".repeat(100)] {

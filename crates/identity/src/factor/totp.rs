@@ -7,6 +7,7 @@ use sluice_crypto::Purpose;
 use sluice_crypto::totp::{TotpSecret, qr_svg};
 use sluice_primitives::{IdentityId, Lifetime, Timestamp};
 use tracing::{error, warn};
+use unicode_normalization::UnicodeNormalization;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::enrolment::{Beginning, Enroller, EnrolmentOutcome, NewFactor};
@@ -250,12 +251,12 @@ impl FactorService {
     }
 }
 
-/// The code that somebody typed, without spaces. None if it cannot be one.
+/// The code that somebody typed, without spaces, in the digits of whatever keyboard. None if it cannot be one.
 fn typed(text: &str) -> Option<String> {
     if text.len() > MAX_TYPED {
         return None;
     }
-    let code: String = text.chars().filter(|character| !character.is_whitespace()).collect();
+    let code: String = text.nfkc().filter(|character| !character.is_whitespace()).collect();
     let is_code = code.len() == DIGITS && code.bytes().all(|byte| byte.is_ascii_digit());
     is_code.then_some(code)
 }

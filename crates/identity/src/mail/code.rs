@@ -6,6 +6,7 @@ use sluice_crypto::SystemSecret;
 use sluice_crypto::digest::MacKey;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{IdentityId, Rng};
+use unicode_normalization::UnicodeNormalization;
 use zeroize::Zeroizing;
 
 use super::repository::CodePurpose;
@@ -35,12 +36,12 @@ impl Code {
         Self(code)
     }
 
-    /// The code that somebody typed: in either case, with whatever spaces and dashes. None if it cannot be one.
+    /// The code that somebody typed: in either case, on whatever keyboard, with whatever spaces and dashes. None if it cannot be one.
     pub fn typed(text: &str) -> Option<Self> {
         if text.len() > MAX_TYPED {
             return None;
         }
-        let kept = text.chars().filter(char::is_ascii_alphanumeric);
+        let kept = text.nfkc().filter(char::is_ascii_alphanumeric);
         let code = Zeroizing::new(kept.map(|c| c.to_ascii_uppercase()).collect::<String>());
         let is_code = code.len() == LENGTH && code.bytes().all(|byte| ALPHABET.contains(&byte));
         is_code.then_some(Self(code))
@@ -136,6 +137,8 @@ mod tests {
         let code = Code::draw(&SeededRng::new(1));
         let shown = code.grouped();
         assert_eq!(shown.len(), 9);
+        let wide: String = shown.chars().filter_map(|c| char::from_u32(u32::from(c) + 0xfee0)).collect();
+        assert_eq!(Code::typed(&wide), Some(code.clone()), "{wide}");
         for typed in
             [shown.to_lowercase(), shown.replace('-', ""), format!(" {} ", shown.replace('-', " – "))]
         {

@@ -118,7 +118,11 @@ async fn a_passkey_is_asked_for_without_saying_whose() {
     let missing = world.post("/auth/login/passkey/finish", json!({"state": state})).await;
     assert_eq!(missing.problem(), (400, "response_missing"));
     let made_up = json!({"state": state, "response": {"id": "x"}});
-    assert_eq!(world.post("/auth/login/passkey/finish", made_up).await.problem(), (401, "wrong_factor"));
+    let refused = world.post("/auth/login/passkey/finish", made_up).await;
+    assert_eq!(refused.problem(), (401, "wrong_factor"));
+    for member in ["title", "detail"] {
+        assert!(!refused.json[member].as_str().unwrap().contains("second factor"), "it is the only one");
+    }
     let made_up = world.post("/auth/login/passkey", json!({"login_ticket": "x"})).await;
     assert_eq!(made_up.problem(), (401, "login_ticket_expired"));
 }

@@ -19,7 +19,7 @@ pub(crate) enum ProblemKind {
     InvalidCredentials,
     /// The password was right; a second factor is asked for.
     SecondFactorRequired,
-    /// The second factor is wrong.
+    /// The second factor, or a passkey that is shown alone, is wrong.
     WrongFactor,
     /// More is asked for than the account can show: it has no second factor.
     SecondFactorMissing,
@@ -155,7 +155,7 @@ impl ProblemKind {
             Self::ProofOfWorkRequired => "A proof of work is asked for.",
             Self::InvalidCredentials => "E-mail address or password is wrong.",
             Self::SecondFactorRequired => "A second factor is asked for.",
-            Self::WrongFactor => "The second factor is wrong.",
+            Self::WrongFactor => "The factor that was shown is wrong.",
             Self::SecondFactorMissing => "The account has no second factor.",
             Self::EnrolmentExpired => "It took too long. Begin it again.",
             Self::LoginTicketExpired => "The login is too old. Begin it again.",

@@ -18,7 +18,7 @@ use tracing::field::display;
 use tracing::{error, info, warn};
 
 pub(crate) use kind::ProblemKind;
-pub(crate) use refusals::{OVER, USED_CODE};
+pub(crate) use refusals::{OVER, USED_CODE, WRONG_PASSKEY};
 
 /// What the `type` of a problem begins with.
 const TYPE: &str = "urn:sluice:problem:";

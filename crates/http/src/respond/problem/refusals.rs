@@ -9,6 +9,10 @@ use super::{Problem, ProblemKind};
 /// What is said of the code of an authenticator app that was shown before.
 pub(crate) const USED_CODE: &str = "The code was used already. Wait until the app shows the next one.";
 
+/// What is said of a passkey alone that lets nobody in.
+pub(crate) const WRONG_PASSKEY: &str =
+    "The passkey did not work, or its ceremony is over. Begin again, or log in with a password.";
+
 /// What the log says of an access token that outlived what it is of.
 pub(crate) const OVER: &str = "the session of the access token is over, or its person is gone";
 

@@ -39,6 +39,18 @@ async fn nothing_is_stored_before_a_code_was_typed() {
     assert_eq!(listed.iter().map(|factor| factor.name.as_str()).collect::<Vec<_>>(), ["Phone"]);
 }
 
+/// Keyboards for Japanese and Chinese write such digits.
+#[tokio::test]
+async fn a_code_is_taken_in_full_width_digits() {
+    let world = World::new().await;
+    let begun = world.service.begin_totp(&world.alice);
+    let code = App::scan(&begun.secret_base32).code(&world.clock);
+    let wide: String = code.chars().filter_map(|digit| char::from_u32(u32::from(digit) + 0xfee0)).collect();
+    assert_ne!(wide, code);
+    let right = world.confirm(&world.alice, &begun.ticket, &format!(" {wide}\u{3000}")).await;
+    assert!(matches!(right, EnrolmentOutcome::Enrolled(_)), "{right:?}");
+}
+
 #[tokio::test]
 async fn an_enrolment_that_is_confirmed_twice_is_one_with_the_same_recovery_codes() {
     let world = World::new().await;
