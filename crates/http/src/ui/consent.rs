@@ -253,7 +253,7 @@ async fn form(
     // The browser of a device's user goes back to nobody.
     let return_to =
         request.redirect_uri.url().filter(|_| !request.details.device).map(|url| destination(&url));
-    let client_host = super::client_host(&client.id);
+    let (client_host, another) = (super::client_host(&client.id), answer.for_another());
     let view = ConsentPage {
         brand: &brand(&ui.config),
         action: &ui.path(super::CONSENT),
@@ -270,6 +270,7 @@ async fn form(
         policy_url: super::web_url(&client.policy_uri),
         tos_url: super::web_url(&client.tos_uri),
         remember: false,
+        another_url: another.as_deref(),
         form_error,
     };
     Ok(page(status, &view, &Policy::form(&ui.config)))

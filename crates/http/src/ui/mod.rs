@@ -167,6 +167,7 @@ fn web_url(raw: &str) -> Option<&str> {
 pub(crate) fn routes(state: UiState) -> Router {
     let pages = &state.config.pages;
     let mut routes = Router::new()
+        .route("/ui", any(error::not_found))
         .route("/ui/{*nothing}", any(error::not_found))
         .route("/ui/error", get(error::show))
         .route("/ui/device/success", get(device::done))
@@ -195,6 +196,15 @@ pub(crate) fn routes(state: UiState) -> Router {
         routes = routes.route(LOGOUT, get(logout::show).post(logout::submit));
     }
     routes.with_state(state)
+}
+
+/// Where browsers and password managers look for the page to change a password, at the root of a site (W3C, A Well-Known URL for Changing
+/// Passwords). Nothing is there where people have their accounts elsewhere.
+pub(crate) fn well_known(state: UiState) -> Router {
+    if !state.has_account_pages() {
+        return Router::new();
+    }
+    Router::new().route("/.well-known/change-password", get(account::to_password)).with_state(state)
 }
 
 /// The pages that mails lead to.

@@ -56,6 +56,8 @@ pub(crate) struct ConsentPage<'a> {
     /// The client's `tos_uri`.
     pub(crate) tos_url: Option<&'a str>,
     pub(crate) remember: bool,
+    /// Where somebody else begins the same request; `None` where only the application can.
+    pub(crate) another_url: Option<&'a str>,
     pub(crate) form_error: Option<&'a str>,
 }
 

@@ -146,6 +146,11 @@ impl<F: AsRef<Request>> FlowAnswer<F> {
     pub fn way_out(&self) -> Option<String> {
         self.flow.as_ref().way_out(&self.client, &self.config)
     }
+
+    /// Where somebody else begins the same request, if there is such a place.
+    pub fn for_another(&self) -> Option<String> {
+        self.flow.as_ref().for_another(&self.config)
+    }
 }
 
 /// What a login or consent page may do with a flow.

@@ -68,6 +68,20 @@ async fn the_admin_api_can_ask_for_a_credential() {
 /// An issuer whose endpoints are below its path.
 const WITH_A_PATH: &str = "http://sluice.test/tenant/one";
 
+/// Password managers look at the root of a site, whatever the path of the issuer.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_to_change_a_password_is_found_where_people_log_in_here() {
+    let there = (302, Some("/tenant/one/ui/account/password"));
+    for (login, found) in [("/tenant/one/ui/login", there), ("https://login.test/", (404, None))] {
+        let settings = [("urls.self.issuer", WITH_A_PATH), ("urls.login", login)];
+        let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+        let page = sluice.browser().visit("/.well-known/change-password").await;
+        let location = page.location.as_ref().map(Url::path);
+        assert_eq!((page.status.as_u16(), location), found, "{login}");
+        sluice.node.stop().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_issuer_may_have_a_path() {
     let settings = [("urls.self.issuer", WITH_A_PATH), ("serve.public.cors.enabled", "true")];

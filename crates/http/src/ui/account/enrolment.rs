@@ -10,15 +10,16 @@ use sluice_identity::factor::{EnrolmentOutcome, NewPasskey, PasskeyChallenge, Re
 use tracing::{info, warn};
 
 use super::confirm::renew;
-use super::factors::codes_page;
+use super::factors::{codes_page, seen};
 use super::frame::form_page;
-use super::member::{Member, Refused, answer, csrf_of, with_cookie};
+use super::member::{Arrival, Member, Refused, answer, csrf_of, with_cookie};
 use super::mistake::Mistake;
 use super::notice::Notice;
 use super::place::Place;
 use super::views::{Exhibit, Field, FormPage, Link, Passkey};
 use crate::respond::redirect::redirect;
 use crate::ui::UiState;
+use crate::ui::problem::Problem;
 
 const WRONG_CODE: &str = "This is not the code that your app should show. It may have changed meanwhile, or the clock of its \
                           device is wrong.";
@@ -42,7 +43,12 @@ pub(super) async fn show_totp(State(ui): State<UiState>, request: Request) -> Re
 
 /// `POST /ui/account/factors/totp`
 pub(super) async fn submit_totp(State(ui): State<UiState>, request: Request) -> Response {
-    let taken = async { take_totp(&ui, &Member::of_form(&ui, request, Place::Totp).await?).await };
+    let taken = async {
+        match posted(&ui, request, Place::Totp).await? {
+            Posted::Form(member) => take_totp(&ui, &member).await,
+            Posted::Again(response) => Ok(response),
+        }
+    };
     answer(&ui, taken.await)
 }
 
@@ -60,8 +66,35 @@ pub(super) async fn show_passkey(State(ui): State<UiState>, request: Request) ->
 
 /// `POST /ui/account/factors/passkey`
 pub(super) async fn submit_passkey(State(ui): State<UiState>, request: Request) -> Response {
-    let taken = async { take_passkey(&ui, &Member::of_form(&ui, request, Place::Passkey).await?).await };
+    let taken = async {
+        match posted(&ui, request, Place::Passkey).await? {
+            Posted::Form(member) => take_passkey(&ui, &member).await,
+            Posted::Again(response) => Ok(response),
+        }
+    };
     answer(&ui, taken.await)
+}
+
+/// A form that adds a factor.
+enum Posted {
+    /// It is one of this session.
+    Form(Box<Member>),
+    /// It is none, and this is told instead.
+    Again(Response),
+}
+
+/// Whoever loads the page with the first codes again posts a form of the session that those renewed. Nothing is done with it; the person
+/// sees which factors there are, and reads how to come to other codes.
+async fn posted(ui: &UiState, request: Request, place: Place) -> Result<Posted, Refused> {
+    let arrival = Arrival::of_form(ui, request).await?;
+    let member = arrival.member(ui).await?.ok_or(Refused::SignedOut(place, None))?;
+    if member.holds_form()? {
+        return Ok(Posted::Form(Box::new(member)));
+    }
+    if ui.factors.recovery_codes_left(member.identity.id).await? > 0 {
+        return seen(ui, &member).await.map(Posted::Again);
+    }
+    Err(Problem::ForeignForm { restart: Some(place.section().url(ui)) }.into())
 }
 
 async fn fresh(ui: &UiState, request: Request, place: Place) -> Result<Member, Refused> {

@@ -94,7 +94,7 @@ async fn make_codes(ui: &UiState, member: &Member) -> Result<Response, Refused> 
 }
 
 /// The list, and what is to know of codes that are there.
-async fn seen(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+pub(super) async fn seen(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     if ui.factors.recovery_codes_left(member.identity.id).await? == 0 {
         return Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui)));
     }

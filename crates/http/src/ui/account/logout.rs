@@ -11,6 +11,11 @@ use crate::respond::redirect::redirect;
 use crate::ui::UiState;
 use crate::ui::page::onward;
 
+/// `GET /ui/account/logout`: nobody is signed out by a link. Who comes back to the address sees whether somebody is signed in.
+pub(super) async fn show(State(ui): State<UiState>) -> Response {
+    redirect(StatusCode::SEE_OTHER, &Place::Overview.url(&ui))
+}
+
 /// `POST /ui/account/logout`
 pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
     let taken = async { take(&ui, &Member::of_form(&ui, request, Place::Overview).await?).await };

@@ -162,6 +162,11 @@ impl Member {
         Arrival::of_form(ui, request).await?.checked_member(ui, place).await
     }
 
+    /// Whether what was posted is a form of this session.
+    pub(super) fn holds_form(&self) -> Result<bool, Problem> {
+        Ok(self.visit.check_token(FORMS, &self.visit.parameters()?).is_ok())
+    }
+
     /// The token for the forms of this session.
     pub(super) fn csrf(&self) -> Result<String, Problem> {
         self.visit.form_token(FORMS)

@@ -32,17 +32,21 @@ mod username;
 mod views;
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use axum::routing::get;
 
 use self::place::Place;
 use super::UiState;
+use crate::respond::redirect::redirect;
 
 /// The pages below `/ui/account`.
 pub(super) fn routes() -> Router<UiState> {
     Router::new()
         .route(place::LOGIN, get(login::show).post(login::submit))
         .route(login_factor::FACTOR, get(login_factor::show).post(login_factor::submit))
-        .route(place::LOGOUT, post(logout::submit))
+        .route(place::LOGOUT, get(logout::show).post(logout::submit))
         .route(place::CONFIRM, get(confirm::show).post(confirm::submit))
         .route(Place::Overview.path(), get(overview::show))
         .route(Place::Username.path(), get(username::show).post(username::submit))
@@ -60,4 +64,9 @@ pub(super) fn routes() -> Router<UiState> {
         .route(Place::RecoveryCodes.path(), get(factors::show_codes).post(factors::submit_codes))
         .route(Place::Sessions.path(), get(sessions::show).post(sessions::submit))
         .route(Place::Applications.path(), get(applications::show).post(applications::submit))
+}
+
+/// To the page where a password is changed.
+pub(super) async fn to_password(State(ui): State<UiState>) -> Response {
+    redirect(StatusCode::FOUND, &Place::Password.url(&ui))
 }

@@ -9,6 +9,7 @@ use sluice_oauth::config::PreferredUsername;
 use sluice_oauth::flow::{Consent, Decision, Request};
 use sluice_protocol::Subject;
 use sluice_store_contract::given;
+use url::Url;
 
 use super::people::mailed_code;
 use super::world::{ALICE, Answer, World, form};
@@ -74,6 +75,29 @@ async fn of_a_client_that_describes_itself_the_host_is_shown_for_a_device_too() 
     let shown = world.get(&page).await.body;
     assert!(shown.contains("it comes from <strong><bdi>app.example</bdi>"), "{shown}");
     assert!(!shown.contains("you return to"), "{shown}");
+}
+
+#[tokio::test]
+async fn whoever_is_not_the_person_who_is_asked_begins_the_same_request_with_another_account() {
+    let world = World::new().await;
+    let ask = async |request: Request| {
+        let page = world.at_consent_of(request, ("somebody".parse().unwrap(), None), false).await;
+        world.get(&page).await
+    };
+    let shown = ask(Request { login_hint: Some(ALICE.to_owned()), ..world.request() }).await;
+    let anew: Url = shown.after("Not you? <a href=\"").parse().unwrap();
+    let asked =
+        |name: &str| anew.query_pairs().find(|(own, _)| own == name).map(|(_, value)| value.into_owned());
+    assert_eq!((anew.path(), asked("prompt").as_deref()), ("/oauth2/auth", Some("login")));
+    assert_eq!((asked("state").as_deref(), asked("login_hint")), (Some("state-of-the-client"), None));
+    let (mut pushed, mut of_device) = (world.request(), world.request());
+    (pushed.details.pushed, of_device.details.device) = (true, true);
+    let wanted = Request { hinted_subject: Some("somebody".parse().unwrap()), ..world.request() };
+    for request in [pushed, of_device, wanted] {
+        let shown = ask(request).await;
+        assert_eq!(shown.status, StatusCode::OK);
+        assert!(!shown.body.contains("Not you?"), "{}", shown.body);
+    }
 }
 
 /// An administrator may have written anything there.

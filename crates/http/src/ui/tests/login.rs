@@ -123,6 +123,20 @@ async fn an_address_that_leads_nowhere_by_itself_leads_to_the_account() {
 }
 
 #[tokio::test]
+async fn an_address_where_no_page_is_leads_browsers_to_the_account() {
+    let world = World::new().await;
+    for page in ["/ui", "/ui/nothing"] {
+        let asked = |accept: &str| Request::get(page).header("accept", accept).body(Body::empty()).unwrap();
+        let shown = world.send(asked("text/html")).await;
+        assert_eq!(shown.status, StatusCode::NOT_FOUND, "{page}");
+        assert!(shown.body.contains(">Your account</a>"), "{page}: {}", shown.body);
+        assert_eq!(world.send(asked("application/json")).await.body, "", "{page}");
+    }
+    let out = world.get("/ui/account/logout").await;
+    assert_eq!((out.status, out.header("location")), (StatusCode::SEE_OTHER, "/ui/account"));
+}
+
+#[tokio::test]
 async fn guessing_and_a_busy_server_say_when_to_come_again() {
     let world = World::of(|config| config.limits.exempt.clear()).await;
     world.register_alice().await;

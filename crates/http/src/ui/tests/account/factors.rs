@@ -81,7 +81,7 @@ async fn an_app_is_added_by_its_code_and_brings_recovery_codes_once() {
 
 /// The session is another one by then, and the codes are not shown again.
 #[tokio::test]
-async fn who_loads_the_first_codes_again_is_led_to_the_factor_that_is_there() {
+async fn who_loads_the_first_codes_again_sees_the_factor_that_is_there() {
     let world = World::new().await;
     let id = world.register_alice().await;
     world.verify(id).await;
@@ -90,10 +90,28 @@ async fn who_loads_the_first_codes_again_is_led_to_the_factor_that_is_there() {
     let code = app_code(&secret(&shown), &world.clock);
     alice.answer(&shown, TOTP, &[("code", &code)]).await;
     let again = alice.answer(&shown, TOTP, &[("code", &code)]).await;
-    assert_eq!(again.status, StatusCode::BAD_REQUEST, "{}", again.body);
-    assert_eq!(again.after("<a class=\"button button-primary\" href=\""), FACTORS);
-    assert!(alice.get(FACTORS).await.body.contains("You have 10 left."));
+    assert_eq!(again.status, StatusCode::GONE, "{}", again.body);
+    for told in
+        ["Recovery codes are shown once, when they are made", "You have 10 left.", "Authenticator app"]
+    {
+        assert!(again.body.contains(told), "{told}: {}", again.body);
+    }
+    assert_eq!(again.body.matches("<li><code>").count(), 0);
     assert_eq!(world.ui.factors.list(id).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_form_of_another_session_adds_no_factor() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    world.verify(id).await;
+    let (alice, other) = (Visitor::signed_in(&world).await, Visitor::signed_in(&world).await);
+    let shown = other.get(TOTP).await;
+    let code = app_code(&secret(&shown), &world.clock);
+    let refused = alice.answer(&shown, TOTP, &[("code", &code)]).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{}", refused.body);
+    assert_eq!(refused.after("<a class=\"button button-primary\" href=\""), FACTORS);
+    assert!(world.ui.factors.list(id).await.unwrap().is_empty());
 }
 
 #[tokio::test]
