@@ -326,8 +326,8 @@ impl LogoutService {
     }
 
     /// The sessions of its user in this browser, if they are known to be over, and that which is named, too: of such a logout nothing is
-    /// left to be confirmed or ended, unless its user is signed in to the account pages here. Where the client knows its users by names of its own, or cannot be asked, nobody can tell whether somebody
-    /// else who is signed in here is its user.
+    /// left to be confirmed or ended, unless its user is signed in to the account pages here. Where the client knows its users by names of its
+    /// own, or cannot be asked, nobody can tell whether somebody else who is signed in here is its user.
     async fn over_already(
         &self,
         logout: &Logout,
