@@ -15,6 +15,7 @@ use super::service::FactorService;
 use crate::audit::Deed;
 use crate::error::IdentityError;
 use crate::identity::Identity;
+use crate::identity::username::is_disruptive;
 
 /// What a person may call a factor, in characters.
 const LONGEST_NAME: usize = 64;
@@ -146,9 +147,9 @@ impl FactorService {
     }
 }
 
-/// What a factor is called whose person called it `text`.
+/// What a factor is called whose person called it `text`: without what would break or turn the line that it is shown in.
 pub(super) fn name_of(text: &str, kind: FactorKind) -> String {
-    let printable: String = text.chars().filter(|character| !character.is_control()).collect();
+    let printable: String = text.chars().filter(|character| !is_disruptive(*character)).collect();
     let name: String = printable.trim().chars().take(LONGEST_NAME).collect();
     match (name.trim_end(), kind) {
         ("", FactorKind::Totp) => "Authenticator app".to_owned(),
@@ -166,6 +167,8 @@ mod tests {
         assert_eq!(name_of(" My phone\r\n", FactorKind::Totp), "My phone");
         assert_eq!(name_of("\u{0} \t", FactorKind::Totp), "Authenticator app");
         assert_eq!(name_of("", FactorKind::Passkey), "Passkey");
+        assert_eq!(name_of("\u{202E}evil\u{2028}\u{2029} \u{2066}key", FactorKind::Totp), "evil key");
+        assert_eq!(name_of("\u{202E}\u{2069}", FactorKind::Totp), "Authenticator app");
         assert_eq!(name_of(&"é".repeat(100), FactorKind::Passkey), "é".repeat(64));
     }
 }

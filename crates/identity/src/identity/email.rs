@@ -129,7 +129,7 @@ fn has_odd(address: &str) -> bool {
 }
 
 /// Whether it shows nothing by itself: format characters, zero-width ones, fillers, variation selectors.
-fn is_unseen(character: char) -> bool {
+pub(super) fn is_unseen(character: char) -> bool {
     !character.is_ascii()
         && (CodePointMapData::<GeneralCategory>::new().get(character) == GeneralCategory::Format
             || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character))

@@ -6,13 +6,15 @@ use std::str::FromStr;
 use thiserror::Error;
 use unicode_normalization::UnicodeNormalization;
 
+use super::email::is_unseen;
+
 /// The longest username, in characters.
 pub const MAX_CHARACTERS: usize = 64;
 /// A longer text is not normalised, in bytes.
 const MAX_RAW: usize = 4 * 4 * MAX_CHARACTERS;
 
-/// What a person wants to be called: shown, never compared, not unique, and empty if it was not said. Without white space
-/// around it, in Unicode form NFC, 64 characters at most.
+/// What a person wants to be called: shown, never compared, not unique, and empty if it was not said, or if nobody would see anything
+/// of it. Without white space around it, in Unicode form NFC, 64 characters at most.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Username(String);
 
@@ -53,6 +55,9 @@ impl FromStr for Username {
         if normalised.contains(is_disruptive) {
             return Err(InvalidUsername::Malformed);
         }
+        if normalised.chars().all(shows_nothing) {
+            return Ok(Self::default());
+        }
         Ok(Self(normalised))
     }
 }
@@ -64,8 +69,14 @@ impl fmt::Display for Username {
 }
 
 /// What would break or turn the line that the name is shown in (Unicode UAX #9 §2).
-fn is_disruptive(c: char) -> bool {
+pub(crate) fn is_disruptive(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether it leaves the place empty where it stands: white space, what nobody sees by itself, Braille without a dot. Beside others it has its use,
+/// as what joins the parts of an emoji.
+fn shows_nothing(c: char) -> bool {
+    c.is_whitespace() || c == '\u{2800}' || is_unseen(c)
 }
 
 #[cfg(test)]
@@ -81,6 +92,19 @@ mod tests {
         assert_eq!(read("  Zoe\u{308} 🐱 ").unwrap(), "Zoë 🐱");
         assert_eq!(read(" \t").unwrap(), "");
         assert_eq!(read(&"ë".repeat(64)).unwrap().chars().count(), 64);
+    }
+
+    #[test]
+    fn a_username_that_nobody_would_see_is_none() {
+        for raw in
+            ["\u{200B}", "\u{3164}\u{200B}", "\u{2800}", "\u{E0041}", "\u{200F}\u{200E}", "\u{AD} \u{2800}"]
+        {
+            assert_eq!(read(raw).unwrap(), "", "{raw:?}");
+        }
+        for raw in ["👩\u{200D}🚀", "می\u{200C}خواهم", "a\u{200B}", "."] {
+            assert_eq!(read(raw).unwrap(), raw);
+        }
+        assert_eq!(read("\u{202E}"), Err(InvalidUsername::Malformed));
     }
 
     #[test]

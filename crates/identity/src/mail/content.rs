@@ -1,6 +1,7 @@
 //! What each kind of mail says, in words.
 
 use super::message::{CodeMail, MessageKind};
+use crate::identity::username::is_disruptive;
 
 /// What a mail says, before it is laid out.
 #[derive(Default)]
@@ -169,7 +170,7 @@ fn with_code<'a>(title: &str, code: &'a CodeMail, label: &'static str) -> Conten
 
 /// A text that somebody wrote, as it may stand in a line.
 pub(super) fn one_line(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
+    text.chars().filter(|c| !is_disruptive(*c)).collect()
 }
 
 /// So many minutes, in words.

@@ -123,7 +123,8 @@ mod tests {
 
     #[test]
     fn what_people_call_things_stays_text() {
-        let mail = rendered(MessageKind::FactorAdded { name: "<img src=x>\r\nBcc: all".to_owned() });
+        let name = "<img src=x>\r\n\u{2028}Bcc:\u{202E} all".to_owned();
+        let mail = rendered(MessageKind::FactorAdded { name });
         assert!(!mail.html.contains("<img") && mail.html.contains("Fish &#38; Chips"), "{}", mail.html);
         assert!(mail.text.contains("“<img src=x>Bcc: all”"), "{}", mail.text);
     }
