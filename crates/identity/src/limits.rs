@@ -55,6 +55,8 @@ pub struct Limits {
     notices_to: Limit<LoginNameHash>,
     added_factors_to: Limit<LoginNameHash>,
     removed_factors_to: Limit<LoginNameHash>,
+    new_codes_to: Limit<LoginNameHash>,
+    used_codes_to: Limit<LoginNameHash>,
     mails_from: Networks,
     codes_of: Limit<(LoginNameHash, Network)>,
     codes_from: Networks,
@@ -82,6 +84,8 @@ impl Limits {
             notices_to: Limit::new(config.mails_per_address, clock),
             added_factors_to: Limit::new(config.mails_per_address, clock),
             removed_factors_to: Limit::new(config.mails_per_address, clock),
+            new_codes_to: Limit::new(config.mails_per_address, clock),
+            used_codes_to: Limit::new(config.mails_per_address, clock),
             mails_from: Networks::new(config.mails_per_network, clock),
             codes_of: Limit::new(config.codes_per_account, clock),
             codes_from: Networks::new(config.codes_per_network, clock),
@@ -192,6 +196,26 @@ impl Limits {
     /// Takes a removal back that was counted just now: nothing was taken away, and nobody is told.
     pub(crate) fn was_not_removed(&self, identity: &Identity) {
         self.removed_factors_to.give_back(&identity.login_name);
+    }
+
+    /// Whether a notice that recovery codes were made may be sent, as of others; apart from them. It is counted when they were.
+    pub(crate) fn may_be_told_of_new_codes(&self, identity: &Identity) -> bool {
+        identity.email_verified_at.is_some() && self.new_codes_to.has_room(&identity.login_name)
+    }
+
+    /// Counts one.
+    pub(crate) fn was_told_of_new_codes(&self, identity: &Identity) {
+        self.new_codes_to.count(&identity.login_name);
+    }
+
+    /// The same of a notice that a recovery code was used. Wrong ones, which may be typed at the same moment, take no place of it.
+    pub(crate) fn may_be_told_of_used_code(&self, identity: &Identity) -> bool {
+        identity.email_verified_at.is_some() && self.used_codes_to.has_room(&identity.login_name)
+    }
+
+    /// Counts one.
+    pub(crate) fn was_told_of_used_code(&self, identity: &Identity) {
+        self.used_codes_to.count(&identity.login_name);
     }
 
     /// Counts a code of a mail that is typed for an account. Anybody may type one.
@@ -335,6 +359,20 @@ impl<K: Hash + Eq + Clone> Limit<K> {
             let wait = Lifetime::from(early.wait_time_from(limiter.clock().now()));
             wait.max(Lifetime::millis(1))
         })
+    }
+
+    /// Whether one more may be counted. Two who are told so at the same moment may both be counted, where one is left.
+    fn has_room(&self, key: &K) -> bool {
+        let has_room = self.check(key).is_ok();
+        if has_room {
+            self.give_back(key);
+        }
+        has_room
+    }
+
+    /// Counts what has happened, as far as there is room.
+    fn count(&self, key: &K) {
+        let _ = self.check(key);
     }
 
     /// Takes one back that was counted just now.

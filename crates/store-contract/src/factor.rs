@@ -16,7 +16,7 @@ use sluice_identity::factor::{
 };
 use sluice_identity::identity::{IdentityRepository, Removed};
 use sluice_identity::session::{IdentitySession, IdentitySessionRepository};
-use sluice_primitives::IdentityId;
+use sluice_primitives::{IdentityId, Lifetime};
 use sluice_token::{Marker, Target};
 
 use crate::{Fixture, given};
@@ -234,7 +234,7 @@ pub async fn what_is_taken_away_does_not_come_back(fixture: &impl Fixture) {
     assert_eq!(store.remove(alice, factor.id, None, None).await.unwrap(), Removed::Missing);
     assert_eq!(revision().await, 3, "nothing was taken away");
     assert_eq!(add(3).await, AddedFactor::AddedWithCodes);
-    assert!(store.replace_recovery_codes(alice, 3, given::recovery_codes(&[[4; 32]])).await.unwrap());
+    assert!(store.replace_recovery_codes(alice, 3, given::recovery_codes(&[[4; 32]]), None).await.unwrap());
     assert_eq!(revision().await, 4);
     let second = other.add(&given::factor(alice, 1), 3, Some(given::with_first(&CODES)), None).await.unwrap();
     assert_eq!(second, AddedFactor::Unknown);
@@ -250,12 +250,15 @@ pub async fn recovery_codes_are_replaced_together(fixture: &impl Fixture) {
     added(&*store, given::factor(alice, 1)).await;
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 3);
     assert!(
-        store.replace_recovery_codes(alice, 1, given::recovery_codes(&[CODES[2], [4; 32]])).await.unwrap()
+        store
+            .replace_recovery_codes(alice, 1, given::recovery_codes(&[CODES[2], [4; 32]]), None)
+            .await
+            .unwrap()
     );
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 2);
-    assert!(!store.spend_recovery_code(alice, &CODES[0]).await.unwrap());
-    assert!(store.spend_recovery_code(alice, &CODES[2]).await.unwrap());
-    assert!(store.spend_recovery_code(alice, &[4; 32]).await.unwrap());
+    assert!(!store.spend_recovery_code(alice, &CODES[0], None).await.unwrap());
+    assert!(store.spend_recovery_code(alice, &CODES[2], None).await.unwrap());
+    assert!(store.spend_recovery_code(alice, &[4; 32], None).await.unwrap());
     assert_eq!(store.recovery_codes_left(bob).await.unwrap(), 3);
 }
 
@@ -274,8 +277,8 @@ pub async fn only_the_first_factor_brings_recovery_codes(fixture: &impl Fixture)
         let first = outcomes.iter().position(|told| *told == AddedFactor::AddedWithCodes).unwrap();
         assert_eq!(outcomes[1 - first], AddedFactor::Added);
         assert_eq!(list(&*nodes[1], person).await, factors);
-        assert!(!nodes[0].spend_recovery_code(person, &codes[1 - first][0]).await.unwrap());
-        assert!(nodes[0].spend_recovery_code(person, &codes[first][0]).await.unwrap());
+        assert!(!nodes[0].spend_recovery_code(person, &codes[1 - first][0], None).await.unwrap());
+        assert!(nodes[0].spend_recovery_code(person, &codes[first][0], None).await.unwrap());
     }
 }
 
@@ -343,16 +346,36 @@ pub async fn a_factor_added_again_tells_whether_its_codes_are_there(fixture: &im
         store.add(&second, 1, Some(given::with_first(&seconds)), None).await.unwrap(),
         AddedFactor::Added
     );
-    assert!(store.spend_recovery_code(alice, &CODES[0]).await.unwrap());
+    assert!(store.spend_recovery_code(alice, &CODES[0], None).await.unwrap());
     assert_eq!(add_first().await, AddedFactor::AddedWithCodes);
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 2, "a spent code stays spent");
     assert_eq!(
         store.add(&second, 1, Some(given::with_first(&seconds)), None).await.unwrap(),
         AddedFactor::Added
     );
-    assert!(store.replace_recovery_codes(alice, 1, given::recovery_codes(&[[4; 32]])).await.unwrap());
+    assert!(store.replace_recovery_codes(alice, 1, given::recovery_codes(&[[4; 32]]), None).await.unwrap());
     assert_eq!(add_first().await, AddedFactor::Added);
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 1);
+}
+
+/// A later call with the same id hears that the factor is there, of its codes the same as ever, and changes nothing of it.
+pub async fn a_factor_that_an_earlier_call_added_is_told_to_be_there(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let alice = somebody(&*store, "alice").await;
+    let first = given::factor(alice, 0);
+    let later = Factor { created_at: first.created_at + Lifetime::millis(1), ..first.clone() };
+    let codes = || Some(given::with_first(&CODES));
+    assert_eq!(store.add(&first, 1, codes(), None).await.unwrap(), AddedFactor::AddedWithCodes);
+    assert_eq!(other.add(&later, 1, codes(), None).await.unwrap(), AddedFactor::PresentWithCodes);
+    assert_eq!(other.add(&first, 1, codes(), None).await.unwrap(), AddedFactor::AddedWithCodes, "a retry");
+    assert_eq!(other.add(&later, 1, None, None).await.unwrap(), AddedFactor::Present);
+    let second = added(&*store, given::factor(alice, 1)).await;
+    let later = Factor { created_at: second.created_at + Lifetime::millis(1), ..second.clone() };
+    assert_eq!(
+        other.add(&later, 1, Some(given::with_first(&[[7; 32]])), None).await.unwrap(),
+        AddedFactor::Present
+    );
+    assert_eq!(list(&*store, alice).await, [first, second]);
 }
 
 /// Of 16 who spend one recovery code on two nodes, one does.
@@ -360,8 +383,9 @@ pub async fn a_recovery_code_is_spent_once(fixture: &impl Fixture) {
     let nodes = [fixture.store(), fixture.second_node().await];
     let (alice, bob) = (somebody(&*nodes[0], "alice").await, somebody(&*nodes[0], "bob").await);
     nodes[0].add(&given::factor(alice, 0), 1, Some(given::with_first(&CODES)), None).await.unwrap();
-    assert!(!nodes[0].spend_recovery_code(bob, &CODES[0]).await.unwrap());
-    let spent = join_all((0..16).map(|place| nodes[place % 2].spend_recovery_code(alice, &CODES[0]))).await;
+    assert!(!nodes[0].spend_recovery_code(bob, &CODES[0], None).await.unwrap());
+    let spent =
+        join_all((0..16).map(|place| nodes[place % 2].spend_recovery_code(alice, &CODES[0], None))).await;
     assert_eq!(spent.into_iter().filter(|spent| *spent.as_ref().unwrap()).count(), 1);
     assert_eq!(nodes[1].recovery_codes_left(alice).await.unwrap(), 2);
 }
@@ -424,8 +448,8 @@ pub async fn all_recovery_codes_are_counted_by_their_keys(fixture: &impl Fixture
     for (name, key) in [("alice", 0), ("bob", 255), ("carol", 255)] {
         let person = somebody(&*store, name).await;
         let codes = HashedRecoveryCodes { key, hashes: &CODES };
-        assert!(store.replace_recovery_codes(person, 1, codes).await.unwrap());
-        assert!(store.spend_recovery_code(person, &CODES[0]).await.unwrap());
+        assert!(store.replace_recovery_codes(person, 1, codes, None).await.unwrap());
+        assert!(store.spend_recovery_code(person, &CODES[0], None).await.unwrap());
     }
     let dave = somebody(&*store, "dave").await;
     let first = WithFirst { codes: HashedRecoveryCodes { key: 8, hashes: &CODES }, ends: None };
@@ -442,9 +466,9 @@ pub async fn more_recovery_codes_than_are_looked_at_at_once_are_counted(fixture:
         let person = somebody(&*store, name).await;
         let hashes: Vec<[u8; 32]> = (0..4_000).map(|_| given::random_hash()).collect();
         let codes = HashedRecoveryCodes { key, hashes: &hashes };
-        assert!(store.replace_recovery_codes(person, 1, codes).await.unwrap());
+        assert!(store.replace_recovery_codes(person, 1, codes, None).await.unwrap());
         for hash in &hashes[..3] {
-            assert!(store.spend_recovery_code(person, hash).await.unwrap());
+            assert!(store.spend_recovery_code(person, hash, None).await.unwrap());
         }
     }
     let counted = store.all_recovery_codes_left().await.unwrap();

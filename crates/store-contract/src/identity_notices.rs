@@ -1,4 +1,4 @@
-//! What a person is told of a factor that came or went, or of the end of the account: queued with what it tells of, or not at all.
+//! What a person is told of factors that came or went, of recovery codes, or of the end of the account: queued with what it tells of, or not at all.
 
 #![expect(clippy::unwrap_used, reason = "a promise that cannot be checked is broken")]
 
@@ -65,6 +65,44 @@ pub async fn the_notice_of_a_factor_is_queued_when_it_is_removed(fixture: &impl 
         assert_eq!(outcome.unwrap(), expected);
         assert_eq!(queued(&*store).await, mails);
     }
+}
+
+/// Of recovery codes that are made anew; of those that are not, none.
+pub async fn the_notice_of_new_recovery_codes_is_queued_with_them(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let alice = given::registered(&*store, given::identity("alice")).await.id;
+    let codes = || given::recovery_codes(&[[1; 32]]);
+    let refused = store.replace_recovery_codes(alice, 1, codes(), Some(&unstorable())).await;
+    assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+    let [stale, made]: [QueuedMail; 2] = array::from_fn(|_| given::mail(0));
+    for (revision, notice, expected, mails) in
+        [(2, &stale, false, BTreeSet::new()), (1, &made, true, BTreeSet::from([made.id]))]
+    {
+        let outcome = other.replace_recovery_codes(alice, revision, codes(), Some(notice)).await;
+        assert_eq!(outcome.unwrap(), expected);
+        assert_eq!(queued(&*store).await, mails);
+    }
+}
+
+/// Of a recovery code that is spent, once; of one that is not there, none.
+pub async fn the_notice_of_a_spent_recovery_code_is_queued_with_it(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let alice = given::registered(&*store, given::identity("alice")).await.id;
+    let codes = given::recovery_codes(&[[1; 32], [2; 32]]);
+    assert!(store.replace_recovery_codes(alice, 1, codes, None).await.unwrap());
+    let refused = store.spend_recovery_code(alice, &[1; 32], Some(&unstorable())).await;
+    assert!(matches!(refused, Err(StoreError::Invalid(_))), "{refused:?}");
+    let [missing, spent, again]: [QueuedMail; 3] = array::from_fn(|_| given::mail(0));
+    for (code, notice, expected, mails) in [
+        ([3; 32], &missing, false, BTreeSet::new()),
+        ([1; 32], &spent, true, BTreeSet::from([spent.id])),
+        ([1; 32], &again, false, BTreeSet::from([spent.id])),
+    ] {
+        let outcome = other.spend_recovery_code(alice, &code, Some(notice)).await;
+        assert_eq!(outcome.unwrap(), expected);
+        assert_eq!(queued(&*store).await, mails);
+    }
+    assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 1);
 }
 
 /// Of an identity that is deleted; of one that stays, or was not there, none.

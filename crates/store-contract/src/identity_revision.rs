@@ -93,7 +93,7 @@ pub async fn what_was_looked_at_before_a_change_is_not_removed_after(fixture: &i
     assert_eq!(other.remove(alice.id, factor.id, looked_at, None).await.unwrap(), Removed::Stale);
     assert!(
         !other
-            .replace_recovery_codes(alice.id, alice.revision, given::recovery_codes(&[[2; 32]]))
+            .replace_recovery_codes(alice.id, alice.revision, given::recovery_codes(&[[2; 32]]), None)
             .await
             .unwrap()
     );
@@ -101,7 +101,7 @@ pub async fn what_was_looked_at_before_a_change_is_not_removed_after(fixture: &i
     assert_eq!(deleted, Removed::Stale);
     assert_eq!(given::person(&*store, alice.id).await, present);
     assert_eq!(store.of_identity(alice.id).await.unwrap(), [factor]);
-    assert!(store.spend_recovery_code(alice.id, &[1; 32]).await.unwrap());
+    assert!(store.spend_recovery_code(alice.id, &[1; 32], None).await.unwrap());
     assert_eq!(given::markers(&*store).await, markers);
 }
 
@@ -117,7 +117,7 @@ pub async fn what_was_looked_at_as_it_is_is_removed(fixture: &impl Fixture) {
     let [one, other] = factors.map(|factor| factor.id);
     assert!(
         store
-            .replace_recovery_codes(alice.id, alice.revision, given::recovery_codes(&[[2; 32]]))
+            .replace_recovery_codes(alice.id, alice.revision, given::recovery_codes(&[[2; 32]]), None)
             .await
             .unwrap()
     );
@@ -133,7 +133,7 @@ pub async fn what_was_looked_at_as_it_is_is_removed(fixture: &impl Fixture) {
     assert_eq!(store.remove(alice.id, other, looked_at, None).await.unwrap(), Removed::Missing);
     assert!(
         !store
-            .replace_recovery_codes(alice.id, alice.revision, given::recovery_codes(&[[3; 32]]))
+            .replace_recovery_codes(alice.id, alice.revision, given::recovery_codes(&[[3; 32]]), None)
             .await
             .unwrap()
     );

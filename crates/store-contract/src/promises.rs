@@ -80,6 +80,7 @@ macro_rules! store_contract {
                 only_the_first_factor_brings_recovery_codes,
                 the_first_factor_ends_the_sessions_that_showed_none,
                 a_factor_added_again_tells_whether_its_codes_are_there,
+                a_factor_that_an_earlier_call_added_is_told_to_be_there,
                 a_recovery_code_is_spent_once,
                 a_factor_with_text_that_cannot_be_stored_is_refused,
                 all_factors_are_listed_by_person_in_pages,
@@ -203,6 +204,8 @@ macro_rules! store_contract {
             identity_notices {
                 the_notice_of_a_factor_is_queued_when_it_is_added,
                 the_notice_of_a_factor_is_queued_when_it_is_removed,
+                the_notice_of_new_recovery_codes_is_queued_with_them,
+                the_notice_of_a_spent_recovery_code_is_queued_with_it,
                 the_notice_of_a_deletion_is_queued_with_it,
             }
             identity_revision {

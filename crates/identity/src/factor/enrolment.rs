@@ -52,12 +52,15 @@ pub struct Enrolled {
     pub factor: Uuid,
     /// With the first factor: codes to write down, shown once.
     pub recovery_codes: Option<Vec<RecoveryCode>>,
+    /// Whether it was there: the enrolment ended before, and is only answered once more.
+    pub is_repeated: bool,
 }
 
 impl Enrolled {
-    /// Whether it is the first: with it the sessions end that began without one ([`Enroller::ends`]).
+    /// Whether it is the first: with it the sessions end that began without one ([`Enroller::ends`]). When that is answered once more,
+    /// they have ended; and the session that asks may be another than the one that goes on.
     pub const fn is_first(&self) -> bool {
-        self.recovery_codes.is_some()
+        self.recovery_codes.is_some() && !self.is_repeated
     }
 }
 
@@ -136,14 +139,20 @@ impl FactorService {
         let added = self.parts.factors.add(&factor, revision, Some(first), notice.as_ref()).await;
         let deed = Deed::new("factor enrolled", identity.id).of_factor(factor.id);
         // Which one is the first, the store knows: of two that are confirmed at once, codes are shown of one.
-        let codes = match deed.noted(added)? {
-            AddedFactor::AddedWithCodes => Some(drawn),
-            AddedFactor::Added => None,
+        let (codes, is_repeated) = match deed.noted(added)? {
+            AddedFactor::AddedWithCodes => (Some(drawn), false),
+            AddedFactor::Added => (None, false),
+            AddedFactor::PresentWithCodes => (Some(drawn), true),
+            AddedFactor::Present => (None, true),
             AddedFactor::TooMany => return Ok(EnrolmentOutcome::TooMany),
             AddedFactor::Unknown => return Ok(EnrolmentOutcome::Expired),
         };
+        let enrolled = Enrolled { factor: factor.id, recovery_codes: codes, is_repeated };
+        if is_repeated {
+            return Ok(EnrolmentOutcome::Enrolled(enrolled));
+        }
         info!(target: "sluice_audit", { identity.id = %identity.id, factor.id = %factor.id, factor.kind = factor.kind.as_str() }, "factor enrolled");
-        Ok(EnrolmentOutcome::Enrolled(Enrolled { factor: factor.id, recovery_codes: codes }))
+        Ok(EnrolmentOutcome::Enrolled(enrolled))
     }
 }
 

@@ -17,6 +17,7 @@ use crate::audit::Deed;
 use crate::error::IdentityError;
 use crate::identity::Identity;
 use crate::login::Network;
+use crate::mail::{MessageKind, QueuedMail};
 
 /// How many there are of them.
 pub const RECOVERY_CODES: usize = 10;
@@ -157,9 +158,15 @@ impl FactorService {
         let codes = RecoveryCode::draw_set(&*self.parts.rng);
         let hashes = self.parts.recovery_keys.hash_all(identity.id, &codes);
         let named = self.parts.recovery_keys.named(&hashes);
-        let replaced = factors.replace_recovery_codes(identity.id, identity.revision, named).await;
+        let may_be_told = self.parts.limits.may_be_told_of_new_codes(identity);
+        let notice = may_be_told.then(|| self.notice(identity, MessageKind::RecoveryCodesMade)).flatten();
+        let looked_at = identity.revision;
+        let replaced = factors.replace_recovery_codes(identity.id, looked_at, named, notice.as_ref()).await;
         if !Deed::new("recovery codes made", identity.id).noted(replaced)? {
             return Err(IdentityError::Changed);
+        }
+        if notice.is_some() {
+            self.parts.limits.was_told_of_new_codes(identity);
         }
         info!(target: "sluice_audit", { identity.id = %identity.id }, "recovery codes made");
         Ok(Some(codes))
@@ -184,13 +191,27 @@ impl FactorService {
             return Ok(FactorCheck::TooMany(wait));
         }
         let Some(code) = RecoveryCode::typed(typed) else { return Ok(FactorCheck::Wrong) };
+        let notice = self.notice_of_used_code(identity).await?;
         for hash in self.parts.recovery_keys.hashes(identity.id, &code) {
-            let spent = self.parts.factors.spend_recovery_code(identity.id, &hash).await;
+            let spent = self.parts.factors.spend_recovery_code(identity.id, &hash, notice.as_ref()).await;
             if Deed::new("second factor taken", identity.id).at(network).noted(spent)? {
+                if notice.is_some() {
+                    self.parts.limits.was_told_of_used_code(identity);
+                }
                 return Ok(FactorCheck::Right(Shown::RecoveryCode));
             }
         }
         Ok(FactorCheck::Wrong)
+    }
+
+    /// What is written to the person if a recovery code is spent now. Of two that are spent at the same moment both mails may say that as many
+    /// are left.
+    async fn notice_of_used_code(&self, identity: &Identity) -> Result<Option<QueuedMail>, IdentityError> {
+        if self.parts.mails.is_none() || !self.parts.limits.may_be_told_of_used_code(identity) {
+            return Ok(None);
+        }
+        let left = self.recovery_codes_left(identity.id).await?.saturating_sub(1);
+        Ok(self.notice(identity, MessageKind::RecoveryCodeUsed { left }))
     }
 }
 

@@ -21,10 +21,27 @@ pub enum AddedFactor {
     Added,
     /// It is there, and was the first, and so are the recovery codes that came with it, as long as one of them is unspent.
     AddedWithCodes,
+    /// It was there: an earlier call added it, whose factor had another time. Of the recovery codes the same is said as by
+    /// [`AddedFactor::Added`].
+    Present,
+    /// It was there likewise. Of the recovery codes the same is said as by [`AddedFactor::AddedWithCodes`].
+    PresentWithCodes,
     /// The person has as many as may be.
     TooMany,
     /// There is no such person, or the record is another one than was looked at.
     Unknown,
+}
+
+impl AddedFactor {
+    /// What is told of a factor that is there: whether this call added it, and whether a recovery code that came with it is there.
+    pub const fn told((is_own, has_code): (bool, bool)) -> Self {
+        match (is_own, has_code) {
+            (true, true) => Self::AddedWithCodes,
+            (true, false) => Self::Added,
+            (false, true) => Self::PresentWithCodes,
+            (false, false) => Self::Present,
+        }
+    }
 }
 
 /// A use of a factor.
@@ -81,7 +98,7 @@ pub type RecoveryCodeCounts = BTreeMap<Option<u8>, u64>;
 pub trait FactorRepository: Send + Sync {
     /// Stores a factor, if its person's record still has this revision; and, if there is no other, what comes with the first: the
     /// recovery codes in the place of the former ones, and the end of the sessions that showed no factor. The notice is queued
-    /// with it. Twice with one id is once.
+    /// with it. Twice with one id is once: what was added at another time than this is told to be there. A retry of a call has its time.
     async fn add(
         &self,
         factor: &Factor,
@@ -111,16 +128,22 @@ pub trait FactorRepository: Send + Sync {
     ) -> Result<Removed, StoreError>;
 
     /// Stores recovery codes in the place of the former ones, if their person's record still has this revision, which is raised
-    /// as by a removal; whether it had.
+    /// as by a removal; whether it had. Then the notice is queued with it.
     async fn replace_recovery_codes(
         &self,
         identity: IdentityId,
         revision: i64,
         codes: HashedRecoveryCodes<'_>,
+        notice: Option<&QueuedMail>,
     ) -> Result<bool, StoreError>;
 
-    /// Spends a recovery code; whether it was there and unspent.
-    async fn spend_recovery_code(&self, identity: IdentityId, code: &[u8; 32]) -> Result<bool, StoreError>;
+    /// Spends a recovery code; whether it was there and unspent. Then the notice is queued with it.
+    async fn spend_recovery_code(
+        &self,
+        identity: IdentityId,
+        code: &[u8; 32],
+        notice: Option<&QueuedMail>,
+    ) -> Result<bool, StoreError>;
 
     /// How many recovery codes are left.
     async fn recovery_codes_left(&self, identity: IdentityId) -> Result<u32, StoreError>;

@@ -56,7 +56,7 @@ pub struct FactorParts {
     pub recovery_keys: RecoveryCodeKeys,
     /// How often codes may be typed, and people told.
     pub limits: Arc<Limits>,
-    /// Tells people that a factor was added or removed; none where there is no mail.
+    /// Tells people what became of their factors and recovery codes; none where there is no mail.
     pub mails: Option<Arc<MailQueue>>,
     /// What authenticator apps call the service.
     pub service_name: String,
@@ -247,7 +247,7 @@ impl FactorService {
         may_be_told.then(|| self.notice(identity, MessageKind::FactorRemoved { name })).flatten()
     }
 
-    fn notice(&self, identity: &Identity, kind: MessageKind) -> Option<QueuedMail> {
+    pub(super) fn notice(&self, identity: &Identity, kind: MessageKind) -> Option<QueuedMail> {
         let mails = self.parts.mails.as_ref()?;
         Some(mails.sealed(&Message { to: identity.email.clone(), kind }))
     }

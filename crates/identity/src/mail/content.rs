@@ -38,6 +38,8 @@ pub(super) fn content<'a>(kind: &'a MessageKind, service: &str) -> Option<Conten
         MessageKind::FactorAdded { name } => factor(name, "added to", service),
         MessageKind::FactorRemoved { name } => factor(name, "removed from", service),
         MessageKind::AccountDeleted => deleted(service),
+        MessageKind::RecoveryCodesMade => recovery_codes_made(service),
+        MessageKind::RecoveryCodeUsed { left } => recovery_code_used(*left, service),
         MessageKind::Decoy => return None,
     })
 }
@@ -138,6 +140,40 @@ fn factor<'a>(name: &str, done: &str, service: &str) -> Content<'a> {
         paragraphs: vec![
             format!("{what} was {done} your account."),
             "If it was not you, change your password at once and look through your sign-in methods."
+                .to_owned(),
+        ],
+        ..Content::default()
+    }
+}
+
+fn recovery_codes_made<'a>(service: &str) -> Content<'a> {
+    Content {
+        subject: format!("New recovery codes were made for your account at {service}"),
+        title: "New recovery codes were made for your account".to_owned(),
+        preview: "Your former recovery codes are good for nothing any more.",
+        paragraphs: vec![
+            "New recovery codes were made for your account. The former ones are good for nothing any more."
+                .to_owned(),
+            "If it was not you, change your password at once, look through your sign-in methods, and make recovery codes of your own."
+                .to_owned(),
+        ],
+        ..Content::default()
+    }
+}
+
+fn recovery_code_used<'a>(left: u32, service: &str) -> Content<'a> {
+    let left = match left {
+        0 => "None is left. Make new ones while you can sign in without.".to_owned(),
+        1 => "One is left.".to_owned(),
+        left => format!("{left} are left."),
+    };
+    Content {
+        subject: format!("A recovery code of your account at {service} was used"),
+        title: "A recovery code of your account was used".to_owned(),
+        preview: "Somebody, hopefully you, showed one of your recovery codes.",
+        paragraphs: vec![
+            format!("One of your recovery codes was used in the place of another sign-in method. {left}"),
+            "If it was not you, somebody has your password and your recovery codes: change the password at once, and make new codes."
                 .to_owned(),
         ],
         ..Content::default()

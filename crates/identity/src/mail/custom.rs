@@ -159,7 +159,8 @@ fn values(kind: &MessageKind, service: &str, content: &Content<'_>) -> Value {
         MessageKind::FactorAdded { name } | MessageKind::FactorRemoved { name } => {
             context! { name => one_line(name) }
         }
-        MessageKind::AccountDeleted | MessageKind::Decoy => context! {},
+        MessageKind::RecoveryCodeUsed { left } => context! { left => *left },
+        MessageKind::AccountDeleted | MessageKind::RecoveryCodesMade | MessageKind::Decoy => context! {},
     };
     let button = content.button.as_ref().map(|button| context! { label => button.label, url => button.url });
     let words = context! {

@@ -66,6 +66,13 @@ pub enum MessageKind {
     AccountDeleted,
     /// Nothing: is queued like the others, and never due. So an address without an account costs the work of one with.
     Decoy,
+    /// Recovery codes were made in the place of the former ones.
+    RecoveryCodesMade,
+    /// A recovery code was shown in the place of another second factor.
+    RecoveryCodeUsed {
+        /// How many are left.
+        left: u32,
+    },
 }
 
 /// A code, and the link that is the same.
@@ -139,6 +146,8 @@ impl MessageKind {
             Self::FactorRemoved { .. } => "factor removed",
             Self::AccountDeleted => "account deleted",
             Self::Decoy => "decoy",
+            Self::RecoveryCodesMade => "recovery codes made",
+            Self::RecoveryCodeUsed { .. } => "recovery code used",
         }
     }
 
@@ -155,11 +164,13 @@ impl MessageKind {
             Self::FactorRemoved { .. } => "factor_removed",
             Self::AccountDeleted => "account_deleted",
             Self::Decoy => "decoy",
+            Self::RecoveryCodesMade => "recovery_codes_made",
+            Self::RecoveryCodeUsed { .. } => "recovery_code_used",
         }
     }
 
     /// One of each kind that is sent.
-    pub(super) fn samples() -> [Self; 9] {
+    pub(super) fn samples() -> [Self; 11] {
         let url = || "https://id.example.com/".to_owned();
         let code = || CodeMail { code: "ABCD-EFGH".to_owned(), link: url(), minutes: 60 };
         let name = || "a key".to_owned();
@@ -173,6 +184,8 @@ impl MessageKind {
             Self::FactorAdded { name: name() },
             Self::FactorRemoved { name: name() },
             Self::AccountDeleted,
+            Self::RecoveryCodesMade,
+            Self::RecoveryCodeUsed { left: 9 },
         ]
     }
 

@@ -137,12 +137,21 @@ mod tests {
             MessageKind::PasswordChanged { recover: "https://r".to_owned() },
             MessageKind::FactorRemoved { name: String::new() },
             MessageKind::AccountDeleted,
+            MessageKind::RecoveryCodesMade,
         ];
         for kind in kinds {
             let mail = rendered(kind.clone());
             assert!(!mail.subject.contains(char::is_control), "{kind:?}");
             assert!(mail.text.contains("\n-- \nFish & Chips sent this mail"), "{}", mail.text);
             assert!(mail.html.contains("<h1") && mail.html.contains("lang=\"en\""), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_mail_says_how_many_recovery_codes_are_left() {
+        for (left, said) in [(9, "9 are left."), (1, "One is left."), (0, "None is left.")] {
+            let mail = rendered(MessageKind::RecoveryCodeUsed { left });
+            assert!(mail.text.contains(said) && mail.html.contains(said), "{}", mail.text);
         }
     }
 

@@ -64,7 +64,7 @@ async fn what_was_shown_before_another_password_takes_no_factor_and_no_code_away
     let codes = services.factors.regenerate_recovery_codes(&alice).await;
     assert!(matches!(codes, Err(IdentityError::Changed)), "{codes:?}");
     assert_eq!(services.factors.list(alice.id).await.unwrap().len(), 1);
-    assert!(services.store.spend_recovery_code(alice.id, &[1; 32]).await.unwrap());
+    assert!(services.store.spend_recovery_code(alice.id, &[1; 32], None).await.unwrap());
     let present = services.stored(ALICE).await;
     assert!(services.factors.remove(&present, factor.id).await.unwrap());
 }
@@ -186,6 +186,28 @@ async fn the_recovery_codes_of_the_first_factor_are_shown_whatever_becomes_of_th
     let EnrolmentOutcome::Enrolled(enrolled) = outcome else { panic!("{outcome:?}") };
     assert!(enrolled.is_first());
     assert!(account.sessions.list(alice.id).await.is_err(), "the store is away");
+}
+
+#[tokio::test]
+async fn an_enrolment_that_another_session_asks_for_once_more_ends_no_session() {
+    let (services, alice, present) = Services::with_alice().await;
+    let begun = services.factors.begin_totp(&alice);
+    let code = App::scan(&begun.secret_base32).code(&services.clock);
+    let shown = (begun.ticket.as_str(), code.as_str(), "Phone");
+    let first = services.account.add_totp((&alice, present.session), shown).await.unwrap();
+    let other = services.caller(&alice, &["pwd", "otp", "mfa"]).await;
+    services.clock.advance(Lifetime::secs(1));
+    let again = services.account.add_totp((&alice, other.session), shown).await.unwrap();
+    let (EnrolmentOutcome::Enrolled(first), EnrolmentOutcome::Enrolled(again)) = (first, again) else {
+        panic!("not enrolled")
+    };
+    assert_eq!((again.factor, &again.recovery_codes), (first.factor, &first.recovery_codes));
+    let mut left: Vec<_> =
+        services.sessions.list(alice.id).await.unwrap().into_iter().map(|session| session.id).collect();
+    left.sort_unstable();
+    let mut expected = vec![present.session, other.session];
+    expected.sort_unstable();
+    assert_eq!(left, expected);
 }
 
 /// Somebody else who is signed in enrols the first factor, a moment before another password is stored.

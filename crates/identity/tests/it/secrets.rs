@@ -191,7 +191,7 @@ async fn factors_are_sealed_again_and_stay_what_they_are() {
         let factor = Factor { kind, sealed, ..factor(alice, i64::try_from(number).unwrap()) };
         store.add(&factor, 1, None, None).await.unwrap();
     }
-    assert!(store.replace_recovery_codes(alice, 1, recovery_codes(&[[1; 32], [2; 32]])).await.unwrap());
+    assert!(store.replace_recovery_codes(alice, 1, recovery_codes(&[[1; 32], [2; 32]]), None).await.unwrap());
     let before = store.of_identity(alice).await.unwrap();
     let both = factors(&store, &["new", "old"]);
     assert_eq!(

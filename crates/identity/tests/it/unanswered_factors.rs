@@ -67,11 +67,17 @@ impl FactorRepository for Silent {
         _: IdentityId,
         _: i64,
         _: HashedRecoveryCodes<'_>,
+        _: Option<&QueuedMail>,
     ) -> Result<bool, StoreError> {
         Err(AWAY)
     }
 
-    async fn spend_recovery_code(&self, _: IdentityId, _: &[u8; 32]) -> Result<bool, StoreError> {
+    async fn spend_recovery_code(
+        &self,
+        _: IdentityId,
+        _: &[u8; 32],
+        _: Option<&QueuedMail>,
+    ) -> Result<bool, StoreError> {
         Err(AWAY)
     }
 

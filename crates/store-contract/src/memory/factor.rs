@@ -26,10 +26,10 @@ impl Data {
         notice: Option<&QueuedMail>,
     ) -> AddedFactor {
         let key = (factor.identity, factor.id);
-        if self.factors.contains_key(&key) {
+        if let Some(present) = self.factors.get(&key) {
             let mut hashes = first.map(|first| first.codes.hashes).unwrap_or_default().iter();
             let has_code = hashes.any(|code| self.recovery_codes.contains_key(&(factor.identity, *code)));
-            return if has_code { AddedFactor::AddedWithCodes } else { AddedFactor::Added };
+            return AddedFactor::told((present.created_at == factor.created_at, has_code));
         }
         if self.identities.get(&factor.identity).is_none_or(|owner| owner.revision != revision) {
             return AddedFactor::Unknown;
@@ -156,20 +156,38 @@ impl FactorRepository for MemoryStore {
         identity: IdentityId,
         revision: i64,
         codes: HashedRecoveryCodes<'_>,
+        notice: Option<&QueuedMail>,
     ) -> Result<bool, StoreError> {
+        check(notice.map(|mail| mail.sealed.as_str()))?;
         self.write(|data| {
             let is_as_before = data.removal_prevented(identity, Some(revision)).is_none();
             if is_as_before {
                 data.replace_codes(identity, codes);
                 data.raise_revision(identity);
+                if let Some(notice) = notice {
+                    data.queue_mail(notice);
+                }
             }
             is_as_before
         })
         .await
     }
 
-    async fn spend_recovery_code(&self, identity: IdentityId, code: &[u8; 32]) -> Result<bool, StoreError> {
-        self.write(|data| data.recovery_codes.remove(&(identity, *code)).is_some()).await
+    async fn spend_recovery_code(
+        &self,
+        identity: IdentityId,
+        code: &[u8; 32],
+        notice: Option<&QueuedMail>,
+    ) -> Result<bool, StoreError> {
+        check(notice.map(|mail| mail.sealed.as_str()))?;
+        self.write(|data| {
+            let is_spent = data.recovery_codes.remove(&(identity, *code)).is_some();
+            if let Some(notice) = notice.filter(|_| is_spent) {
+                data.queue_mail(notice);
+            }
+            is_spent
+        })
+        .await
     }
 
     async fn recovery_codes_left(&self, identity: IdentityId) -> Result<u32, StoreError> {

@@ -84,14 +84,13 @@ impl FactorRepository for PostgresStore {
                     &due_at,
                 ],
             )
-            .then(ADDED, vec![&identity, &factor.id, &revision, &hashes]);
+            .then(ADDED, vec![&identity, &factor.id, &revision, &hashes, &created_at]);
         let committed = self.serial.commit(&transaction).await?;
         let Some(row) = committed.row() else { return Ok(AddedFactor::Unknown) };
-        Ok(match (column(row, 0)?, column(row, 1)?, column(row, 2)?) {
-            (true, _, true) => AddedFactor::AddedWithCodes,
-            (true, _, false) => AddedFactor::Added,
-            (false, true, _) => AddedFactor::TooMany,
-            (false, false, _) => AddedFactor::Unknown,
+        Ok(match (column(row, 0)?, column(row, 1)?) {
+            (true, _) => AddedFactor::told((column(row, 3)?, column(row, 2)?)),
+            (false, true) => AddedFactor::TooMany,
+            (false, false) => AddedFactor::Unknown,
         })
     }
 
@@ -142,21 +141,31 @@ impl FactorRepository for PostgresStore {
         identity: IdentityId,
         revision: i64,
         codes: HashedRecoveryCodes<'_>,
+        notice: Option<&QueuedMail>,
     ) -> Result<bool, StoreError> {
+        let (mail, sealed, due_at) = mail::columns(notice)?;
         let (identity, attempt, (hashes, key)) = (identity.as_uuid(), self.attempt(), columns(codes));
         let transaction = Transaction::new()
             .then(LOCK, vec![&identity])
             .then(FORGET_CODES, vec![&identity, &revision])
             .then(PUT_CODES, vec![&identity, &revision, &hashes, &key])
-            .then(RAISE_REVISION, vec![&identity, &revision, &attempt]);
+            .then(RAISE_REVISION, vec![&identity, &revision, &attempt, &mail, &sealed, &due_at]);
         let committed = self.serial.commit(&transaction).await?;
         let is_as_before = removal_prevented(&committed, Some(revision))?.is_none();
         Ok(is_as_before || was_made_by(&committed, attempt)?)
     }
 
-    async fn spend_recovery_code(&self, identity: IdentityId, code: &[u8; 32]) -> Result<bool, StoreError> {
+    async fn spend_recovery_code(
+        &self,
+        identity: IdentityId,
+        code: &[u8; 32],
+        notice: Option<&QueuedMail>,
+    ) -> Result<bool, StoreError> {
+        let (mail, sealed, due_at) = mail::columns(notice)?;
         let (identity, attempt) = (identity.as_uuid(), self.attempt());
-        Ok(!self.write(SPEND_CODE, &[&identity, &code.as_slice(), &attempt]).await?.is_empty())
+        let rows =
+            self.write(SPEND_CODE, &[&identity, &code.as_slice(), &attempt, &mail, &sealed, &due_at]).await?;
+        Ok(!rows.is_empty())
     }
 
     async fn recovery_codes_left(&self, identity: IdentityId) -> Result<u32, StoreError> {

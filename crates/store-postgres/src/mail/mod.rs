@@ -1,6 +1,6 @@
 //! The outbox of mails. They are put here by themselves, with a code, with a registration, with a change, or with what they tell of:
-//! see `mail_code/put.sql`, `identity/register_with_letters.sql`, `identity/change.sql`, `identity/delete.sql`, `factor/add.sql` and
-//! `factor/remove.sql`.
+//! see `mail_code/put.sql`, `identity/register_with_letters.sql`, `identity/change.sql`, `identity/delete.sql`, `factor/add.sql`,
+//! `factor/remove.sql`, `factor/raise_revision.sql` and `factor/spend_code.sql`.
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;

@@ -163,8 +163,8 @@ async fn a_factor_whose_writes_were_not_answered_is_written_once() {
     let cut = Cut::start().await;
     let alice = given::registered(&*cut.store, given::identity("alice")).await.id;
     let (factor, codes) = (given::factor(alice, 1), [given::random_hash(), given::random_hash()]);
-    let notices = [given::mail(10), given::mail(10), given::mail(10), given::mail(10)];
-    let [added, again, removed, missing] = notices.each_ref().map(Some);
+    let notices: [_; 7] = std::array::from_fn(|_| given::mail(10));
+    let [added, again, spent, spent_again, made, removed, missing] = notices.each_ref().map(Some);
     cut.proxy.cut_after("INSERT INTO factor");
     assert_eq!(
         cut.store.add(&factor, 1, Some(given::with_first(&codes)), added).await.unwrap(),
@@ -182,20 +182,22 @@ async fn a_factor_whose_writes_were_not_answered_is_written_once() {
     assert!(cut.store.use_once(&used).await.unwrap());
     assert!(!cut.store.use_once(&used).await.unwrap());
     cut.proxy.cut_after("SET spent_by");
-    assert!(cut.store.spend_recovery_code(alice, &codes[0]).await.unwrap());
-    assert!(!cut.store.spend_recovery_code(alice, &codes[0]).await.unwrap());
+    assert!(cut.store.spend_recovery_code(alice, &codes[0], spent).await.unwrap());
+    assert!(!cut.store.spend_recovery_code(alice, &codes[0], spent_again).await.unwrap());
     assert_eq!(
         cut.store.add(&factor, 1, Some(given::with_first(&codes)), again).await.unwrap(),
         AddedFactor::AddedWithCodes
     );
     assert_eq!(cut.store.recovery_codes_left(alice).await.unwrap(), 1, "a spent code stays spent");
     cut.proxy.cut_after("SET revision = revision + 1");
-    assert!(cut.store.replace_recovery_codes(alice, 1, given::recovery_codes(&[[9; 32]])).await.unwrap());
+    assert!(
+        cut.store.replace_recovery_codes(alice, 1, given::recovery_codes(&[[9; 32]]), made).await.unwrap()
+    );
     assert_eq!(cut.store.recovery_codes_left(alice).await.unwrap(), 1);
     cut.proxy.cut_after("DELETE FROM factor");
     assert_eq!(cut.store.remove(alice, factor.id, Some(2), removed).await.unwrap(), Removed::Done);
     assert_eq!(given::person(&*cut.store, alice).await.revision, 3);
     assert_eq!(cut.store.remove(alice, factor.id, Some(3), missing).await.unwrap(), Removed::Missing);
     assert_eq!(cut.proxy.cuts(), 5);
-    assert_eq!(MailRepository::depth(&*cut.store).await.unwrap(), (2, 0), "one of each");
+    assert_eq!(MailRepository::depth(&*cut.store).await.unwrap(), (4, 0), "one of each");
 }

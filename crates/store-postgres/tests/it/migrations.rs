@@ -206,7 +206,7 @@ async fn a_recovery_code_without_the_name_of_its_key_is_counted_apart_and_spent(
     store.migrate_up().await.unwrap();
     let alice = given::registered(&*store, given::identity("alice")).await.id;
     let own = given::recovery_codes(&[[1; 32]]);
-    assert!(store.replace_recovery_codes(alice, 1, own).await.unwrap());
+    assert!(store.replace_recovery_codes(alice, 1, own, None).await.unwrap());
     let older = "INSERT INTO recovery_code (identity_id, code_hash) VALUES ($1, $2)";
     connection(database.dsn())
         .await
@@ -215,7 +215,7 @@ async fn a_recovery_code_without_the_name_of_its_key_is_counted_apart_and_spent(
         .unwrap();
     let counted = store.all_recovery_codes_left().await.unwrap();
     assert_eq!(counted, BTreeMap::from([(None, 1), (Some(own.key), 1)]));
-    assert!(store.spend_recovery_code(alice, &[2; 32]).await.unwrap());
+    assert!(store.spend_recovery_code(alice, &[2; 32], None).await.unwrap());
 }
 
 /// Nodes are replaced one by one: those of this version serve logins before their migrations ran, and go on afterwards.

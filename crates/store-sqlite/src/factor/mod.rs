@@ -94,23 +94,36 @@ impl FactorRepository for SqliteStore {
         identity: IdentityId,
         revision: i64,
         codes: HashedRecoveryCodes<'_>,
+        notice: Option<&QueuedMail>,
     ) -> Result<bool, StoreError> {
-        let codes = stored::Codes::of(codes);
+        notice.map_or(Ok(()), mail::check)?;
+        let (codes, notice) = (stored::Codes::of(codes), notice.cloned());
         self.write(move |write| {
             let is_as_before = removal_prevented(write, identity, Some(revision))?.is_none();
             if is_as_before {
                 stored::replace_recovery_codes(write, identity, &codes)?;
                 stored::raise_revision(write, identity)?;
+                notice.as_ref().map_or(Ok(()), |notice| mail::queue(write, notice))?;
             }
             Ok(is_as_before)
         })
         .await
     }
 
-    async fn spend_recovery_code(&self, identity: IdentityId, code: &[u8; 32]) -> Result<bool, StoreError> {
-        let code = *code;
+    async fn spend_recovery_code(
+        &self,
+        identity: IdentityId,
+        code: &[u8; 32],
+        notice: Option<&QueuedMail>,
+    ) -> Result<bool, StoreError> {
+        notice.map_or(Ok(()), mail::check)?;
+        let (code, notice) = (*code, notice.cloned());
         self.write(move |write| {
-            Ok(write.delete("recovery_code", SPEND_RECOVERY_CODE, (identity.as_bytes(), code))? == 1)
+            let spent = write.delete("recovery_code", SPEND_RECOVERY_CODE, (identity.as_bytes(), code))?;
+            if let Some(notice) = notice.as_ref().filter(|_| spent == 1) {
+                mail::queue(write, notice)?;
+            }
+            Ok(spent == 1)
         })
         .await
     }

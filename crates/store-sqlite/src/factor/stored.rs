@@ -72,10 +72,10 @@ pub(super) fn add(
     notice: Option<&QueuedMail>,
 ) -> Result<AddedFactor, SqliteError> {
     let (identity, id) = (factor.identity.as_bytes(), factor.id.as_bytes());
-    if write.row(IS_THERE, (identity, id), |_| Ok(()))?.is_some() {
+    if let Some(added_at) = write.row(IS_THERE, (identity, id), |row| row::time(row, 0))? {
         let hashes = first.map(|first| first.codes.hashes.as_slice()).unwrap_or_default();
         let has_code = has_one(write, factor.identity, hashes)?;
-        return Ok(if has_code { AddedFactor::AddedWithCodes } else { AddedFactor::Added });
+        return Ok(AddedFactor::told((added_at == factor.created_at, has_code)));
     }
     let others = match write.row(ROOM, params![identity, revision], |row| Ok(row.get::<_, u32>(0)?))? {
         None => return Ok(AddedFactor::Unknown),

@@ -166,11 +166,11 @@ async fn a_recovery_code_without_the_name_of_its_key_is_counted_apart_and_spent(
     let store = fixture.store();
     let identity = waiting(&store, 1).await.id;
     let own = given::recovery_codes(&[[1; 32]]);
-    assert!(store.replace_recovery_codes(identity, 1, own).await.unwrap());
+    assert!(store.replace_recovery_codes(identity, 1, own, None).await.unwrap());
     let connection = Connection::open(fixture.path()).unwrap();
     let older = "INSERT INTO recovery_code (identity_id, code_hash) VALUES (?1, ?2)";
     connection.execute(older, (identity.as_bytes(), [2_u8; 32])).unwrap();
     let counted = store.all_recovery_codes_left().await.unwrap();
     assert_eq!(counted, BTreeMap::from([(None, 1), (Some(own.key), 1)]));
-    assert!(store.spend_recovery_code(identity, &[2; 32]).await.unwrap());
+    assert!(store.spend_recovery_code(identity, &[2; 32], None).await.unwrap());
 }

@@ -89,6 +89,8 @@ fn every_kind_has_its_own_name_and_values() {
         ("password_changed.txt", "{{ recover }}"),
         ("factor_added.txt", "{{ name }}"),
         ("factor_removed.txt", "{{ name }}"),
+        ("recovery_codes_made.txt", "{{ words.title }}"),
+        ("recovery_code_used.txt", "{{ left }}"),
     ];
     assert_eq!(files.len(), MessageKind::samples().len());
     let text = rendered(&files, MessageKind::AccountDeleted).text;
@@ -97,6 +99,7 @@ fn every_kind_has_its_own_name_and_values() {
         rendered(&files, MessageKind::PasswordChanged { recover: "https://r".into() }).text,
         "https://r"
     );
+    assert_eq!(rendered(&files, MessageKind::RecoveryCodeUsed { left: 3 }).text, "3");
 }
 
 #[test]

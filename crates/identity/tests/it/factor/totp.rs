@@ -3,13 +3,14 @@
 use sluice_identity::Identity;
 use sluice_identity::config::{LimitsConfig, Rate};
 use sluice_identity::factor::{
-    EnrolmentOutcome, FactorCheck, FactorProof, FactorRepository, MAX_FACTORS, RECOVERY_CODES, Shown,
-    TotpEnrolment,
+    Enrolled, EnrolmentOutcome, FactorCheck, FactorProof, FactorRepository, MAX_FACTORS, RECOVERY_CODES,
+    Shown, TotpEnrolment,
 };
 use sluice_identity::identity::Removed;
 use sluice_identity::mail::MailRepository;
 use sluice_primitives::{AttemptId, Clock, IdentityId, Lifetime};
 use sluice_store_contract::given;
+use sluice_testkit::Captured;
 
 use super::world::{App, World, network};
 
@@ -59,6 +60,15 @@ async fn an_enrolment_that_is_confirmed_twice_is_one_with_the_same_recovery_code
     let first = world.confirm(&world.alice, &begun.ticket, &code).await;
     let again = world.confirm(&world.alice, &begun.ticket, &code).await;
     assert_eq!(first, again);
+    world.clock.advance(Lifetime::secs(1));
+    let (log, _guard) = Captured::begin();
+    let later = world.confirm(&world.alice, &begun.ticket, &code).await;
+    let (EnrolmentOutcome::Enrolled(first), EnrolmentOutcome::Enrolled(later)) = (first, later) else {
+        panic!("not enrolled")
+    };
+    assert_eq!((first.is_first(), later.is_first()), (true, false));
+    assert_eq!(later, Enrolled { is_repeated: true, ..first });
+    assert_eq!(log.lines("sluice_audit"), [""; 0]);
     assert_eq!(world.service.list(world.alice.id).await.unwrap().len(), 1);
     assert_eq!(MailRepository::depth(&*world.store).await.unwrap(), (1, 0), "it is told once");
 }
