@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use sluice_commit::StoreError;
 use sluice_identity::IdentityStatus;
 use sluice_identity::administration::{
-    AdministrationError, IdentityAdministration, IdentityListing, ListIdentities,
+    AdministrationError, IdentityAdministration, IdentityListing, ListIdentities, Notify,
 };
 use sluice_oauth::login_session::LoginSessionService;
 use sluice_primitives::{IdentityId, SessionId};
@@ -81,25 +81,31 @@ async fn find(State(identities): Identities, Path(id): Path<String>) -> Result<R
 async fn replace(
     State(identities): Identities,
     Path(id): Path<String>,
+    RawQuery(query): RawQuery,
     body: JsonBody,
 ) -> Result<Response, AdminError> {
     let edit = body.read::<ReplaceIdentityBody>()?.into_edit().map_err(AdminError::malformed)?;
-    let changed = identities.update(identity(&id)?, edit).await?;
+    let changed = identities.update(identity(&id)?, edit, notify(query.as_deref())?).await?;
     Ok(Json(IdentityBody::from(&changed)).into_response())
 }
 
 async fn patch(
     State(identities): Identities,
     Path(id): Path<String>,
+    RawQuery(query): RawQuery,
     body: JsonBody,
 ) -> Result<Response, AdminError> {
     let edit = body.read::<PatchIdentityBody>()?.into_edit().map_err(AdminError::malformed)?;
-    let changed = identities.update(identity(&id)?, edit).await?;
+    let changed = identities.update(identity(&id)?, edit, notify(query.as_deref())?).await?;
     Ok(Json(IdentityBody::from(&changed)).into_response())
 }
 
-async fn remove(State(identities): Identities, Path(id): Path<String>) -> Result<StatusCode, AdminError> {
-    identities.delete(identity(&id)?).await?;
+async fn remove(
+    State(identities): Identities,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<StatusCode, AdminError> {
+    identities.delete(identity(&id)?, notify(query.as_deref())?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -154,10 +160,12 @@ async fn remove_factor(
 async fn reset_credentials(
     State(identities): Identities,
     Path(id): Path<String>,
+    RawQuery(query): RawQuery,
     body: JsonBody,
 ) -> Result<StatusCode, AdminError> {
     let asked: ResetBody = body.read_or_default()?;
-    identities.reset_credentials(identity(&id)?, asked.send_mail).await?;
+    let notify = notify(query.as_deref())?;
+    identities.reset_credentials(identity(&id)?, asked.send_mail, notify).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -186,6 +194,18 @@ fn list_query(query: &str) -> Result<ListIdentities, AdminError> {
         }
     }
     Ok(asked)
+}
+
+/// Who hears of it: the person, unless `notify=false` says that nobody does. What is neither is refused, or somebody would be written to
+/// who is not to be.
+fn notify(query: Option<&str>) -> Result<Notify, AdminError> {
+    let mut asked = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let (_, value) = asked.find(|(name, _)| name == "notify").unwrap_or_default();
+    match value.as_ref() {
+        "" | "true" => Ok(Notify::Person),
+        "false" => Ok(Notify::Nobody),
+        _ => Err(AdminError::malformed("`notify` is `true` or `false`.".to_owned())),
+    }
 }
 
 fn status(raw: &str) -> Result<IdentityStatus, AdminError> {

@@ -204,7 +204,9 @@ impl From<AdministrationError> for AdminError {
     fn from(error: AdministrationError) -> Self {
         match error {
             AdministrationError::NotFound => Self::not_found(),
-            AdministrationError::Taken => Self::of(StatusCode::CONFLICT, CONFLICT, String::new()),
+            AdministrationError::Taken => {
+                Self::of(StatusCode::CONFLICT, CONFLICT, sentence(&error.to_string()))
+            }
             AdministrationError::Invalid(_)
             | AdministrationError::Hash(_)
             | AdministrationError::PageToken

@@ -201,7 +201,7 @@ impl AccountService {
 }
 
 /// Enough of an address to know one's own.
-fn masked(email: &str) -> String {
+pub(super) fn masked(email: &str) -> String {
     let (local, domain) = email.rsplit_once('@').unwrap_or((email, ""));
     let first: String = local.chars().take(1).collect();
     format!("{first}…@{domain}")

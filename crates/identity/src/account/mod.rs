@@ -3,15 +3,15 @@
 //! [`service`]: what needs the present password. [`email`]: addresses and their proof. [`recovery`]: the way back in
 //! without the password. [`codes`]: what mails carry and how it comes back. [`outcome`]: what became of it.
 //! [`confirmation`]: who it is, once more. `signing_in`: sessions and the first factor. [`config`]: where pages are. `registration_mails`: what
-//! is written to those who register, `recovery_mails`: to those whose credentials were taken away.
+//! is written to those who register, `administration_mails`: to those to whose records an administrator does something.
 
+mod administration_mails;
 pub mod codes;
 pub mod config;
 pub mod confirmation;
 pub mod email;
 pub mod outcome;
 pub mod recovery;
-mod recovery_mails;
 mod registration_mails;
 pub mod service;
 mod signing_in;

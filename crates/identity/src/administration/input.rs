@@ -6,6 +6,16 @@ use sluice_primitives::Secret;
 
 use crate::identity::IdentityStatus;
 
+/// Who hears of what an administrator does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Notify {
+    /// The person, by a notice to the address if that is verified.
+    #[default]
+    Person,
+    /// Nobody.
+    Nobody,
+}
+
 /// The password of a new identity.
 #[derive(Debug)]
 pub enum NewPassword {

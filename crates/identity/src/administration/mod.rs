@@ -4,7 +4,7 @@
 //! not done.
 //!
 //! Whatever takes access away (disabling, deleting, a reset of credentials) revokes what was issued for the person, in the
-//! same transaction.
+//! same transaction. So are the notices stored of what the person is told.
 
 pub mod error;
 pub mod input;
@@ -12,6 +12,6 @@ pub mod listing;
 pub mod service;
 
 pub use error::AdministrationError;
-pub use input::{IdentityEdit, NewIdentity, NewPassword};
+pub use input::{IdentityEdit, NewIdentity, NewPassword, Notify};
 pub use listing::{IdentityListing, ListIdentities};
-pub use service::{IdentityAdministration, RecoveryMails};
+pub use service::{AdministrationMails, IdentityAdministration};

@@ -12,7 +12,7 @@ use tracing::info;
 use uuid::Uuid;
 
 use super::error::AdministrationError;
-use super::input::{IdentityEdit, NewIdentity, NewPassword};
+use super::input::{IdentityEdit, NewIdentity, NewPassword, Notify};
 use crate::audit::Deed;
 use crate::error::IdentityError;
 use crate::factor::{EnrolledFactor, FactorService};
@@ -21,14 +21,25 @@ use crate::identity::{
     Changed, Email, EndsSessions, Identity, IdentityChange, IdentityDirectory, IdentityStatus, InvalidEmail,
     NewCredential, NewEmail, Registration, Removed, Username,
 };
+use crate::mail::QueuedMail;
 use crate::registration::{InvalidField, PasswordRules, Person};
 use crate::session::{IdentitySession, SessionService};
 
-/// Who writes to a person that must choose another password.
+/// Who writes to people of what is done to their records. Notices are to be stored with what they tell of. They go to the address of the
+/// record as it was, if that is verified and has not had too many; else there is none.
 #[async_trait]
-pub trait RecoveryMails: Send + Sync {
+pub trait AdministrationMails: Send + Sync {
     /// Sends the person a mail to choose a password by.
     async fn write_recovery(&self, identity: &Identity) -> Result<(), IdentityError>;
+
+    /// That the address is another one now.
+    fn email_changed(&self, before: &Identity, new: &str) -> Vec<QueuedMail>;
+
+    /// That the password is good for nothing any more, and how to choose another.
+    fn password_taken(&self, before: &Identity) -> Vec<QueuedMail>;
+
+    /// That the account is gone.
+    fn account_deleted(&self, before: &Identity) -> Vec<QueuedMail>;
 }
 
 /// What administrators do with people's records.
@@ -46,7 +57,7 @@ pub struct IdentityAdministration {
     /// What a password must be.
     pub rules: Arc<PasswordRules>,
     /// Writes to people; none where there is no mail.
-    pub mails: Option<Arc<dyn RecoveryMails>>,
+    pub mails: Option<Arc<dyn AdministrationMails>>,
     /// Seals page tokens, which are in flight.
     pub sealer: Arc<Sealer>,
     /// The time.
@@ -109,14 +120,23 @@ impl IdentityAdministration {
     }
 
     /// Changes a record; what it is now. If nothing differs from what is there, nothing is written: what was proved of the
-    /// record holds on.
+    /// record holds on. Of another address the former one is told, unless nobody is to be.
     ///
     /// # Errors
     /// [`AdministrationError`] if there is none, if the address is another identity's, if a field is not as it must be.
-    pub async fn update(&self, id: IdentityId, edit: IdentityEdit) -> Result<Identity, AdministrationError> {
+    pub async fn update(
+        &self,
+        id: IdentityId,
+        edit: IdentityEdit,
+        notify: Notify,
+    ) -> Result<Identity, AdministrationError> {
         let edit = ValidEdit::read(edit)?;
         let now = self.clock.now();
-        let change = |identity: &Identity| edit.change(identity, &self.nothing_of(identity, now));
+        let change = |identity: &Identity| {
+            let change = edit.change(identity, &self.nothing_of(identity, now))?;
+            let mails = self.notice_of_email(identity, &change, notify);
+            Some(IdentityChange { mails, ..change })
+        };
         let deed = Deed::new("identity changed by an administrator", id);
         let Some(before) = self.change(id, deed, change).await? else {
             // Nothing differs, or nobody is there, or nobody is given such an address.
@@ -133,15 +153,19 @@ impl IdentityAdministration {
         self.get(id).await
     }
 
-    /// Deletes a record with all that belongs to it, and revokes what was issued for the person.
+    /// Deletes a record with all that belongs to it, and revokes what was issued for the person, who is told, unless nobody is to be.
     ///
     /// # Errors
     /// [`AdministrationError::NotFound`] if there is none.
-    pub async fn delete(&self, id: IdentityId) -> Result<(), AdministrationError> {
+    pub async fn delete(&self, id: IdentityId, notify: Notify) -> Result<(), AdministrationError> {
+        let present = self.identities.find(id).await?;
+        let writer = self.writer(notify).zip(present.as_ref());
+        let notice = writer.map(|(mails, present)| mails.account_deleted(present)).unwrap_or_default();
         let now = self.clock.now();
         let until = self.sessions.revoked_until(now);
         let deed = Deed::new("identity deleted by an administrator", id);
-        if deed.noted(self.identities.delete(id, None, now, until, None).await)? != Removed::Done {
+        let deleted = self.identities.delete(id, None, now, until, notice.first()).await;
+        if deed.noted(deleted)? != Removed::Done {
             return Err(AdministrationError::NotFound);
         }
         self.sessions.revoke(id, now);
@@ -150,19 +174,26 @@ impl IdentityAdministration {
     }
 
     /// Takes password, factors and recovery codes away, and what was agreed to for clients, ends all sessions and revokes what
-    /// was issued for the person; the username goes too if a stranger may have chosen it. If wanted, the person is sent a mail to
-    /// choose another password by.
+    /// was issued for the person; the username goes too if a stranger may have chosen it. If it is wanted (`write`), the person is
+    /// sent a mail to choose another password by. Else who may log in is told that the password is another one, unless nobody is to be.
     ///
     /// # Errors
     /// [`AdministrationError::NotFound`] if there is none. Before anything is done, if a mail is wanted:
     /// [`AdministrationError::NoMail`] if none can be sent, [`AdministrationError::Disabled`] if the person may not log in.
     /// While they may not, the code is refused; and it is void when they may again, as that raises the revision.
-    pub async fn reset_credentials(&self, id: IdentityId, write: bool) -> Result<(), AdministrationError> {
+    pub async fn reset_credentials(
+        &self,
+        id: IdentityId,
+        write: bool,
+        notify: Notify,
+    ) -> Result<(), AdministrationError> {
         let mails = match (&self.mails, write) {
             (None, true) => return Err(AdministrationError::NoMail),
             (mails, _) => mails.as_ref().filter(|_| write),
         };
         let now = self.clock.now();
+        // The mail that is wanted says it, too.
+        let notify = if write { Notify::Nobody } else { notify };
         let reset = |identity: &Identity| {
             let may_be_reset = !write || identity.status == IdentityStatus::Active;
             may_be_reset.then(|| IdentityChange {
@@ -172,6 +203,7 @@ impl IdentityAdministration {
                 forgets_factors: true,
                 ends_sessions: EndsSessions::All,
                 revokes: true,
+                mails: self.notice_of_reset(identity, notify),
                 ..self.nothing_of(identity, now)
             })
         };
@@ -267,6 +299,26 @@ impl IdentityAdministration {
                 NewCredential { stored: self.keys.foreign(owner, &hash, &*self.rng), hardening: false }
             }
         })
+    }
+
+    /// Who writes to the person, if anybody does.
+    fn writer(&self, notify: Notify) -> Option<&dyn AdministrationMails> {
+        match notify {
+            Notify::Person => self.mails.as_deref(),
+            Notify::Nobody => None,
+        }
+    }
+
+    /// What is written to the address of a record that is given another one.
+    fn notice_of_email(&self, before: &Identity, change: &IdentityChange, notify: Notify) -> Vec<QueuedMail> {
+        let told = self.writer(notify).zip(change.email.as_ref());
+        told.map(|(mails, new)| mails.email_changed(before, &new.email)).unwrap_or_default()
+    }
+
+    /// What is written to somebody whose password is taken away. The mail leads to where another is chosen, which who is disabled cannot.
+    fn notice_of_reset(&self, before: &Identity, notify: Notify) -> Vec<QueuedMail> {
+        let writer = self.writer(notify).filter(|_| before.status == IdentityStatus::Active);
+        writer.map(|mails| mails.password_taken(before)).unwrap_or_default()
     }
 
     fn nothing_of(&self, identity: &Identity, now: Timestamp) -> IdentityChange {

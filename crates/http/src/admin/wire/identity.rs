@@ -84,18 +84,19 @@ impl<'a> From<&'a LoginSession> for SignedInBody<'a> {
     }
 }
 
-/// `POST /admin/identities`: at most one of `password` and `password_hash`.
+/// `POST /admin/identities`: at most one of `password` and `password_hash`. `null` is the same as to leave a member out; what has no
+/// meaning is refused, or a record would be made that is another than was meant.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct NewIdentityBody {
-    #[serde(default)]
-    email: String,
-    #[serde(default)]
-    username: String,
+    email: Option<String>,
+    username: Option<String>,
     password: Option<SecretText>,
     password_hash: Option<SecretText>,
     status: Option<StatusText>,
-    #[serde(default)]
-    email_verified: bool,
+    email_verified: Option<bool>,
+    #[serde(default, deserialize_with = "refused")]
+    id: Forbidden,
 }
 
 impl NewIdentityBody {
@@ -104,6 +105,11 @@ impl NewIdentityBody {
     /// # Errors
     /// A sentence about what is wrong.
     pub(crate) fn into_new(self) -> Result<NewIdentity, String> {
+        if self.id == Forbidden(true) {
+            return Err(
+                "`id` is made up here; people come with theirs by `sluice import identities`.".to_owned()
+            );
+        }
         let password = match (self.password, self.password_hash) {
             (Some(_), Some(_)) => {
                 return Err("`password` and `password_hash` cannot be used together.".to_owned());
@@ -113,11 +119,11 @@ impl NewIdentityBody {
             (None, None) => None,
         };
         Ok(NewIdentity {
-            email: self.email,
-            username: self.username,
+            email: self.email.unwrap_or_default(),
+            username: self.username.unwrap_or_default(),
             password,
             status: self.status.unwrap_or_default().into(),
-            email_verified: self.email_verified,
+            email_verified: self.email_verified.unwrap_or_default(),
         })
     }
 }
@@ -196,8 +202,7 @@ pub(crate) struct ResetBody {
     pub(crate) send_mail: bool,
 }
 
-/// Whether a member is there that an edit cannot change. To ignore it would leave the old password where somebody thinks to
-/// have changed it.
+/// Whether a member is there that cannot be set. To ignore it would leave the old password where somebody thinks to have changed it.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 struct Forbidden(bool);
 

@@ -1,17 +1,18 @@
-//! What is written to those whose credentials an administrator took away.
+//! What is written to those to whose records an administrator does something.
 
 use async_trait::async_trait;
 
 use super::codes::NewCode;
+use super::email::masked;
 use super::outcome::Stop;
 use super::service::AccountService;
-use crate::administration::RecoveryMails;
+use crate::administration::AdministrationMails;
 use crate::error::IdentityError;
 use crate::identity::Identity;
-use crate::mail::{CodePurpose, MessageKind};
+use crate::mail::{CodePurpose, MessageKind, QueuedMail};
 
 #[async_trait]
-impl RecoveryMails for AccountService {
+impl AdministrationMails for AccountService {
     async fn write_recovery(&self, identity: &Identity) -> Result<(), IdentityError> {
         let Some(mails) = &self.mails else { return Ok(()) };
         let whose = (identity.id, identity.revision);
@@ -20,5 +21,17 @@ impl RecoveryMails for AccountService {
             Ok(()) | Err(Stop::Denied(_)) => Ok(()),
             Err(Stop::Failed(error)) => Err(error),
         }
+    }
+
+    fn email_changed(&self, before: &Identity, new: &str) -> Vec<QueuedMail> {
+        self.notice(before, MessageKind::EmailChanged { new_masked: masked(new) })
+    }
+
+    fn password_taken(&self, before: &Identity) -> Vec<QueuedMail> {
+        self.password_notice(before)
+    }
+
+    fn account_deleted(&self, before: &Identity) -> Vec<QueuedMail> {
+        self.notice(before, MessageKind::AccountDeleted)
     }
 }
