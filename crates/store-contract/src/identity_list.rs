@@ -62,21 +62,29 @@ pub async fn identities_are_listed_by_id_in_pages(fixture: &impl Fixture) {
     assert_eq!(pages(&*store, &after).await, [all[3..].to_vec()]);
 }
 
-/// A text is found anywhere in address or username, in whatever case, and means nothing but itself.
+/// A text is found anywhere in address or username, in whatever case, and means nothing but itself; in a domain also as it is written
+/// there where it is stored in ASCII.
 pub async fn identities_are_searched_by_text(fixture: &impl Fixture) {
     let store = fixture.store();
-    let names =
-        [("ann@example.org", "Ann_1"), ("bob@example.org", "100% Bob"), ("zoë@müller.example", "ZOË Ünal")];
+    let names = [
+        ("ann@example.org", "Ann_1"),
+        ("bob@example.org", "100% Bob"),
+        ("zoë@müller.example", "ZOË Ünal"),
+        ("dan@xn--bcher-kva.example", "Dan"),
+    ];
     for (number, (email, username)) in (0..).zip(names) {
         let identity = Identity { username: username.to_owned(), ..given::identity(email) };
         numbered(&*store, number, identity).await;
     }
     let search = async |text: &str| found(&*store, with_text(text)).await;
-    let [ann, bob, zoe] = names.map(|(email, _)| email);
+    let [ann, bob, zoe, dan] = names.map(|(email, _)| email);
     assert_eq!(search("@EXAMPLE.").await, [ann, bob]);
     assert_eq!(search("ann_").await, [ann]);
     for text in ["ünal", "ÜNAL", "MÜLLER", "zoë"] {
         assert_eq!(search(text).await, [zoe], "{text}");
+    }
+    for text in ["bücher", "@BÜCHER.example", "dan@bücher.example", "xn--bcher"] {
+        assert_eq!(search(text).await, [dan], "{text}");
     }
     assert_eq!(search("%").await, [bob]);
     assert_eq!(search("_").await, [ann]);

@@ -5,7 +5,7 @@ use sluice_primitives::IdentityId;
 
 use super::error::AdministrationError;
 use super::service::IdentityAdministration;
-use crate::identity::{Email, Identity, IdentityFilter, IdentityPage, IdentityStatus};
+use crate::identity::{Email, Identity, IdentityFilter, IdentityPage, IdentityStatus, SoughtText};
 
 /// The number of identities on a page, if none is asked for.
 const DEFAULT_PAGE: u32 = 250;
@@ -85,8 +85,6 @@ impl IdentityAdministration {
 }
 
 fn fits(identity: &Identity, asked: &ListIdentities) -> bool {
-    let text = asked.text.as_deref().unwrap_or_default().to_lowercase();
-    let holds = |field: &str| field.to_lowercase().contains(&text);
-    asked.status.is_none_or(|status| status == identity.status)
-        && (holds(&identity.email) || holds(&identity.username))
+    let holds = |text: &str| SoughtText::new(text).is_in(&identity.email, &identity.username);
+    asked.status.is_none_or(|status| status == identity.status) && asked.text.as_deref().is_none_or(holds)
 }

@@ -128,6 +128,20 @@ fn has_odd(address: &str) -> bool {
         || (!address.is_ascii() && address.contains(|c: char| c.is_whitespace() || c.is_control()))
 }
 
+/// This text as addresses hold it that have it in their domain, if that is another text: of a domain of other letters they hold what stands for
+/// it in ASCII (UTS 46).
+pub(super) fn as_in_domains(text: &str) -> Option<String> {
+    if text.is_ascii() {
+        return None;
+    }
+    let (local, domain) = text.rsplit_once('@').map_or((None, text), |(local, domain)| (Some(local), domain));
+    let ascii = Uts46::new()
+        .to_ascii(domain.as_bytes(), AsciiDenyList::STD3, Hyphens::Allow, DnsLength::Ignore)
+        .ok()
+        .filter(|ascii| **ascii != *domain)?;
+    Some(local.map_or_else(|| ascii.to_string(), |local| format!("{local}@{ascii}")))
+}
+
 /// Whether it shows nothing by itself: format characters, zero-width ones, fillers, variation selectors.
 pub(super) fn is_unseen(character: char) -> bool {
     !character.is_ascii()

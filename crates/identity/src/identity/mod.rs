@@ -1,12 +1,13 @@
 //! Identities: people's records.
 //!
 //! [`model`]: what an identity is. [`email`]: what it is found by. [`username`]: what it is called. [`repository`]: the
-//! atomic steps; `changing`: changes of what is there now.
+//! atomic steps; `changing`: changes of what is there now. [`sought`]: what records are searched for.
 
 pub(crate) mod changing;
 pub mod email;
 pub mod model;
 pub mod repository;
+pub mod sought;
 pub mod username;
 
 pub use email::{Email, InvalidEmail};
@@ -15,4 +16,5 @@ pub use repository::{
     Changed, EndsSessions, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage,
     IdentityRepository, NewCredential, NewEmail, NewIdentity, Registration, RegistrationLetters, Removed,
 };
+pub use sought::SoughtText;
 pub use username::{InvalidUsername, Username};

@@ -60,7 +60,7 @@ pub struct IdentityFilter {
     pub after: Option<IdentityId>,
     /// At most so many.
     pub limit: u32,
-    /// Only those with this text in their e-mail address or username, in whatever case. A page looks at
+    /// Only those with this text in their e-mail address or username, as [`SoughtText`](super::SoughtText) finds it. A page looks at
     /// [`SEARCHED_AT_ONCE`] rows at most.
     pub text: Option<String>,
     /// Only those of this status.

@@ -10,11 +10,11 @@ use futures_util::{Stream, StreamExt, stream};
 use sluice_commit::StoreError;
 use sluice_crypto::credential::{CredentialKeys, StoredCredential};
 use sluice_crypto::foreign_hash::ForeignHashError;
-use sluice_primitives::{Clock, IdentityId, Rng};
+use sluice_primitives::{Clock, IdentityId, Lifetime, Rng};
 use thiserror::Error;
 use tokio::task::{JoinError, spawn_blocking};
 
-use super::fields::PASSWORD_HASH;
+use super::fields::{CREATED_AT, PASSWORD_HASH};
 use super::file::{ImportFile, ImportFileError, Source};
 use super::frontier::{Frontier, ImportedCounts, LineOutcome, RejectedLine, Rejection, Settled};
 use super::line::{ImportedIdentity, ImportedPassword, LineError, LineFault, parse_line};
@@ -27,6 +27,8 @@ use crate::identity::{Identity, IdentityRepository, Registration};
 /// before each further one.
 const TRIES: u32 = 8;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
+/// By how much the clock of the other system may be ahead.
+const CLOCK_DIFFERENCE: Lifetime = Lifetime::minutes(5);
 
 /// How an import goes.
 #[derive(Debug, Clone, Copy)]
@@ -240,6 +242,9 @@ impl Importer {
 
     fn identity(&self, imported: ImportedIdentity, line: u64, origin: Origin) -> Result<Identity, LineError> {
         let now = self.clock.now();
+        if imported.created_at.is_some_and(|created_at| created_at > now + CLOCK_DIFFERENCE) {
+            return Err(LineError::of(CREATED_AT, LineFault::Future));
+        }
         let created_at = imported.created_at.unwrap_or(origin.began_at);
         let id = imported.id.unwrap_or_else(|| origin.id(line, created_at.min(now)));
         Ok(Identity {

@@ -103,6 +103,9 @@ pub enum LineFault {
     /// Not a time since 1970.
     #[error("must be a time since 1970 as in RFC 3339, such as 2026-01-31T12:00:00Z")]
     Time,
+    /// A time that is yet to come.
+    #[error("must not be in the future")]
+    Future,
 }
 
 impl LineError {

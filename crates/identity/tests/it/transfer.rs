@@ -253,6 +253,23 @@ async fn a_bad_line_is_told_and_does_not_stop_the_others() {
 }
 
 #[tokio::test]
+async fn nobody_registered_at_a_time_that_is_yet_to_come() {
+    let store = Arc::new(MemoryStore::new());
+    let at = |time: &str| format!(", \"created_at\": \"{time}\"");
+    // It is 15:06:40.
+    let lines = [
+        line("a@example.com", &at("2025-06-15T15:11:40Z")),
+        line("b@example.com", &at("2025-06-15T15:11:41Z")),
+        line("c@example.com", &at("2125-06-15T15:06:40Z")),
+    ];
+    let (_directory, path) = file(&lines.concat());
+    let (counts, told) = import(&importer(store.clone()), &path).await;
+    assert_eq!((counts.imported, counts.invalid), (1, 2));
+    let expected = ["2: created_at: must not be in the future", "3: created_at: must not be in the future"];
+    assert_eq!(told.rejected, expected);
+}
+
+#[tokio::test]
 async fn lines_that_say_verified_of_an_address_that_nobody_is_given_are_counted() {
     let store = Arc::new(MemoryStore::new());
     let verified = ", \"email_verified\": true";

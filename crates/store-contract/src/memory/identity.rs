@@ -8,7 +8,7 @@ use sluice_commit::StoreError;
 use sluice_identity::identity::repository::SEARCHED_AT_ONCE;
 use sluice_identity::identity::{
     Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
-    LoginNameHash, NewIdentity, Registration, Removed,
+    LoginNameHash, NewIdentity, Registration, Removed, SoughtText,
 };
 use sluice_identity::mail::QueuedMail;
 use sluice_primitives::{IdentityId, NodeId, Timestamp};
@@ -19,10 +19,7 @@ use super::identity_change::check_change;
 use super::{Data, MemoryStore, check};
 
 fn matches(identity: &Identity, filter: &IdentityFilter) -> bool {
-    let holds = |text: &str| {
-        let text = text.to_lowercase();
-        [&identity.email, &identity.username].into_iter().any(|field| field.to_lowercase().contains(&text))
-    };
+    let holds = |text: &str| SoughtText::new(text).is_in(&identity.email, &identity.username);
     filter.status.is_none_or(|status| status == identity.status) && filter.text.as_deref().is_none_or(holds)
 }
 

@@ -3,7 +3,7 @@
 
 use sluice_commit::StoreError;
 use sluice_identity::identity::repository::SEARCHED_AT_ONCE;
-use sluice_identity::identity::{IdentityFilter, IdentityPage, IdentityStatus};
+use sluice_identity::identity::{IdentityFilter, IdentityPage, IdentityStatus, SoughtText};
 use sluice_primitives::IdentityId;
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -19,7 +19,7 @@ const ROWS: u32 = 1_000;
 
 /// What is searched for.
 struct Wanted {
-    text: Option<String>,
+    text: Option<SoughtText>,
     status: Option<IdentityStatus>,
 }
 
@@ -27,7 +27,7 @@ impl Wanted {
     fn fits(&self, row: &Row) -> Result<bool, Unreadable> {
         let (email, username): (&str, &str) = (column(row, 1)?, column(row, 2)?);
         let own = status(column(row, 3)?);
-        let holds = |text: &String| [email, username].iter().any(|field| field.to_lowercase().contains(text));
+        let holds = |text: &SoughtText| text.is_in(email, username);
         Ok(self.status.is_none_or(|status| status == own) && self.text.as_ref().is_none_or(holds))
     }
 }
@@ -62,7 +62,7 @@ pub(super) async fn search(
     store: &PostgresStore,
     filter: &IdentityFilter,
 ) -> Result<IdentityPage, StoreError> {
-    let wanted = Wanted { text: filter.text.as_ref().map(|text| text.to_lowercase()), status: filter.status };
+    let wanted = Wanted { text: filter.text.as_deref().map(SoughtText::new), status: filter.status };
     let mut search = Search {
         after: filter.after.map_or_else(Uuid::nil, IdentityId::as_uuid),
         looked_at: 0,

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use rusqlite::Row;
 use sluice_identity::identity::repository::SEARCHED_AT_ONCE;
-use sluice_identity::identity::{IdentityFilter, IdentityPage, IdentityStatus};
+use sluice_identity::identity::{IdentityFilter, IdentityPage, IdentityStatus, SoughtText};
 use sluice_primitives::IdentityId;
 
 use super::{identity, status};
@@ -19,8 +19,7 @@ pub(super) struct Search {
     limit: usize,
     /// So many rows are looked at, at most.
     rows: u32,
-    /// In lower case.
-    text: Option<String>,
+    text: Option<SoughtText>,
     status: Option<IdentityStatus>,
 }
 
@@ -31,7 +30,7 @@ impl Search {
             after: filter.after.map_or([0; 16], |after| *after.as_bytes()),
             limit: usize::try_from(filter.limit).unwrap_or(usize::MAX),
             rows: if is_narrow { SEARCHED_AT_ONCE } else { filter.limit },
-            text: filter.text.as_ref().map(|text| text.to_lowercase()),
+            text: filter.text.as_deref().map(SoughtText::new),
             status: filter.status,
         }
     }
@@ -55,7 +54,7 @@ impl Search {
         Ok(page)
     }
 
-    /// Whether a row is one of those searched for. E-mail addresses are stored in lower case.
+    /// Whether a row is one of those searched for.
     fn is_wanted(&self, row: &Row<'_>) -> Result<bool, SqliteError> {
         if let Some(wanted) = self.status
             && status(row, 6)? != wanted
@@ -64,6 +63,6 @@ impl Search {
         }
         let Some(wanted) = &self.text else { return Ok(true) };
         let text = |column| row.get_ref(column)?.as_str().map_err(SqliteError::unreadable);
-        Ok(text(1)?.contains(wanted) || text(3)?.to_lowercase().contains(wanted))
+        Ok(wanted.is_in(text(1)?, text(3)?))
     }
 }

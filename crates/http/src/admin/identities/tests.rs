@@ -202,6 +202,31 @@ async fn what_cannot_be_is_refused_in_the_manner_of_the_admin_api() {
 }
 
 #[tokio::test]
+async fn a_new_record_has_what_is_said_and_nothing_that_is_passed_over() {
+    let world = World::new().await;
+    let create = async |body: Value| ask(&world, "POST", "/admin/identities", body).await;
+    let nothing = json!({
+        "email": ALICE, "username": null, "password": null, "password_hash": null, "status": null, "email_verified": null,
+    });
+    let made = create(nothing).await;
+    assert_eq!(
+        (made.status, &made.json["username"], &made.json["email_verified"]),
+        (201, &json!(""), &json!(false))
+    );
+    for (member, named) in
+        [("usrname", "`usrname`"), ("id", "sluice import identities"), ("created_at", "`created_at`")]
+    {
+        let refused =
+            create(json!({"email": "bob@example.com", member: "018f0000-0000-7000-8000-000000000000"})).await;
+        assert_eq!(refused.status, 400, "{member}");
+        assert!(refused.json["error_description"].as_str().unwrap().contains(named), "{}", refused.json);
+    }
+    let taken = create(json!({"email": ALICE})).await;
+    let reason = json!("The e-mail address belongs to another identity.");
+    assert_eq!((taken.status, &taken.json["error_description"]), (409, &reason));
+}
+
+#[tokio::test]
 async fn a_listing_links_to_its_next_page_and_is_searched() {
     let world = World::new().await;
     for name in ["ann", "bob", "cyd"] {
@@ -415,6 +440,52 @@ async fn who_is_disabled_is_reset_without_a_mail_only() {
     assert_eq!(world.post("/auth/recovery/confirm", new).await.status, 204);
     let nobody = "/admin/identities/018f0000-0000-7000-8000-000000000000/credentials/reset";
     assert_eq!(ask(&world, "POST", nobody, json!({"send_mail": true})).await.status, 404);
+}
+
+/// The subjects of the mails that came since.
+async fn subjects(world: &World) -> Vec<String> {
+    world.mails().await.into_iter().map(|mail| mail.subject).collect()
+}
+
+#[tokio::test]
+async fn who_has_the_address_is_told_what_an_administrator_does_unless_nobody_is_to_be() {
+    let world = World::new().await;
+    let new = json!({"email": ALICE, "password": PASSWORD, "email_verified": true});
+    let made = ask(&world, "POST", "/admin/identities", new).await;
+    let path = format!("/admin/identities/{}", made.json["id"].as_str().unwrap());
+    let (quietly, reset) = (format!("{path}?notify=false"), format!("{path}/credentials/reset"));
+    let other = json!({"email": "alice@example.org", "email_verified": true});
+    let (back, none) = (json!({"email": ALICE, "email_verified": true}), <[&str; 0]>::default());
+    assert_eq!(subjects(&world).await, none);
+    assert_eq!(ask(&world, "PATCH", &quietly, other.clone()).await.status, 200);
+    assert_eq!(ask(&world, "PATCH", &quietly, back).await.status, 200);
+    assert_eq!(ask(&world, "POST", &format!("{reset}?notify=false"), Value::Null).await.status, 204);
+    assert_eq!(subjects(&world).await, none);
+    assert_eq!(
+        ask(&world, "PATCH", &format!("{path}?notify=no"), json!({"username": "Al"})).await.status,
+        400
+    );
+    assert_eq!(ask(&world, "PATCH", &path, json!({"username": "Al"})).await.status, 200);
+    assert_eq!(subjects(&world).await, none);
+    assert_eq!(ask(&world, "POST", &reset, Value::Null).await.status, 204);
+    assert_eq!(ask(&world, "PATCH", &path, other).await.status, 200);
+    let mails = world.mails().await;
+    let mut told: Vec<_> = mails.iter().map(|mail| (mail.to.as_str(), mail.subject.as_str())).collect();
+    told.sort_unstable();
+    let expected = ["Your e-mail address at Example was changed", "Your password at Example was changed"];
+    assert_eq!(told, expected.map(|subject| (ALICE, subject)));
+    assert_eq!(ask(&world, "DELETE", &path, Value::Null).await.status, 204);
+    assert_eq!(subjects(&world).await, ["Your account at Example was deleted"]);
+}
+
+#[tokio::test]
+async fn at_an_address_that_nobody_verified_nobody_is_told_anything() {
+    let world = World::new().await;
+    let made = ask(&world, "POST", "/admin/identities", json!({"email": ALICE, "password": PASSWORD})).await;
+    let path = format!("/admin/identities/{}", made.json["id"].as_str().unwrap());
+    assert_eq!(ask(&world, "PATCH", &path, json!({"email": "alice@example.org"})).await.status, 200);
+    assert_eq!(ask(&world, "DELETE", &path, Value::Null).await.status, 204);
+    assert_eq!(subjects(&world).await, <[&str; 0]>::default());
 }
 
 #[tokio::test]
