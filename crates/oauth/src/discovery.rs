@@ -216,7 +216,7 @@ fn consents_itself(config: &Config) -> bool {
 
 /// Whether users log in at the built-in page: of other pages nobody knows which classes of logins they name.
 fn logs_in_itself(config: &Config) -> bool {
-    config.is_own_page(&config.pages.login, "/ui/login")
+    config.has_own_login()
 }
 
 /// What is known of a user and a login.

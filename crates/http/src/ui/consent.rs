@@ -77,19 +77,30 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     match fields.get("decision") {
         Some("accept") => {
             let choice = (chosen(&answer.flow, &fields), fields.get("remember").is_some());
-            Ok(onward_in(&ui.config, &answer, &accept(ui, challenge, &answer.flow, choice).await?))
+            let next = accept(ui, challenge, &answer.flow, choice).await?;
+            tell_decision(&answer, "given");
+            Ok(onward_in(&ui.config, &answer, &next))
         }
         Some("reject") => {
             let rejection = RejectFlow {
                 description: "The user denied the request.".to_owned(),
                 ..RejectFlow::default()
             };
-            Ok(onward_in(&ui.config, &answer, &ui.flows.reject_consent(challenge, rejection).await?))
+            let next = ui.flows.reject_consent(challenge, rejection).await?;
+            tell_decision(&answer, "denied");
+            Ok(onward_in(&ui.config, &answer, &next))
         }
         _ => {
             let again = (StatusCode::UNPROCESSABLE_ENTITY, Some("Choose whether to allow this."));
             form(ui, (visit, challenge), &answer, again).await
         }
+    }
+}
+
+/// Says in the audit trail what a person decided.
+fn tell_decision(answer: &FlowAnswer<AwaitingConsent>, decision: &'static str) {
+    if let Some(person) = answer.person() {
+        info!(target: "sluice_audit", { identity.id = %person, client.id = %answer.client.id }, "consent {decision}");
     }
 }
 

@@ -17,7 +17,7 @@ use crate::consent::RememberedConsent;
 use crate::flow::service::next_session;
 use crate::flow::{AwaitingConsent, BindingKey, BindingKeys, Decision, Login, Request};
 use crate::issuing::lifetime;
-use crate::login_session::LoginSession;
+use crate::login_session::{LoginSession, trail};
 use crate::query::with_parameter;
 use crate::subject::shown_at_login;
 
@@ -60,6 +60,9 @@ impl AuthorizationService {
             (login.remember, login.until_closed) = (Some(self.config.lifetimes.session), true);
         }
         self.keep_session((&request, &client), &mut login, browser).await?;
+        if !login.skipped {
+            trail::signed_in(&self.config, &login, &client.id);
+        }
         let cookies = self.cookies(&request, (&login, least), browser);
         let location = self.consent_page(&AwaitingConsent { request, login, skip }).await?;
         self.metrics.logged_in.add();

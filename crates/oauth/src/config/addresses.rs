@@ -10,6 +10,11 @@ impl Config {
         page.as_str() == self.issuer.endpoint(path)
     }
 
+    /// Whether people log in at the built-in page. Whom other pages call how nobody knows here.
+    pub(crate) fn has_own_login(&self) -> bool {
+        self.is_own_page(&self.pages.login, "/ui/login")
+    }
+
     /// All addresses of a path of this server: its own, the one that is announced in its place, and the one for clients
     /// with certificates (RFC 8705 §5).
     pub fn addresses(&self, path: &str) -> Vec<String> {

@@ -1,6 +1,8 @@
 //! What the authorization server is told. If a [`Config`] exists, it is right.
 
 mod addresses;
+#[cfg(test)]
+pub(crate) mod fake;
 mod policy;
 
 use sluice_primitives::Lifetime;

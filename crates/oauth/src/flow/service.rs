@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use sluice_commit::StoreError;
 use sluice_crypto::digest::sha256;
 use sluice_net::bounded::oldest_first;
-use sluice_primitives::{Clock, GrantId, SessionId, Timestamp};
+use sluice_primitives::{Clock, GrantId, IdentityId, SessionId, Timestamp};
 use sluice_protocol::{ErrorCode, Prompt, Subject};
 use thiserror::Error;
 
@@ -19,6 +19,7 @@ use super::state::{AwaitingConsent, AwaitingLogin, Consent, KnownSession, Login,
 use crate::client::{AccessTokenStrategy, Client, ClientDirectory};
 use crate::config::Config;
 use crate::issuing::access_token::{MAX_IN_TOKEN, MAX_WITH_SEALED, in_token_twice, length_in_token};
+use crate::login_session::trail;
 
 /// How a login page accepts.
 #[derive(Debug, Clone, Default)]
@@ -150,6 +151,13 @@ impl<F: AsRef<Request>> FlowAnswer<F> {
     /// Where somebody else begins the same request, if there is such a place.
     pub fn for_another(&self) -> Option<String> {
         self.flow.as_ref().for_another(&self.config)
+    }
+}
+
+impl FlowAnswer<AwaitingConsent> {
+    /// The person who logged in, if people do at the built-in page.
+    pub fn person(&self) -> Option<IdentityId> {
+        trail::person(&self.config, &self.flow.login.subject)
     }
 }
 

@@ -79,7 +79,7 @@ impl LoginSessionService {
             sessions: &*self.sessions,
             clients: &self.clients,
             revocations: &self.revocations,
-            issuer: self.config.issuer.as_str(),
+            config: &self.config,
         }
     }
 }

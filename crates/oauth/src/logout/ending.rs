@@ -12,7 +12,8 @@ use url::Url;
 
 use super::notice::notices_for;
 use crate::client::ClientDirectory;
-use crate::login_session::{EndSessions, EndedSession, LoginSessionRepository, SessionClient};
+use crate::config::Config;
+use crate::login_session::{EndSessions, EndedSession, LoginSessionRepository, SessionClient, trail};
 
 /// How many slices of what has ended are deleted at a time. The rest waits for the next one.
 const SLICES: usize = 1_000;
@@ -25,10 +26,14 @@ pub(crate) struct Ending<'a> {
     pub(crate) sessions: &'a dyn LoginSessionRepository,
     pub(crate) clients: &'a ClientDirectory,
     pub(crate) revocations: &'a RevocationSet,
-    pub(crate) issuer: &'a str,
+    pub(crate) config: &'a Config,
 }
 
-impl Ending<'_> {
+impl<'a> Ending<'a> {
+    fn issuer(self) -> &'a str {
+        self.config.issuer.as_str()
+    }
+
     /// Ends sessions as of `now`, with their tokens; what clients of a session that is named want to be loaded in frames.
     pub(crate) async fn end(
         self,
@@ -45,9 +50,12 @@ impl Ending<'_> {
 
     async fn end_one(self, which: &EndSessions, marker: &Marker) -> Result<Vec<Url>, StoreError> {
         let before = self.sessions.participants(which, marker.at).await?;
-        let (notices, mut frames) = notices_for(&before, self.clients, self.issuer).await?;
+        let (notices, mut frames) = notices_for(&before, self.clients, self.issuer()).await?;
         let ended = self.sessions.end(which.clone(), marker.at, marker.expires_at, notices).await?;
         self.revocations.apply(marker);
+        for known in &before {
+            trail::signed_out(self.config, &known.subject, known.session);
+        }
         match self.tell(which, &late(&before, ended), marker).await {
             Ok(more) => frames.extend(more),
             // The session is over: who would try once more finds nobody to be told.
@@ -94,7 +102,7 @@ impl Ending<'_> {
         if ended.is_empty() {
             return Ok(());
         }
-        let (notices, _) = notices_for(&ended, self.clients, self.issuer).await?;
+        let (notices, _) = notices_for(&ended, self.clients, self.issuer()).await?;
         self.sessions.clear(&ended, until, notices, now).await
     }
 
@@ -105,7 +113,7 @@ impl Ending<'_> {
         late: &[EndedSession],
         marker: &Marker,
     ) -> Result<Vec<Url>, StoreError> {
-        let (notices, frames) = notices_for(late, self.clients, self.issuer).await?;
+        let (notices, frames) = notices_for(late, self.clients, self.issuer()).await?;
         if !notices.is_empty() {
             // What has ended ends no more than once; what is new are the notices.
             self.sessions.end(which.clone(), marker.at, marker.expires_at, notices).await?;

@@ -457,7 +457,7 @@ impl LogoutService {
             sessions: &*self.sessions,
             clients: &self.clients,
             revocations: &self.revocations,
-            issuer: self.config.issuer.as_str(),
+            config: &self.config,
         };
         Ok(ending.end(&which, now, now + self.config.lifetimes.revocation).await?)
     }

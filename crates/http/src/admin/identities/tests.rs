@@ -310,6 +310,8 @@ async fn browsers_are_seen_and_ended_too() {
     assert_eq!(listed.as_array().unwrap().len(), 1);
     let expected = format!("signed out by an administrator identity.id={person} session.id={}", browser.id);
     assert_eq!(told(&log, "by an administrator"), [expected]);
+    let signed_out = format!("signed out identity.id={person} session.id={}", browser.id);
+    assert_eq!(told(&log, "sluice_audit: signed out identity.id"), [signed_out]);
 }
 
 /// What the audit trail says with these words.

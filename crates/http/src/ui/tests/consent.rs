@@ -9,6 +9,7 @@ use sluice_oauth::config::PreferredUsername;
 use sluice_oauth::flow::{Consent, Decision, Request};
 use sluice_protocol::Subject;
 use sluice_store_contract::given;
+use sluice_testkit::Captured;
 use url::Url;
 
 use super::people::mailed_code;
@@ -64,6 +65,25 @@ async fn the_page_says_who_asks_for_what_and_as_whom() {
     ] {
         assert!(shown.body.contains(part), "{part}: {}", shown.body);
     }
+}
+
+#[tokio::test]
+async fn what_a_person_decides_is_told() {
+    let world = World::new().await;
+    let (log, _guard) = Captured::begin();
+    let alice = world.alice().await;
+    let page = world.at_consent(alice.clone(), None, false).await;
+    for decision in ["accept", "reject"] {
+        world.fill_in(&page, &[("decision", decision)]).await;
+    }
+    let elsewhere: Subject = "alice@example.com".parse().unwrap();
+    let page = world.at_consent(elsewhere, None, false).await;
+    world.fill_in(&page, &[("decision", "reject")]).await;
+    let lines = log.lines("sluice_audit: consent");
+    let told: Vec<_> =
+        lines.iter().filter_map(|line| line.split_once("sluice_audit: ")).map(|(_, told)| told).collect();
+    let whose = format!("identity.id={alice} client.id={}", world.request().client);
+    assert_eq!(told, [format!("consent given {whose}"), format!("consent denied {whose}")]);
 }
 
 #[tokio::test]

@@ -5,17 +5,15 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use sluice_crypto::Sealer;
 use sluice_primitives::{AttemptId, ManualClock, NetworkId, OsRng, Secret, SessionId};
-use sluice_token::jwt::{BelowExt, HeaderType, ScopeClaim};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use super::super::outbox::LeaseRoom;
 use super::*;
+use crate::client::Encryption;
 use crate::client::fake::{FakeClients, client, directory_of_silent_hosts};
-use crate::client::{AccessTokenStrategy, Encryption};
 use crate::client_auth::{ClientKeys, FetchedKeySet, KeySetSource, KeysNotFetched};
-use crate::config::{Lifetimes, Pages, PkcePolicy, Policies, ScopeStrategy};
-use crate::discovery::Announced;
+use crate::config::fake::config;
 use crate::keys::fake::FakeKeys;
 
 /// A notice, and whether it is leased.
@@ -125,37 +123,6 @@ struct NoKeys;
 impl KeySetSource for NoKeys {
     async fn fetch(&self, _: &Url) -> Result<FetchedKeySet, KeysNotFetched> {
         Err(KeysNotFetched("nobody answers".to_owned()))
-    }
-}
-
-fn config() -> Config {
-    let page = || Url::parse("https://op.example/page").unwrap();
-    Config {
-        issuer: "https://op.example/".parse().unwrap(),
-        pages: Pages {
-            service_name: "Sluice".to_owned(),
-            login: page(),
-            registration: page(),
-            consent: page(),
-            logout: page(),
-            device_verification: page(),
-            device_success: page(),
-            error: None,
-            post_logout_redirect: None,
-        },
-        lifetimes: Lifetimes::default(),
-        access_tokens: AccessTokenStrategy::Opaque,
-        scopes: ScopeStrategy::default(),
-        pkce: PkcePolicy::default(),
-        top_level_claims: Vec::new(),
-        below_ext: BelowExt::default(),
-        not_before: false,
-        scope_claim: ScopeClaim::default(),
-        jwt_type: HeaderType::default(),
-        default_client_scope: false,
-        parked_quota: 1,
-        announced: Announced::default(),
-        policies: Policies::default(),
     }
 }
 

@@ -7,6 +7,7 @@ use sluice_primitives::{Lifetime, ManualClock};
 
 use super::*;
 use crate::client::fake::directory_of_silent_hosts;
+use crate::config::fake::config;
 use crate::login_session::fake::FakeSessions;
 
 fn client(name: &str) -> SessionClient {
@@ -34,8 +35,9 @@ fn sessions_end_while_the_host_of_a_document_does_not_answer() {
     let took_part = EndedSession { session: one, subject: alice.clone(), clients: vec![client(document)] };
     let sessions = FakeSessions { participants: vec![took_part], ..FakeSessions::default() };
     let (clients, revocations) = (directory_of_silent_hosts(Arc::default()), RevocationSet::default());
-    let issuer = "https://id.example";
-    let ending = Ending { sessions: &sessions, clients: &clients, revocations: &revocations, issuer };
+    let config = config();
+    let ending =
+        Ending { sessions: &sessions, clients: &clients, revocations: &revocations, config: &config };
     let (which, now) = (EndSessions::Subject(alice), Timestamp::from_secs(1_000_000));
     let ended = ending.end(&which, now, now + Lifetime::hours(1)).now_or_never();
     assert!(ended.expect("nobody is waited for").unwrap().is_empty());
@@ -58,8 +60,9 @@ fn sessions_have_ended_before_all_of_their_clients_are_told() {
             ..FakeSessions::default()
         };
         let (clients, revocations) = (directory_of_silent_hosts(Arc::default()), RevocationSet::default());
-        let issuer = "https://id.example";
-        let ending = Ending { sessions: &sessions, clients: &clients, revocations: &revocations, issuer };
+        let config = config();
+        let ending =
+            Ending { sessions: &sessions, clients: &clients, revocations: &revocations, config: &config };
         let now = Timestamp::from_secs(1_000_000);
         let ended = ending.end(&which, now, now + Lifetime::hours(1)).now_or_never().unwrap();
         assert!(ended.is_ok() && sessions.ends.lock().len() == 2, "{ended:?}");
@@ -79,8 +82,8 @@ fn left(names: impl IntoIterator<Item = String>) -> FakeSessions {
 
 fn clear_left_over(sessions: &FakeSessions) -> Result<(), StoreError> {
     let (clients, revocations) = (directory_of_silent_hosts(Arc::default()), RevocationSet::default());
-    let issuer = "https://id.example";
-    let ending = Ending { sessions, clients: &clients, revocations: &revocations, issuer };
+    let config = config();
+    let ending = Ending { sessions, clients: &clients, revocations: &revocations, config: &config };
     let clock = ManualClock::at(Timestamp::from_secs(1_000_000));
     ending.clear_left_over(&clock).now_or_never().expect("nobody is waited for")
 }
