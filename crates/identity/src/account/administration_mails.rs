@@ -23,15 +23,15 @@ impl AdministrationMails for AccountService {
         }
     }
 
-    fn email_changed(&self, before: &Identity, new: &str) -> Vec<QueuedMail> {
+    fn email_notice(&self, before: &Identity, new: &str) -> Vec<QueuedMail> {
         self.notice(before, MessageKind::EmailChanged { new_masked: masked(new) })
     }
 
-    fn password_taken(&self, before: &Identity) -> Vec<QueuedMail> {
+    fn reset_notice(&self, before: &Identity) -> Vec<QueuedMail> {
         self.password_notice(before)
     }
 
-    fn account_deleted(&self, before: &Identity) -> Vec<QueuedMail> {
+    fn deletion_notice(&self, before: &Identity) -> Vec<QueuedMail> {
         self.notice(before, MessageKind::AccountDeleted)
     }
 }

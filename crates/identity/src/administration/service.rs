@@ -33,13 +33,13 @@ pub trait AdministrationMails: Send + Sync {
     async fn write_recovery(&self, identity: &Identity) -> Result<(), IdentityError>;
 
     /// That the address is another one now.
-    fn email_changed(&self, before: &Identity, new: &str) -> Vec<QueuedMail>;
+    fn email_notice(&self, before: &Identity, new: &str) -> Vec<QueuedMail>;
 
     /// That the password is good for nothing any more, and how to choose another.
-    fn password_taken(&self, before: &Identity) -> Vec<QueuedMail>;
+    fn reset_notice(&self, before: &Identity) -> Vec<QueuedMail>;
 
     /// That the account is gone.
-    fn account_deleted(&self, before: &Identity) -> Vec<QueuedMail>;
+    fn deletion_notice(&self, before: &Identity) -> Vec<QueuedMail>;
 }
 
 /// What administrators do with people's records.
@@ -160,7 +160,7 @@ impl IdentityAdministration {
     pub async fn delete(&self, id: IdentityId, notify: Notify) -> Result<(), AdministrationError> {
         let present = self.identities.find(id).await?;
         let writer = self.writer(notify).zip(present.as_ref());
-        let notice = writer.map(|(mails, present)| mails.account_deleted(present)).unwrap_or_default();
+        let notice = writer.map(|(mails, present)| mails.deletion_notice(present)).unwrap_or_default();
         let now = self.clock.now();
         let until = self.sessions.revoked_until(now);
         let deed = Deed::new("identity deleted by an administrator", id);
@@ -312,13 +312,13 @@ impl IdentityAdministration {
     /// What is written to the address of a record that is given another one.
     fn notice_of_email(&self, before: &Identity, change: &IdentityChange, notify: Notify) -> Vec<QueuedMail> {
         let told = self.writer(notify).zip(change.email.as_ref());
-        told.map(|(mails, new)| mails.email_changed(before, &new.email)).unwrap_or_default()
+        told.map(|(mails, new)| mails.email_notice(before, &new.email)).unwrap_or_default()
     }
 
     /// What is written to somebody whose password is taken away. The mail leads to where another is chosen, which who is disabled cannot.
     fn notice_of_reset(&self, before: &Identity, notify: Notify) -> Vec<QueuedMail> {
         let writer = self.writer(notify).filter(|_| before.status == IdentityStatus::Active);
-        writer.map(|mails| mails.password_taken(before)).unwrap_or_default()
+        writer.map(|mails| mails.reset_notice(before)).unwrap_or_default()
     }
 
     fn nothing_of(&self, identity: &Identity, now: Timestamp) -> IdentityChange {
