@@ -161,7 +161,7 @@ impl Validation {
 
     /// Takes up an issuer of a table that is new. If nothing has changed but the table it stays the same.
     fn learn(&self, config: &Arc<IssuerConfig>) -> Arc<ForeignIssuer> {
-        let fresh = Arc::new(self.issuer(config));
+        let fresh = Arc::new(self.issuer_of(config));
         let same_in = |issuers: &[(_, Arc<ForeignIssuer>)]| {
             let same = issuers.iter().map(|(_, issuer)| issuer).find(|issuer| issuer.config == *config);
             Arc::clone(same.unwrap_or(&fresh))
@@ -338,7 +338,7 @@ impl Validation {
         }))
     }
 
-    fn issuer(&self, config: &Arc<IssuerConfig>) -> ForeignIssuer {
+    fn issuer_of(&self, config: &Arc<IssuerConfig>) -> ForeignIssuer {
         let parts = || (Arc::clone(&self.clock), self.runtime.clone());
         let jwt = config.jwt.as_ref();
         let introspection = config.introspection.as_ref();

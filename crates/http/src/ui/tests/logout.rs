@@ -387,8 +387,8 @@ fn asked_by(world: &World, client: &str, (subject, session): (&str, SessionId)) 
 }
 
 /// Whom the account pages of a browser know: Alice, in this session.
-fn account(session: SessionId) -> Option<AccountSession> {
-    Some(AccountSession { session, subject: "alice".parse().unwrap() })
+fn account(session: SessionId) -> AccountSession {
+    AccountSession { session, subject: "alice".parse().unwrap() }
 }
 
 #[tokio::test]
@@ -396,7 +396,7 @@ async fn who_is_signed_in_to_the_account_pages_alone_is_asked_and_signed_out_onc
     let world = World::new().await;
     let (logout, session) = (&world.ui.logout, SessionId::from_bytes([5; 16]));
     let keys = BindingKeys(vec![world.key.clone()]);
-    let browser = Browser { keys: keys.clone(), account: account(session), ..Browser::default() };
+    let browser = Browser { keys: keys.clone(), account: Some(account(session)), ..Browser::default() };
     let verifier = &confirmed(logout, &browser).await;
     assert!(logout.ends_account(verifier, &browser).await.unwrap());
     let bobs = AccountSession { session, subject: "bob".parse().unwrap() };
@@ -405,7 +405,7 @@ async fn who_is_signed_in_to_the_account_pages_alone_is_asked_and_signed_out_onc
     let left = Browser { keys, ..Browser::default() };
     let done = logout.finish(verifier, &left).await;
     assert!(matches!(done, Ok(LogoutStep::Done { ends_cookie: false, .. })), "{done:?}");
-    let back = Browser { account: account(SessionId::from_bytes([6; 16])), ..browser };
+    let back = Browser { account: Some(account(SessionId::from_bytes([6; 16]))), ..browser };
     assert!(!logout.ends_account(verifier, &back).await.unwrap(), "it was used before");
     assert!(matches!(logout.finish(verifier, &back).await, Err(LogoutError::Verifier)));
 }
@@ -416,7 +416,8 @@ async fn a_sign_out_without_a_page_goes_on_by_a_verifier_where_the_account_pages
     let world = World::new().await;
     let (logout, session) = (&world.ui.logout, SessionId::from_bytes([1; 16]));
     let query = asked_by_a_trusted_client(&world, session).await;
-    let browser = Browser { account: account(SessionId::from_bytes([5; 16])), ..signed_in(&world, session) };
+    let browser =
+        Browser { account: Some(account(SessionId::from_bytes([5; 16]))), ..signed_in(&world, session) };
     let begun = logout.begin(query.as_bytes(), &browser).await.unwrap();
     let LogoutStep::Again { to } = begun else { panic!("{begun:?}") };
     assert!(!logout.revocations.session_is_over(session));
@@ -442,7 +443,7 @@ async fn whoever_is_signed_in_to_the_account_pages_is_asked_although_the_logins_
 async fn a_sign_out_of_the_account_pages_goes_on_to_the_logins_of_the_same_person() {
     let world = World::new().await;
     let (logout, [session, own]) = (&world.ui.logout, [1, 5].map(|byte| SessionId::from_bytes([byte; 16])));
-    let (browser, account) = (signed_in(&world, session), account(own).unwrap());
+    let (browser, account) = (signed_in(&world, session), account(own));
     // Where the cookie is kept for another path, the account pages do not see it.
     let unseen = Browser { session: None, ..browser.clone() };
     for seen in [&browser, &unseen] {
