@@ -260,7 +260,8 @@ impl LogoutService {
     /// The logout page sends the browser back: the session ends.
     pub async fn finish(&self, verifier: &str, browser: &Browser) -> Result<LogoutStep, LogoutError> {
         let logout = self.opened(verifier, browser)?;
-        let own = self.own_session(&logout, browser).await?;
+        // Who confirmed it is signed out here, whoever an id token named: the page did not say whose session it was.
+        let own = self.cookie(browser);
         let began_later = own.as_ref().is_some_and(|own| own.authenticated_at > logout.requested_at);
         let own = sessions_of(own);
         // Only a session that began after the logout was asked for must not end by a verifier that was used before.
@@ -321,7 +322,10 @@ impl LogoutService {
         frames: Vec<Url>,
         browser: &Browser,
     ) -> Result<LogoutStep, LogoutError> {
-        let own = self.over_already(logout, browser).await?.ok_or(LogoutError::Verifier)?;
+        let own = sessions_of(self.cookie(browser));
+        if !self.is_over(logout.session).await? || !self.are_over(&own).await? {
+            return Err(LogoutError::Verifier);
+        }
         Ok(self.done(logout, frames, &own))
     }
 
@@ -344,12 +348,16 @@ impl LogoutService {
             }
         }
         let own = sessions_of(own);
-        for session in own.iter().filter(|own| **own != logout.session) {
+        Ok(if self.are_over(&own).await? { Some(own) } else { None })
+    }
+
+    async fn are_over(&self, sessions: &[SessionId]) -> Result<bool, StoreError> {
+        for session in sessions {
             if !self.is_over(*session).await? {
-                return Ok(None);
+                return Ok(false);
             }
         }
-        Ok(Some(own))
+        Ok(true)
     }
 
     /// Whether a session has ended and is kept no more.
@@ -391,8 +399,8 @@ impl LogoutService {
         browser.session.as_deref().and_then(|value| SessionCookie::open(value, &self.sealer))
     }
 
-    /// Ends the session that is named, and those of the browser if they are the same user's: who signs out here is not to be
-    /// recognised by one a moment later (RP-Initiated Logout §2). What clients want to be loaded is told also if another one
+    /// Ends the session that is named, and those of the browser: who signs out here is not to be recognised by one a moment
+    /// later (RP-Initiated Logout §2). What clients want to be loaded is told also if another one
     /// cannot be ended.
     async fn end_all(
         &self,
