@@ -48,6 +48,14 @@ impl RevocationError {
             Self::Store(_) => ErrorCode::ServerError,
         }
     }
+
+    /// The sentence that the client reads.
+    pub fn description(&self) -> &'static str {
+        match self {
+            Self::Client(why) => why.description(),
+            _ => self.code().description(),
+        }
+    }
 }
 
 /// Revokes tokens.

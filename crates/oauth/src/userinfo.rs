@@ -102,6 +102,14 @@ impl UserinfoError {
             Self::Store(_) => Some(ErrorCode::ServerError),
         }
     }
+
+    /// The sentence that is said of the error; none if there is none.
+    pub fn description(&self) -> Option<&'static str> {
+        match self {
+            Self::NotEncrypted(why) => Some(why.description()),
+            _ => self.code().map(ErrorCode::description),
+        }
+    }
 }
 
 /// The claims about a user, as the client registered.

@@ -34,7 +34,8 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
         Ok(Told::Jwt(token)) => ([(CONTENT_TYPE, HeaderValue::from_static(JWT))], token).into_response(),
         Err(error) => {
             let client = call.named_client();
-            return refusing(&state, Endpoint::Introspection, client.as_deref()).refuse(error.code(), &error);
+            let refusing = refusing(&state, Endpoint::Introspection, client.as_deref());
+            return refusing.refuse_saying((error.code(), error.description()), &error);
         }
     };
     no_store(&mut response);

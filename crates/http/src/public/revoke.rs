@@ -34,7 +34,8 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
         }
         Err(error) => {
             let client = call.named_client();
-            refusing(&state, Endpoint::Revocation, client.as_deref()).refuse(error.code(), &error)
+            let refusing = refusing(&state, Endpoint::Revocation, client.as_deref());
+            refusing.refuse_saying((error.code(), error.description()), &error)
         }
     }
 }

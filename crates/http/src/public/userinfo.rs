@@ -75,14 +75,14 @@ async fn userinfo(state: &PublicState, caller: &Caller, request: Request) -> Res
 
 /// RFC 6750 §3, RFC 9449 §7.1: without a token there is a challenge and no error.
 fn refused(refusing: Refusing<'_>, error: &UserinfoError, scheme: TokenScheme) -> Response {
-    let Some(code) = error.code() else {
+    let (Some(code), Some(description)) = (error.code(), error.description()) else {
         let mut response = without_token(error);
         challenge(&mut response, "Bearer realm=\"sluice\"");
         challenge(&mut response, &format!("DPoP realm=\"sluice\", {}", algorithms()));
         refusing.log(ErrorCode::InvalidToken, error);
         return response;
     };
-    let mut response = refusing.refuse(code, error);
+    let mut response = refusing.refuse_saying((code, description), error);
     let of_proof = matches!(code, ErrorCode::InvalidDpopProof | ErrorCode::UseDpopNonce);
     if of_proof {
         *response.status_mut() = StatusCode::UNAUTHORIZED;
@@ -90,8 +90,7 @@ fn refused(refusing: Refusing<'_>, error: &UserinfoError, scheme: TokenScheme) -
     let of_token =
         matches!(code, ErrorCode::InvalidRequest | ErrorCode::InvalidToken | ErrorCode::InsufficientScope);
     if of_proof || of_token {
-        let said =
-            format!("realm=\"sluice\", error=\"{code}\", error_description=\"{}\"", code.description());
+        let said = format!("realm=\"sluice\", error=\"{code}\", error_description=\"{description}\"");
         match scheme {
             TokenScheme::Bearer => {
                 challenge(&mut response, &format!("Bearer {said}"));

@@ -118,7 +118,8 @@ fn object_refused(
     match checks::trust_redirect(outer, client) {
         Ok(redirect) => {
             info!(client.id = %client.id, reason = %error, "request object refused");
-            RedirectedError::new(checks::target(outer, client, &redirect), error.code(), "").into()
+            let target = checks::target(outer, client, &redirect);
+            RedirectedError::saying(target, error.code(), error.description()).into()
         }
         Err(_) => ShownError::RequestObject(error).into(),
     }

@@ -37,7 +37,7 @@ impl AuthorizationService {
     pub async fn begin(&self, query: &[u8], browser: &Browser) -> Result<Step, AuthorizationError> {
         let raw = RawAuthorizationRequest::parse(query).map_err(ShownError::Parameters)?;
         let client_id = raw.get("client_id").and_then(|id| id.parse().ok()).ok_or(ShownError::ClientId)?;
-        let client = self.clients.find(&client_id).await?.ok_or(ShownError::UnknownClient)?;
+        let client = self.clients.named(&client_id).await?;
         let Arrived { raw, how } = self.arrived(raw, &client).await?;
         let redirect = checks::trust_redirect(&raw, &client)?;
         let target = checks::target(&raw, &client, &redirect);

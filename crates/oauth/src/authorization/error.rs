@@ -9,6 +9,8 @@ use thiserror::Error;
 
 use super::request_object::RequestObjectError;
 use super::response::ResponseTarget;
+use crate::client::NoClient;
+use crate::client::metadata_document::DocumentError;
 use crate::flow::{FlowError, Quota};
 use crate::issuing::IssueError;
 
@@ -35,6 +37,12 @@ impl From<StoreError> for AuthorizationError {
     }
 }
 
+impl From<NoClient> for AuthorizationError {
+    fn from(none: NoClient) -> Self {
+        Self::Shown(none.into())
+    }
+}
+
 impl From<FlowError> for AuthorizationError {
     fn from(error: FlowError) -> Self {
         Self::Shown(match error {
@@ -58,6 +66,9 @@ pub enum ShownError {
     /// No such client.
     #[error("the client is not registered")]
     UnknownClient,
+    /// Nobody registered the client, and the document that would describe it cannot be fetched now.
+    #[error(transparent)]
+    Undescribed(DocumentError),
     /// The redirect URI is malformed or not registered.
     #[error("the redirect URI {0}")]
     RedirectUri(&'static str),
@@ -108,6 +119,16 @@ pub enum ShownError {
     Store(#[from] StoreError),
 }
 
+impl From<NoClient> for ShownError {
+    fn from(none: NoClient) -> Self {
+        match none {
+            NoClient::Unknown => Self::UnknownClient,
+            NoClient::Undescribed(why) => Self::Undescribed(why),
+            NoClient::Store(error) => Self::Store(error),
+        }
+    }
+}
+
 impl ShownError {
     /// The error value.
     pub const fn code(&self) -> ErrorCode {
@@ -120,7 +141,7 @@ impl ShownError {
             }
             Self::RequestUri(_) => ErrorCode::InvalidRequestUri,
             Self::RequestObject(error) => error.code(),
-            Self::UnknownClient => ErrorCode::InvalidClient,
+            Self::UnknownClient | Self::Undescribed(_) => ErrorCode::InvalidClient,
             Self::SessionEnded { .. } => ErrorCode::LoginRequired,
             Self::Quota(_) => ErrorCode::TemporarilyUnavailable,
             Self::Store(error) if error.is_temporary() => ErrorCode::TemporarilyUnavailable,
@@ -137,6 +158,9 @@ impl ShownError {
             }
             Self::ClientId => "The sign-in request does not name an application.",
             Self::UnknownClient => "The application that sent you here is not registered.",
+            Self::Undescribed(_) => {
+                "The application that sent you here does not say what it is at the moment. Please try again."
+            }
             Self::RedirectUri(_) => {
                 "The application asked to send you back to an address that is not registered for it."
             }
@@ -158,6 +182,9 @@ impl ShownError {
             Self::SessionEnded { .. } => "You have been signed out meanwhile. Please sign in again.",
             Self::Unsigned(error) if matches!(error.code(), ErrorCode::TemporarilyUnavailable) => {
                 "The application cannot be answered at the moment. Please try again."
+            }
+            Self::Unsigned(error) if matches!(error.code(), ErrorCode::InvalidRequest) => {
+                "The application cannot be answered in the way that it is registered for."
             }
             Self::Unsigned(_) => "The service cannot answer the application because of a fault of its own.",
             Self::Quota(quota) => quota.sentence(),

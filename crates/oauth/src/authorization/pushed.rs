@@ -110,6 +110,8 @@ impl PushError {
         match self {
             Self::Refused(_, hint) if !hint.is_empty() => format!("{usual} {hint}").into(),
             Self::NotKept(FlowError::QuotaReached(quota)) => quota.sentence().into(),
+            Self::Client(why) => why.description().into(),
+            Self::Object(why) => why.description().into(),
             _ => usual.into(),
         }
     }

@@ -73,7 +73,7 @@ pub struct AuthorizationService {
 impl AuthorizationService {
     /// The client of a flow as it is now, if what was checked still holds for it.
     pub(super) async fn client_of(&self, request: &Request) -> Result<Arc<Client>, AuthorizationError> {
-        let client = self.clients.find(&request.client).await?.ok_or(ShownError::UnknownClient)?;
+        let client = self.clients.named(&request.client).await?;
         if client.revision == request.client_revision {
             return Ok(client);
         }

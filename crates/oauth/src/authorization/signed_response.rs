@@ -26,7 +26,7 @@ impl AuthorizationService {
         if !target.mode.is_signed() {
             return Ok(target.respond(parameters, self.config.issuer.as_str()));
         }
-        let client = self.clients.find(&target.client).await?.ok_or(ShownError::UnknownClient)?;
+        let client = self.clients.named(&target.client).await?;
         let parameters = target.with_state(parameters);
         let token = self.issuer.authorization_response(&client, parameters, self.clock.now()).await;
         Ok(target.carry([("response", token.map_err(ShownError::Unsigned)?.as_str())]))

@@ -7,11 +7,26 @@ use parking_lot::{Mutex, MutexGuard};
 use quick_cache::sync::Cache;
 use sluice_commit::StoreError;
 use sluice_protocol::ClientId;
+use thiserror::Error;
 
-use super::metadata_document::MetadataDocuments;
+use super::metadata_document::{DocumentError, MetadataDocuments};
 use super::model::Client;
 use super::repository::{ClientRepository, Replacement};
 use crate::metrics::Counter;
+
+/// Why there is no client of a name that somebody goes by.
+#[derive(Debug, Clone, Error)]
+pub enum NoClient {
+    /// Nobody registered it, and no document describes it.
+    #[error("there is no such client")]
+    Unknown,
+    /// The document that would describe it cannot be fetched now.
+    #[error(transparent)]
+    Undescribed(DocumentError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
 /// Clients by id, read through from the store. Key: the whole client id. Bound: `capacity` clients. Staleness: that of
 /// the change feed, none for changes of this node. Emptied by [`ClientDirectory::forget`], by whoever changes a client
@@ -53,13 +68,29 @@ impl ClientDirectory {
     /// # Errors
     /// Those of [`Self::registered`]; and a temporary one if the document cannot be had now.
     pub async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
-        let Some(documents) = &self.documents else { return self.registered(id).await };
+        match self.named(id).await {
+            Ok(client) => Ok(Some(client)),
+            Err(NoClient::Unknown) => Ok(None),
+            Err(NoClient::Undescribed(why)) => Err(why.into()),
+            Err(NoClient::Store(error)) => Err(error),
+        }
+    }
+
+    /// The client that somebody says they are, for who tells them why there is none: anybody may name a document that nobody serves, which is
+    /// no failure of the store.
+    ///
+    /// # Errors
+    /// [`NoClient`] if there is none, or the store cannot tell.
+    pub async fn named(&self, id: &ClientId) -> Result<Arc<Client>, NoClient> {
+        let Some(documents) = &self.documents else {
+            return self.registered(id).await?.ok_or(NoClient::Unknown);
+        };
         if let Some(client) = documents.known(id) {
-            return Ok(Some(client));
+            return Ok(client);
         }
         let before = self.generation();
         if let Some(client) = self.registered(id).await? {
-            return Ok(Some(client));
+            return Ok(client);
         }
         // Boxed: it is rare, and large, and would be a part of whatever looks for a client.
         let described = Box::pin(documents.find(id)).await;
@@ -67,7 +98,7 @@ impl ClientDirectory {
         if self.generation() != before {
             documents.forget(id);
         }
-        described
+        described.map_err(NoClient::Undescribed)?.ok_or(NoClient::Unknown)
     }
 
     /// The client with this id, for those who go on without one: none, too, while the document at this URL cannot be had.

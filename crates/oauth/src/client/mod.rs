@@ -21,7 +21,7 @@ pub mod reseal;
 pub mod secret;
 pub mod service;
 
-pub use directory::ClientDirectory;
+pub use directory::{ClientDirectory, NoClient};
 pub use document::{UnreadableClient, decode, encode};
 pub use dynamic::{
     DynamicRegistration, DynamicRegistrationError, DynamicRegistrationParts, OwnRequest, SelfRegistered,

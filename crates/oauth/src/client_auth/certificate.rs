@@ -157,7 +157,7 @@ mod tests {
     #[async_trait]
     impl KeySetSource for Nowhere {
         async fn fetch(&self, _: &Url) -> Result<FetchedKeySet, KeysNotFetched> {
-            Err(KeysNotFetched("nobody is there".to_owned()))
+            Err(KeysNotFetched::NotThere("nobody is there".to_owned()))
         }
     }
 

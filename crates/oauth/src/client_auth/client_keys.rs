@@ -191,7 +191,7 @@ mod tests {
     #[async_trait]
     impl KeySetSource for Nowhere {
         async fn fetch(&self, _: &Url) -> Result<FetchedKeySet, KeysNotFetched> {
-            Err(KeysNotFetched("nowhere".to_owned()))
+            Err(KeysNotFetched::NotThere("nowhere".to_owned()))
         }
     }
 

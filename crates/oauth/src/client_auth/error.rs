@@ -10,8 +10,9 @@ use thiserror::Error;
 
 use super::certificate::CertificateAuthError;
 use super::client_keys::ClientSignatureError;
-use super::remote_keys::KeysNotFetched;
-use crate::client::AuthMethod;
+use super::remote_keys::{KeysNotFetched, NOT_FETCHED};
+use crate::client::metadata_document::DocumentError;
+use crate::client::{AuthMethod, NoClient};
 
 /// Why a client was not authenticated: for the operator. The client learns [`ClientAuthError::code`] only.
 #[derive(Debug, Clone, Error)]
@@ -34,6 +35,9 @@ pub enum ClientAuthError {
     /// No client has this id.
     #[error("there is no such client")]
     UnknownClient,
+    /// Nobody registered the client, and the document that would describe it cannot be fetched now.
+    #[error(transparent)]
+    Undescribed(DocumentError),
     /// The client registered another method.
     #[error("the client is registered for `{}`, not for `{}`", registered.as_str(), presented.as_str())]
     MethodNotRegistered {
@@ -81,18 +85,21 @@ impl ClientAuthError {
     /// The RFC 6749 §5.2 code for this failure.
     pub const fn code(&self) -> ErrorCode {
         match self {
-            Self::Missing
-            | Self::MalformedHeader
-            | Self::SeveralMethods
-            | Self::DifferentClients
-            | Self::AssertionType => ErrorCode::InvalidRequest,
-            Self::UnknownClient
+            Self::Missing | Self::SeveralMethods | Self::DifferentClients | Self::AssertionType => {
+                ErrorCode::InvalidRequest
+            }
+            // RFC 6749 §5.2: who tries it by the header is told how that is done.
+            Self::MalformedHeader
+            | Self::UnknownClient
+            | Self::Undescribed(_)
             | Self::MethodNotRegistered { .. }
             | Self::WrongSecret
             | Self::SecretExpired
             | Self::NoSealedSecret
             | Self::Certificate(_)
             | Self::Assertion(_) => ErrorCode::InvalidClient,
+            // Whoever named the URI cannot prove who they are: anybody may name one where nobody answers.
+            Self::KeysNotFetched(why) if !why.is_busy() => ErrorCode::InvalidClient,
             Self::TooManyFailures | Self::HashPool(_) | Self::KeysNotFetched(_) => {
                 ErrorCode::TemporarilyUnavailable
             }
@@ -104,6 +111,31 @@ impl ClientAuthError {
                     ErrorCode::ServerError
                 }
             }
+        }
+    }
+
+    /// The sentence that the client reads: that of the code, where it says enough.
+    pub const fn description(&self) -> &'static str {
+        match self {
+            Self::Missing => {
+                "The request names no client, neither in `Authorization: Basic` nor by `client_id` or an assertion."
+            }
+            Self::MalformedHeader => {
+                "The `Authorization` header is no HTTP Basic with the id and the secret of a client."
+            }
+            Self::Undescribed(_) => "The document that describes the client cannot be fetched.",
+            Self::KeysNotFetched(why) if !why.is_busy() => NOT_FETCHED,
+            _ => self.code().description(),
+        }
+    }
+}
+
+impl From<NoClient> for ClientAuthError {
+    fn from(none: NoClient) -> Self {
+        match none {
+            NoClient::Unknown => Self::UnknownClient,
+            NoClient::Undescribed(why) => Self::Undescribed(why),
+            NoClient::Store(error) => Self::Store(error),
         }
     }
 }

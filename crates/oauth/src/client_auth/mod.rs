@@ -147,7 +147,7 @@ impl ClientAuthenticator {
         caller: &Caller,
         now: Timestamp,
     ) -> Result<Arc<Client>, ClientAuthError> {
-        let client = self.directory.find(id).await?.ok_or(ClientAuthError::UnknownClient)?;
+        let client = self.directory.named(id).await?;
         let certificate = caller.certificate.as_ref();
         match client.auth_method {
             AuthMethod::None => {}
@@ -165,7 +165,7 @@ impl ClientAuthenticator {
     /// The client, if it is registered for this method, or for the other one that shows the same secret: some libraries use one when
     /// users log in and the other later, and some try both.
     async fn registered(&self, id: &ClientId, method: AuthMethod) -> Result<Arc<Client>, ClientAuthError> {
-        let client = self.directory.find(id).await?.ok_or(ClientAuthError::UnknownClient)?;
+        let client = self.directory.named(id).await?;
         if client.auth_method == method || are_alike(&client, method) {
             return Ok(client);
         }

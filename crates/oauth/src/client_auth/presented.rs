@@ -80,6 +80,8 @@ impl Presented {
                 Ok(Self::Post { client: parse_id(&id)?, secret: Secret::new(secret.to_owned()) })
             }
             (None, Some(id), None) => Ok(Self::Public { client: parse_id(id)? }),
+            // Who tries it by a header of another scheme is told which one it is (RFC 6749 §5.2).
+            (None, None, _) if authorization_header.is_some() => Err(ClientAuthError::MalformedHeader),
             (None, None, _) => Err(ClientAuthError::Missing),
         }
     }

@@ -7,7 +7,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use sluice_commit::chain;
 use sluice_crypto::jwk::{Jwk, JwkSet};
-use sluice_net::{FetchLimits, FetchPlaces, Fetcher, host_of};
+use sluice_net::{FetchError, FetchLimits, FetchPlaces, Fetcher, host_of};
 use sluice_primitives::{Lifetime, Timestamp};
 use thiserror::Error;
 use url::Url;
@@ -48,10 +48,26 @@ pub struct FetchedKeySet {
     pub max_age: Option<Lifetime>,
 }
 
+/// What a client is told whose keys cannot be fetched.
+pub(crate) const NOT_FETCHED: &str = "The keys of the client cannot be fetched from its `jwks_uri`.";
+
 /// A key set that could not be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the client's keys could not be fetched: {0}")]
-pub struct KeysNotFetched(pub String);
+pub enum KeysNotFetched {
+    /// This server has too much to fetch.
+    #[error("the client's keys could not be fetched: too much is being fetched")]
+    Busy,
+    /// They are not there, or not such as can be read: that is for who named the URI to mend.
+    #[error("the client's keys could not be fetched: {0}")]
+    NotThere(String),
+}
+
+impl KeysNotFetched {
+    /// Whether it is this server that could not do it now.
+    pub const fn is_busy(&self) -> bool {
+        matches!(self, Self::Busy)
+    }
+}
 
 /// Where key sets are fetched. Guarded against inner networks, endless bodies and slow servers.
 #[async_trait]
@@ -66,9 +82,13 @@ impl KeySetSource for Fetcher {
         let usual = self.limits();
         let limits = FetchLimits { max_bytes: usual.max_bytes.min(MAX_SET), ..usual };
         let answer = self.get_with(uri, "application/jwk-set+json, application/json", limits).await;
-        let answer = answer.map_err(|why| KeysNotFetched(chain(&why)))?;
+        let answer = answer.map_err(|why| match why {
+            FetchError::Busy => KeysNotFetched::Busy,
+            why => KeysNotFetched::NotThere(chain(&why)),
+        })?;
         if !answer.status.is_success() {
-            return Err(KeysNotFetched(format!("the answer has the status {}", answer.status.as_u16())));
+            let why = format!("the answer has the status {}", answer.status.as_u16());
+            return Err(KeysNotFetched::NotThere(why));
         }
         Ok(FetchedKeySet { body: answer.body.into(), max_age: answer.max_age.map(Lifetime::from) })
     }
@@ -174,7 +194,7 @@ impl RemoteKeys {
         }
         let places = if meanwhile.is_some() { &self.anew } else { &self.first };
         let Some(_place) = places.take(host_of(uri)) else {
-            let busy = || Kept::failed(KeysNotFetched("too much is being fetched".to_owned()), now, now);
+            let busy = || Kept::failed(KeysNotFetched::Busy, now, now);
             return meanwhile.unwrap_or_else(|| Arc::new(busy()));
         };
         match (self.fetch(uri, now).await, meanwhile) {
@@ -215,9 +235,9 @@ impl Kept {
 }
 
 fn parse(body: &[u8], is_trusted: bool) -> Result<Arc<ClientKeySet>, KeysNotFetched> {
-    let mut set = JwkSet::understood(body).map_err(|why| KeysNotFetched(why.to_string()))?;
+    let mut set = JwkSet::understood(body).map_err(|why| KeysNotFetched::NotThere(why.to_string()))?;
     if set.keys.len() > MAX_KEYS {
-        return Err(KeysNotFetched(format!("the set has more than {MAX_KEYS} keys")));
+        return Err(KeysNotFetched::NotThere(format!("the set has more than {MAX_KEYS} keys")));
     }
     if !is_trusted {
         set.keys.retain(Jwk::is_quick);
@@ -248,7 +268,9 @@ mod tests {
             match uri.host_str() {
                 Some("app.example") => {}
                 Some("once.example") if nth == 1 => {}
-                Some("once.example" | "gone.example") => return Err(KeysNotFetched("gone".to_owned())),
+                Some("once.example" | "gone.example") => {
+                    return Err(KeysNotFetched::NotThere("gone".to_owned()));
+                }
                 _ => std::future::pending::<()>().await,
             }
             Ok(FetchedKeySet { body: br#"{"keys":[]}"#.to_vec(), max_age: None })
@@ -288,7 +310,7 @@ mod tests {
         let uri = format!("http://{gone}/jwks?token=a-secret").parse().unwrap();
         let policy = FetchPolicy { allow_private: true, ..FetchPolicy::default() };
         let fetched = KeySetSource::fetch(&Fetcher::new(policy).unwrap(), &uri).await;
-        let Err(KeysNotFetched(why)) = fetched else { panic!("somebody is there") };
+        let Err(KeysNotFetched::NotThere(why)) = fetched else { panic!("somebody is there") };
         assert!(why.contains("Connection refused"), "{why}");
         assert!(!why.contains("secret") && !why.contains("token="), "{why}");
     }

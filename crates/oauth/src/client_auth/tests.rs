@@ -60,7 +60,7 @@ impl KeySetSource for FakeSource {
     async fn fetch(&self, _: &Url) -> Result<FetchedKeySet, KeysNotFetched> {
         self.fetches.fetch_add(1, Ordering::SeqCst);
         tokio::task::yield_now().await;
-        self.answer.lock().clone().ok_or_else(|| KeysNotFetched("no answer".to_owned()))
+        self.answer.lock().clone().ok_or_else(|| KeysNotFetched::NotThere("no answer".to_owned()))
     }
 }
 

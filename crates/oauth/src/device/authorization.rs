@@ -112,6 +112,7 @@ impl DeviceAuthorizationError {
                 "Public clients of this network were given too many codes. Try again later."
             }
             Self::TooMany => "The client was given too many codes. Try again later.",
+            Self::Client(why) => why.description(),
             _ => self.code().description(),
         }
     }

@@ -161,9 +161,8 @@ impl TokenError {
             Self::Issue(IssueError::TooLong) => {
                 "The access token would be too long for a JWT: ask for less, in `authorization_details` say."
             }
-            Self::Client(ClientAuthError::Missing) => {
-                "The request names no client, neither in `Authorization: Basic` nor by `client_id` or an assertion."
-            }
+            Self::Issue(IssueError::NotEncrypted(why)) => why.description(),
+            Self::Client(why) => why.description(),
             Self::Assertion(AssertionRefused::Store(error)) => store_code(error).description(),
             Self::Assertion(_) => {
                 "The assertion is invalid, expired, used before, or of an issuer that is not trusted for it."

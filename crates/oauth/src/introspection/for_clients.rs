@@ -60,6 +60,15 @@ impl IntrospectionError {
             Self::Store(_) => ErrorCode::ServerError,
         }
     }
+
+    /// The sentence that the client reads.
+    pub fn description(&self) -> &'static str {
+        match self {
+            Self::Client(why) => why.description(),
+            Self::NotEncrypted(why) => why.description(),
+            _ => self.code().description(),
+        }
+    }
 }
 
 /// What a client asks.

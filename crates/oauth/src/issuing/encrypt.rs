@@ -9,6 +9,7 @@ use sluice_protocol::ErrorCode;
 use thiserror::Error;
 
 use crate::client::{Client, Encryption};
+use crate::client_auth::remote_keys::NOT_FETCHED;
 use crate::client_auth::{ClientKeys, KeysNotFetched};
 
 /// Why something was not encrypted for a client. What it is must then not be sent.
@@ -29,11 +30,23 @@ pub enum NotEncrypted {
 }
 
 impl NotEncrypted {
-    /// What is told instead: keys that cannot be fetched now may be there later.
+    /// What is told instead: that the key is not there is for the client to mend.
     pub const fn code(&self) -> ErrorCode {
         match self {
-            Self::Keys(_) => ErrorCode::TemporarilyUnavailable,
-            Self::Algorithm | Self::NoKey(_) | Self::Failed(_) => ErrorCode::ServerError,
+            Self::Keys(why) if why.is_busy() => ErrorCode::TemporarilyUnavailable,
+            Self::Keys(_) | Self::NoKey(_) => ErrorCode::InvalidRequest,
+            Self::Algorithm | Self::Failed(_) => ErrorCode::ServerError,
+        }
+    }
+
+    /// The sentence that the client reads.
+    pub const fn description(&self) -> &'static str {
+        match self {
+            Self::Keys(why) if !why.is_busy() => NOT_FETCHED,
+            Self::NoKey(_) => {
+                "The client wants what it is sent encrypted, and has no key for the algorithm that it registered."
+            }
+            _ => self.code().description(),
         }
     }
 }

@@ -32,8 +32,7 @@ impl LogoutService {
         browser: &Browser,
     ) -> Result<bool, LogoutError> {
         let Some(account) = &browser.account else { return Ok(false) };
-        let own = self.own_session(logout, browser).await?;
-        let is_own = own.is_some_and(|own| own.subject == account.subject);
+        let is_own = self.cookie(browser).is_some_and(|own| own.subject == account.subject);
         Ok(is_own || self.is_of(logout, &account.subject).await?)
     }
 

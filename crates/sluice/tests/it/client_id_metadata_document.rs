@@ -303,9 +303,9 @@ async fn what_is_no_document_of_the_client_describes_none() {
     host.ends.cancel();
 }
 
-/// Who is told that there is no such client gives it up; who is told to come back comes back.
+/// Anybody may name a document that nobody serves: that is no failure of this server. Nothing is used up by it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_document_that_cannot_be_had_now_is_waited_for() {
+async fn a_document_that_cannot_be_had_now_is_said_to_be_missing() {
     let host = Host::open().await;
     let first = host.sluice(Backend::Sqlite, &[]).await;
     let code = first.browser().log_in(&first, &host.client(&first), "alice").await.expect("code");
@@ -314,9 +314,12 @@ async fn a_document_that_cannot_be_had_now_is_waited_for() {
     host.say(StatusCode::BAD_GATEWAY, "text/plain", "");
     let url = client.authorize_url(&sluice_testkit::Authorize::default());
     let page = sluice.browser().visit(&url).await;
-    assert_eq!((page.status.as_u16(), &page.location), (503, &None));
+    assert_eq!((page.status.as_u16(), &page.location), (401, &None));
+    assert!(page.body.contains("does not say what it is at the moment"), "{}", page.body);
     let refused = client.redeem(&code).await;
-    assert_eq!((refused.status, &refused.body["error"]), (503, &json!("temporarily_unavailable")));
+    assert_eq!((refused.status, &refused.body["error"]), (401, &json!("invalid_client")));
+    let sentence = refused.body["error_description"].as_str().unwrap();
+    assert!(sentence.contains("document that describes the client"), "{sentence}");
     host.describe(&json!({}));
     client.redeem(&code).await.ok();
     sluice.node.stop().await;

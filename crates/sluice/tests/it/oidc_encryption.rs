@@ -20,7 +20,7 @@ use crate::authorization_errors::asked;
 use crate::both_stores::on_both_stores;
 use crate::jwt::verified;
 use crate::keyed::Key;
-use crate::legs::{change_client, token, tokens_of};
+use crate::legs::{token, tokens_of};
 use crate::response::{Response, answer, client_for};
 use crate::rfc8628::{DEVICE_CODE, connect, poll};
 use crate::userinfo::about_user;
@@ -156,18 +156,24 @@ async fn an_id_token_of_the_authorization_endpoint_is_encrypted_as_well() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_encrypted_is_not_sent() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
-    // Its only key signs.
-    let keys = json!({"keys": [Key::new().registered("signs")]});
-    for alg in ["RSA-OAEP-256", "ECDH-ES"] {
-        let client = sluice.client(&json!({"jwks": keys, "id_token_encrypted_response_alg": alg})).await;
-        let code = sluice.browser().log_in(&sluice, &client, "alice").await.expect("code");
-        let refused = client.redeem(&code).await;
-        assert_eq!((refused.status, &refused.body["error"]), (500, &json!("server_error")));
-        assert!(refused.body.get("id_token").is_none() && refused.body.get("access_token").is_none());
-        let client = sluice.client(&json!({"jwks": keys, "userinfo_encrypted_response_alg": alg})).await;
-        let tokens = tokens_of(&sluice, &client, "alice").await;
-        let (status, body) = client.userinfo(token(&tokens, "access_token")).await;
-        assert_eq!((status, &body["error"], body.get("sub")), (500, &json!("server_error"), None));
+    let (signing, _) = served(signs()).await;
+    let (unreadable, _) = served("no keys".to_owned()).await;
+    for (uri, why) in [(&signing, "has no key for the algorithm"), (&unreadable, "from its `jwks_uri`")] {
+        for alg in ["RSA-OAEP-256", "ECDH-ES"] {
+            let wanted = json!({"jwks_uri": uri, "id_token_encrypted_response_alg": alg});
+            let client = sluice.client(&wanted).await;
+            let code = sluice.browser().log_in(&sluice, &client, "alice").await.expect("code");
+            let refused = client.redeem(&code).await;
+            assert_eq!((refused.status, &refused.body["error"]), (400, &json!("invalid_request")));
+            assert!(refused.body["error_description"].as_str().unwrap().contains(why), "{}", refused.body);
+            assert!(refused.body.get("id_token").is_none() && refused.body.get("access_token").is_none());
+            let wanted = json!({"jwks_uri": uri, "userinfo_encrypted_response_alg": alg});
+            let client = sluice.client(&wanted).await;
+            let tokens = tokens_of(&sluice, &client, "alice").await;
+            let (status, body) = client.userinfo(token(&tokens, "access_token")).await;
+            assert_eq!((status, &body["error"], body.get("sub")), (400, &json!("invalid_request"), None));
+            assert!(body["error_description"].as_str().unwrap().contains(why), "{body}");
+        }
     }
     sluice.node.stop().await;
 }
@@ -181,9 +187,10 @@ async fn what_comes_again_revokes_the_grant_also_where_nothing_can_be_encrypted(
     let of_code = client.redeem(&code).await.ok();
     let first = tokens_of(&sluice, &client, "bob").await;
     let second = client.refresh(token(&first, "refresh_token")).await.ok();
-    // Its only key signs.
-    change_client(&sluice, &client, "jwks", json!({"keys": [Key::new().registered("signs")]})).await;
-    client.refresh(token(&second, "refresh_token")).await.refused_with("server_error");
+    let (uri, _) = served(signs()).await;
+    let moves = json!([{"op": "remove", "path": "/jwks"}, {"op": "add", "path": "/jwks_uri", "value": uri}]);
+    sluice.ask_json(Method::PATCH, &format!("/admin/clients/{}", client.id), Some(&moves), 200).await;
+    client.refresh(token(&second, "refresh_token")).await.refused_with("invalid_request");
     assert!(sluice.is_active(token(&second, "refresh_token")).await, "it is not used up");
     client.redeem(&code).await.refused_with("invalid_grant");
     sluice.advance(Lifetime::secs(30));
@@ -192,6 +199,27 @@ async fn what_comes_again_revokes_the_grant_also_where_nothing_can_be_encrypted(
         for name in ["access_token", "refresh_token"] {
             assert!(!sluice.is_active(token(tokens, name)).await, "{name}");
         }
+    }
+    sluice.node.stop().await;
+}
+
+/// A set whose only key signs.
+fn signs() -> String {
+    json!({"keys": [Key::new().registered("signs")]}).to_string()
+}
+
+/// Anybody can register for answers that no browser needs a login for: they must not look like failures of this server.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_cannot_be_encrypted_is_no_fault_of_this_server() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    for keys in [signs(), "no keys".to_owned()] {
+        let (uri, _) = served(keys).await;
+        let wanted = json!({"jwks_uri": uri, "authorization_encrypted_response_alg": "RSA-OAEP"});
+        let client = sluice.client(&wanted).await;
+        let url = asked(&client, &[With("response_mode", "jwt"), With("prompt", "none")]);
+        let page = sluice.browser().visit(&url).await;
+        assert_eq!((page.status.as_u16(), &page.location), (400, &None), "{}", page.body);
+        assert!(page.body.contains("in the way that it is registered for"), "{}", page.body);
     }
     sluice.node.stop().await;
 }
@@ -216,14 +244,14 @@ async fn neither_code_nor_refresh_token_is_used_up_while_the_keys_cannot_be_fetc
     let client = sluice.client(&asked).await;
     let code = sluice.browser().log_in(&sluice, &client, "alice").await.expect("code");
     let refused = client.redeem(&code).await;
-    assert_eq!((refused.status, &refused.body["error"]), (503, &json!("temporarily_unavailable")));
+    assert_eq!((refused.status, &refused.body["error"]), (400, &json!("invalid_request")));
     *served.lock() = key.set().to_string();
     sluice.advance(Lifetime::secs(11));
     let tokens = client.redeem(&code).await.ok();
     verified(&sluice, &key.nested(token(&tokens, "id_token")), "RS256").await;
     *served.lock() = "no keys".to_owned();
     sluice.advance(Lifetime::hours(2));
-    client.refresh(token(&tokens, "refresh_token")).await.refused_with("temporarily_unavailable");
+    client.refresh(token(&tokens, "refresh_token")).await.refused_with("invalid_request");
     *served.lock() = key.set().to_string();
     // Longer than the same refresh token may come again.
     sluice.advance(Lifetime::minutes(1));
@@ -233,7 +261,7 @@ async fn neither_code_nor_refresh_token_is_used_up_while_the_keys_cannot_be_fetc
     *served.lock() = "no keys".to_owned();
     sluice.advance(Lifetime::hours(2));
     let refresh_token = token(&refreshed, "refresh_token");
-    client.refresh(refresh_token).await.refused_with("temporarily_unavailable");
+    client.refresh(refresh_token).await.refused_with("invalid_request");
     let form =
         [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("scope", "offline_access")];
     assert!(client.token(&form).await.ok()["id_token"].is_null());
@@ -278,7 +306,7 @@ async fn a_flow_is_not_used_up_while_the_keys_cannot_be_fetched() {
     let challenge = browser.visit(&verifier).await.expect("consent_challenge");
     let verifier = accept_consent(&sluice, &challenge, &json!({})).await;
     let page = browser.visit(&verifier).await;
-    assert_eq!((page.status.as_u16(), page.location), (503, None));
+    assert_eq!((page.status.as_u16(), page.location), (400, None));
     *served.lock() = key.set().to_string();
     sluice.advance(Lifetime::secs(11));
     let answer = Response::of(&browser.visit(&verifier).await);
@@ -296,7 +324,7 @@ async fn keys_at_a_uri_are_fetched_and_fetched_again_when_they_changed() {
     let asked = json!({"jwks_uri": uri, "id_token_encrypted_response_alg": "RSA-OAEP-256"});
     let client = sluice.client(&asked).await;
     let code = sluice.browser().log_in(&sluice, &client, "alice").await.expect("code");
-    client.redeem(&code).await.refused_with("server_error");
+    client.redeem(&code).await.refused_with("invalid_request");
     *served.lock() = rsa.set().to_string();
     sluice.advance(Lifetime::secs(31));
     let tokens = tokens_of(&sluice, &client, "alice").await;
@@ -315,6 +343,7 @@ async fn algorithms_that_are_not_safe_or_have_no_key_cannot_be_registered() {
         ("RSA-OAEP-256", "A192CBC", &keys),
         ("", "A128GCM", &keys),
         ("RSA-OAEP-256", "A128GCM", &Value::Null),
+        ("ECDH-ES", "A128GCM", &keys),
     ] {
         let asked = json!({"jwks": keys, "id_token_encrypted_response_alg": alg,
                            "id_token_encrypted_response_enc": enc});

@@ -134,7 +134,7 @@ async fn rfc_7662_section_2_1_who_asks_proves_who_it_is() {
     ask(String::new(), vec![("token", access)]).await.refused_with(400, "invalid_request");
     ask(known.clone(), vec![]).await.refused_with(400, "invalid_request");
     ask(known, vec![("token", access), ("token", access)]).await.refused_with(400, "invalid_request");
-    ask(format!("Bearer {access}"), vec![("token", access)]).await.refused_with(400, "invalid_request");
+    ask(format!("Bearer {access}"), vec![("token", access)]).await.refused_with(401, "invalid_client");
     let public = sluice.client(&json!({"token_endpoint_auth_method": "none"})).await;
     ask(String::new(), vec![("token", access), ("client_id", &public.id)])
         .await

@@ -85,7 +85,7 @@ async fn the_keys_of_a_client_are_not_fetched_from_within_the_network() {
     let sluice = guarded(&[]).await;
     for uri in trap.addresses("http").into_iter().chain(trap.addresses("https")) {
         let client = KeyedClient::on(&sluice, &json!({"jwks": null, "jwks_uri": uri})).await;
-        client.token(&sluice, MACHINE).await.refused_with(503, "temporarily_unavailable");
+        client.token(&sluice, MACHINE).await.refused_with(401, "invalid_client");
     }
     trap.is_untouched();
     sluice.node.stop().await;
@@ -194,7 +194,7 @@ async fn a_redirect_leads_nowhere_within_the_network() {
     for which in 0..count {
         let uri = format!("http://{address}/{which}");
         let client = KeyedClient::on(&sluice, &json!({"jwks": null, "jwks_uri": uri})).await;
-        client.token(&sluice, MACHINE).await.refused_with(503, "temporarily_unavailable");
+        client.token(&sluice, MACHINE).await.refused_with(401, "invalid_client");
     }
     trap.is_untouched();
     sluice.node.stop().await;
@@ -215,7 +215,7 @@ async fn an_excepted_address_is_fetched_from_exactly() {
     client.token(&sluice, MACHINE).await.ok();
     for path in ["/jwks.json/", "/other.json", "/jwks.json/../other.json"] {
         let other = KeyedClient::on(&sluice, &uri(path)).await;
-        other.token(&sluice, MACHINE).await.refused_with(503, "temporarily_unavailable");
+        other.token(&sluice, MACHINE).await.refused_with(401, "invalid_client");
     }
     sluice.node.stop().await;
 }

@@ -6,6 +6,7 @@ use sluice_protocol::ErrorCode;
 use thiserror::Error;
 
 use super::fetched::RequestObjectUnreachable;
+use crate::client_auth::remote_keys::NOT_FETCHED;
 use crate::client_auth::{ClientSignatureError, KeysNotFetched};
 
 /// Why a request object does not count: for the operator. The client learns [`RequestObjectError::code`] only.
@@ -83,7 +84,16 @@ impl RequestObjectError {
             | Self::Nested => ErrorCode::InvalidRequestObject,
             Self::NotByReference => ErrorCode::RequestUriNotSupported,
             Self::NotRegistered | Self::Unreachable(_) => ErrorCode::InvalidRequestUri,
+            Self::KeysNotFetched(why) if !why.is_busy() => ErrorCode::InvalidRequestObject,
             Self::KeysNotFetched(_) | Self::Busy => ErrorCode::TemporarilyUnavailable,
+        }
+    }
+
+    /// The sentence that the client reads.
+    pub const fn description(&self) -> &'static str {
+        match self {
+            Self::KeysNotFetched(why) if !why.is_busy() => NOT_FETCHED,
+            _ => self.code().description(),
         }
     }
 }

@@ -81,17 +81,25 @@ pub enum DocumentError {
 }
 
 impl DocumentError {
-    /// Whether there is no such client; an error if there may be one, which cannot be told now.
-    fn into_absence(self) -> Result<(), StoreError> {
+    /// Whether there is no such client; else there may be one, which cannot be told now.
+    const fn is_absence(&self) -> bool {
         match self {
-            Self::Busy => Err(StoreError::Busy),
-            Self::Unreachable(_) => Err(StoreError::unavailable(self)),
+            Self::Busy | Self::Unreachable(_) => false,
             Self::Host
             | Self::Status(_)
             | Self::NotJson
             | Self::OtherClient
             | Self::Secret
-            | Self::Refused(_) => Ok(()),
+            | Self::Refused(_) => true,
+        }
+    }
+}
+
+impl From<DocumentError> for StoreError {
+    fn from(why: DocumentError) -> Self {
+        match why {
+            DocumentError::Busy => Self::Busy,
+            why => Self::unavailable(why),
         }
     }
 }
@@ -193,14 +201,14 @@ impl MetadataDocuments {
     /// The client, if its id is the URL of a document that describes it. Why it does not is logged.
     ///
     /// # Errors
-    /// A temporary [`StoreError`] if the document cannot be had now: that is not to say that there is none.
-    pub async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, StoreError> {
+    /// [`DocumentError`] if the document cannot be had now: that is not to say that there is none.
+    pub async fn find(&self, id: &ClientId) -> Result<Option<Arc<Client>>, DocumentError> {
         let Some(url) = url::document_url(id) else { return Ok(None) };
         match self.current(&url, id).await {
             Ok(client) => Ok(Some(client)),
             Err(why) => {
                 info!(client.id = %id, reason = %why, "a client metadata document was not taken");
-                why.into_absence().map(|()| None)
+                if why.is_absence() { Ok(None) } else { Err(why) }
             }
         }
     }

@@ -251,13 +251,13 @@ async fn a_document_that_is_gone_ends_its_client() {
 async fn a_document_that_cannot_be_had_now_is_not_one_that_is_not_there() {
     let gone = DocumentError::Unreachable("it took too long".to_owned());
     let given = given([Err(gone), Err(DocumentError::Status(404)), answer(&json!({}))]);
-    assert!(given.documents.find(&id()).await.is_err_and(|why| why.is_temporary()));
+    assert!(given.documents.find(&id()).await.is_err_and(|why| StoreError::from(why).is_temporary()));
     assert!(given.documents.find(&id()).await.unwrap().is_none());
     assert!(given.documents.find(&id()).await.unwrap().is_some());
 
     let given = self::given([answer(&json!({}))]);
     let busy = all_of(&given.documents.first);
-    assert!(given.documents.find(&id()).await.is_err_and(|why| why.is_temporary()));
+    assert!(given.documents.find(&id()).await.is_err_and(|why| StoreError::from(why).is_temporary()));
     drop(busy);
     assert!(given.documents.find(&id()).await.unwrap().is_some());
 }

@@ -14,6 +14,7 @@ mod metadata;
 mod uris;
 
 use serde_json::{Map, Value};
+use sluice_crypto::jwe::{EncryptionKey, KeyManagement};
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_primitives::{Lifetime, Timestamp};
 use sluice_protocol::{Audience, ClientId, GrantType, Scope};
@@ -27,6 +28,7 @@ pub(crate) use uris::is_loopback;
 pub(super) use uris::{check_own_frontchannel_logout, check_own_links};
 
 use super::model::{AccessTokenStrategy, Client, Lifespans};
+use super::profile::Encryption;
 use crate::subject::{PAIRWISE, shared_host};
 use credentials::Credentials;
 
@@ -156,9 +158,28 @@ fn checked_together(mut client: Client) -> Result<Client, RegistrationError> {
         let hint = "To be sent something encrypted, a client must set either jwks or jwks_uri.";
         return Err(RegistrationError::metadata(hint));
     }
+    check_recipients(&client)?;
     check_sector(&client)?;
     fapi::check(&mut client)?;
     Ok(client)
+}
+
+/// What would be encrypted to a key that is not there could never be sent. Keys at a URI may change with each day.
+fn check_recipients(client: &Client) -> Result<(), RegistrationError> {
+    let Some(own) = client.jwks.as_ref().filter(|_| client.jwks_uri.is_none()) else { return Ok(()) };
+    let is_for = |how: &Encryption| {
+        how.alg.parse().is_ok_and(|algorithm: KeyManagement| EncryptionKey::of(own, algorithm).is_some())
+    };
+    match client.formats.encrypted().find(|asked| !is_for(asked.1)) {
+        Some((field, how)) => {
+            let alg = &how.alg;
+            let hint = format!(
+                "Field jwks has no key that something can be encrypted to with {alg}, which {field}_alg names."
+            );
+            Err(RegistrationError::metadata(hint))
+        }
+        None => Ok(()),
+    }
 }
 
 /// A client belongs to a sector because its users come back there, and nowhere else (OpenID Connect Core §8.1).

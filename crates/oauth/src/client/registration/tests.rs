@@ -236,6 +236,15 @@ fn what_is_encrypted_needs_a_key_and_algorithms_that_are_known() {
     assert!(refusal(encrypted("ECDH-ES", "A128CTR")).contains("id_token_encrypted_response_enc"));
     let without_keys = ClientMetadata { jwks: None, ..encrypted("ECDH-ES", "A256GCM") };
     assert!(refusal(without_keys).contains("either jwks or jwks_uri"));
+    assert!(
+        refusal(encrypted("RSA-OAEP", "A256GCM")).contains("RSA-OAEP, which id_token_encrypted_response_alg")
+    );
+    let at_a_uri = ClientMetadata {
+        jwks: None,
+        jwks_uri: "https://app.example/jwks".to_owned(),
+        ..encrypted("RSA-OAEP", "A256GCM")
+    };
+    assert!(registered(at_a_uri).is_ok(), "what is there may change");
     let how = |alg: &str| Some(Encryption { alg: alg.to_owned(), enc: "A256GCM".to_owned() });
     let request_objects = |alg: &str| {
         let formats = ResponseFormats { request_object_encryption: how(alg), ..ResponseFormats::default() };

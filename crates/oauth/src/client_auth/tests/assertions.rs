@@ -272,7 +272,8 @@ async fn a_uri_that_fails_is_left_alone_for_a_moment_and_old_keys_serve_meanwhil
     given.client(with_uri(), Vec::new());
     for _ in 0..5 {
         let refused = answer(&given, sign(&key, &json!({})), NOW).await.unwrap_err();
-        assert_eq!(refused.code(), sluice_protocol::ErrorCode::TemporarilyUnavailable);
+        assert_eq!(refused.code(), sluice_protocol::ErrorCode::InvalidClient);
+        assert!(refused.description().contains("jwks_uri"), "{}", refused.description());
     }
     assert_eq!(given.source.fetches.load(Ordering::SeqCst), 1);
     *given.source.answer.lock() = Some(served(&[&key], Some(Lifetime::ZERO)));

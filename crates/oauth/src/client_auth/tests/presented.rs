@@ -56,9 +56,6 @@ fn what_is_malformed_or_missing_is_refused() {
     for (header, form) in [
         (None, ""),
         (None, "client_secret=x"),
-        (Some("Basic !!!"), ""),
-        (Some("Basic YXBw"), ""),
-        (Some("Basic /////w=="), ""),
         (None, "client_assertion=a.b.c"),
         (None, "client_assertion=a.b.c&client_assertion_type=other"),
         (None, "client_assertion_type=urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer"),
@@ -66,6 +63,14 @@ fn what_is_malformed_or_missing_is_refused() {
         assert_eq!(code(header, form), ErrorCode::InvalidRequest, "{header:?} {form}");
     }
     assert_eq!(code(None, "client_id=%C3%A4"), ErrorCode::InvalidClient, "no client has such an id");
+}
+
+/// RFC 6749 §5.2: the answer is 401, with the scheme that is meant.
+#[test]
+fn who_tries_it_by_a_header_that_is_not_understood_is_not_authenticated() {
+    for header in ["Basic !!!", "Basic YXBw", "Basic /////w==", "Basic", "Bearer x", "DPoP x", "x"] {
+        assert_eq!(code(Some(header), ""), ErrorCode::InvalidClient, "{header}");
+    }
 }
 
 #[test]

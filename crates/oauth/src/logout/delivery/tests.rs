@@ -122,7 +122,7 @@ struct NoKeys;
 #[async_trait]
 impl KeySetSource for NoKeys {
     async fn fetch(&self, _: &Url) -> Result<FetchedKeySet, KeysNotFetched> {
-        Err(KeysNotFetched("nobody answers".to_owned()))
+        Err(KeysNotFetched::NotThere("nobody answers".to_owned()))
     }
 }
 

@@ -146,6 +146,6 @@ async fn a_list_within_the_network_is_asked_where_nothing_else_there_may_be(back
     assert_eq!(api.sign_up(ALICE, ANOTHER).await.status, 201);
     // What clients name there is not.
     let client = KeyedClient::on(&sluice, &json!({"jwks": null, "jwks_uri": url})).await;
-    client.token(&sluice, MACHINE).await.refused_with(503, "temporarily_unavailable");
+    client.token(&sluice, MACHINE).await.refused_with(401, "invalid_client");
     sluice.node.stop().await;
 }

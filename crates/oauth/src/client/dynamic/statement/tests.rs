@@ -14,7 +14,7 @@ struct Published(Option<String>);
 #[async_trait]
 impl KeySetSource for Published {
     async fn fetch(&self, _: &Url) -> Result<FetchedKeySet, KeysNotFetched> {
-        let body = self.0.clone().ok_or_else(|| KeysNotFetched("nobody is there".to_owned()))?;
+        let body = self.0.clone().ok_or_else(|| KeysNotFetched::NotThere("nobody is there".to_owned()))?;
         Ok(FetchedKeySet { body: body.into_bytes(), max_age: None })
     }
 }
