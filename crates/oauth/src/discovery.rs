@@ -13,7 +13,7 @@ use url::Url;
 use crate::client::AuthMethod;
 use crate::config::{Config, PreferredUsername};
 use crate::dpop::ALGORITHMS;
-use crate::keys::REQUEST_OBJECT_ALGORITHMS;
+use crate::keys::KeyRing;
 
 /// The grant types that clients may register and use.
 const GRANT_TYPES: [GrantType; 7] = [
@@ -66,8 +66,8 @@ pub struct Announced {
     pub authorization_details_types: Vec<String>,
 }
 
-/// The metadata of this server: what is true and nothing else.
-pub fn metadata(config: &Config) -> Metadata {
+/// The metadata of this server with these keys: what is true and nothing else.
+pub fn metadata(config: &Config, keys: &KeyRing) -> Metadata {
     let announced = &config.announced;
     Metadata {
         issuer: config.issuer.as_str().to_owned(),
@@ -94,7 +94,7 @@ pub fn metadata(config: &Config) -> Metadata {
             tls_client_certificate_bound_access_tokens: config.policies.mtls.enabled,
             mtls_endpoint_aliases: mtls_aliases(config),
         },
-        requests: requests(config),
+        requests: requests(config, keys),
         answers: answers(),
         logout: Logout {
             backchannel_logout_supported: true,
@@ -150,7 +150,7 @@ fn authentication(config: &Config) -> Authentication {
     }
 }
 
-fn requests(config: &Config) -> Requests {
+fn requests(config: &Config, keys: &KeyRing) -> Requests {
     let policies = &config.policies;
     Requests {
         claims_parameter_supported: true,
@@ -160,9 +160,11 @@ fn requests(config: &Config) -> Requests {
         require_pushed_authorization_requests: policies.pushed_requests.required,
         require_signed_request_object: policies.request_objects.require_signed,
         request_object_signing_alg_values_supported: request_object_signing(config),
-        request_object_encryption_alg_values_supported: REQUEST_OBJECT_ALGORITHMS
+        request_object_encryption_alg_values_supported: keys
+            .request_object_algorithms()
+            .into_iter()
             .map(KeyManagement::as_str)
-            .to_vec(),
+            .collect(),
         request_object_encryption_enc_values_supported: content_encryption(),
     }
 }

@@ -13,5 +13,5 @@ use crate::state::PublicState;
 
 /// The metadata of this server.
 pub(crate) async fn get(State(state): State<Arc<PublicState>>) -> Response {
-    ([(CACHE_CONTROL, "public, max-age=300")], Json(metadata(&state.config))).into_response()
+    ([(CACHE_CONTROL, "public, max-age=300")], Json(metadata(&state.config, &state.keys))).into_response()
 }

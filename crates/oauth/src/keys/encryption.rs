@@ -48,6 +48,12 @@ impl KeyRing {
         Arc::clone(&self.loaded().request_object.decrypting)
     }
 
+    /// What request objects may be encrypted with now.
+    pub fn request_object_algorithms(&self) -> Vec<KeyManagement> {
+        let missing = self.missing_encryption();
+        REQUEST_OBJECT_ALGORITHMS.into_iter().filter(|known| !missing.contains(known)).collect()
+    }
+
     /// Makes the keys for request objects that are missing: RSA-OAEP-256 (2048 bits) and ECDH-ES (P-256). Nodes that do so
     /// at once end with the same keys.
     ///

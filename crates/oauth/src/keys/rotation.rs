@@ -117,6 +117,14 @@ impl KeyRotation {
         Ok(done)
     }
 
+    /// Makes what request objects are encrypted to, if it is missing: a node may have stopped between its deletion and that.
+    ///
+    /// # Errors
+    /// [`KeyError`] if the store does not answer.
+    pub async fn restore_request_object_keys(&self) -> Result<(), KeyError> {
+        self.ring.ensure_request_object_keys().await
+    }
+
     async fn announce(
         &self,
         name: &'static str,

@@ -13,6 +13,7 @@ use thiserror::Error;
 use tracing::info;
 
 use super::at_rest::{KeyError, KeySealer, MAX_JWK};
+use super::encryption::REQUEST_OBJECT_SET;
 use super::repository::{KeyRepository, KeyState, StoredKey};
 use super::ring::{KeyRing, Wanted, is_own, new_kid, own};
 use super::rotation::tell_made;
@@ -205,7 +206,7 @@ impl KeyService {
         self.rows(set, keys).map(drop)
     }
 
-    /// Deletes a set, if it is there. One that this server signs with gets new keys at once.
+    /// Deletes a set, if it is there. One that this server signs or decrypts with gets new keys at once.
     ///
     /// # Errors
     /// The store's.
@@ -224,7 +225,7 @@ impl KeyService {
         self.restored(set, in_use).await
     }
 
-    /// Deletes a key, if it is there. If this server signs with it and has no other, it gets a new one at once.
+    /// Deletes a key, if it is there. If this server signs or decrypts with it and has no other, it gets a new one at once.
     ///
     /// # Errors
     /// The store's.
@@ -278,6 +279,10 @@ impl KeyService {
             self.ring.create_missing(in_use).await?;
         } else {
             self.ring.reload(set).await?;
+        }
+        // Clients go on to encrypt, to a key that is still there.
+        if set == REQUEST_OBJECT_SET {
+            self.ring.ensure_request_object_keys().await?;
         }
         Ok(())
     }

@@ -191,6 +191,9 @@ async fn rotate(rotation: &KeyRotation, clock: &SteadyClock) {
     if let Err(error) = rotation.round(now).await {
         warn!(error = %chain(&error), "signing keys could not be rotated");
     }
+    if let Err(error) = rotation.restore_request_object_keys().await {
+        warn!(error = %chain(&error), "keys that request objects are encrypted to could not be made");
+    }
 }
 
 /// What becomes of work that is still under way [`GRACE`] after the node was told to stop.

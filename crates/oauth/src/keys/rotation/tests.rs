@@ -1,6 +1,7 @@
 use super::*;
 use crate::keys::fake::FakeKeys;
 use crate::keys::ring::{ID_TOKEN_SET, RingOptions};
+use crate::keys::{REQUEST_OBJECT_ALGORITHMS, REQUEST_OBJECT_SET};
 use sluice_crypto::Sealer;
 use sluice_crypto::jwk::RsaSize;
 use sluice_primitives::{Clock, ManualClock, NetworkId, OsRng, Secret};
@@ -96,6 +97,18 @@ async fn a_set_without_a_key_that_every_set_has_gets_one() {
     assert_eq!(world.round(&ring).await, Rotated::default());
     let found = ring.id_token_signer(SigningAlgorithm::ES256);
     assert!(found.is_some() && world.repo.0.lock().len() == 4);
+}
+
+#[tokio::test]
+async fn keys_for_request_objects_that_nobody_made_again_are_made() {
+    let world = World::new();
+    let ring = world.node(RotationPolicy::default()).await;
+    ring.ensure_request_object_keys().await.unwrap();
+    world.repo.0.lock().retain(|key| key.set != REQUEST_OBJECT_SET);
+    world.round(&ring).await;
+    assert!(ring.request_object_algorithms().is_empty());
+    KeyRotation::new(ring.clone()).restore_request_object_keys().await.unwrap();
+    assert_eq!(ring.request_object_algorithms(), REQUEST_OBJECT_ALGORITHMS);
 }
 
 #[tokio::test]
