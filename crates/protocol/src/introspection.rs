@@ -49,6 +49,15 @@ pub struct IntrospectionResponse {
     /// The login session it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sid: Option<String>,
+    /// When the user logged in, if one did, in seconds since the epoch (RFC 9470 §6.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auth_time: Option<i64>,
+    /// Authentication context class of that login (RFC 9470 §6.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acr: Option<String>,
+    /// Its authentication methods.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amr: Option<Vec<String>>,
     /// To which key the token is bound (RFC 8705 §3.2, RFC 9449 §6.2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cnf: Option<serde_json::Value>,
@@ -82,6 +91,11 @@ impl WriteJson for IntrospectionResponse {
         object.text_if("token_use", self.token_use);
         object.text_if("jti", self.jti.as_deref());
         object.text_if("sid", self.sid.as_deref());
+        object.number_if("auth_time", self.auth_time);
+        object.text_if("acr", self.acr.as_deref());
+        if let Some(amr) = &self.amr {
+            object.texts("amr", amr);
+        }
         object.value_if("cnf", self.cnf.as_ref());
         object.raw_if("act", self.act.as_deref());
         object.raw_if("authorization_details", self.authorization_details.as_deref());
@@ -121,6 +135,9 @@ mod tests {
             token_use: Some("access_token"),
             jti: Some("j".to_owned()),
             sid: Some("s".to_owned()),
+            auth_time: Some(1_799_999_999),
+            acr: Some("aal1".to_owned()),
+            amr: Some(vec!["pwd".to_owned(), "\"".to_owned()]),
             cnf: Some(json!({"jkt": "x"})),
             act: raw(r#"{"sub":"a"}"#),
             authorization_details: raw(r#"[{"type":"x"}]"#),

@@ -93,9 +93,9 @@ pub struct RareClaims {
     pub actor: Option<String>,
     /// What was granted in detail, as a JSON array (RFC 9396).
     pub authorization_details: Option<String>,
-    /// Authentication context class; in signed tokens only (RFC 9068 §2.2.1).
+    /// Authentication context class, if the login page told one (RFC 9068 §2.2.1, RFC 9470 §6.2).
     pub acr: Option<String>,
-    /// Authentication methods; in signed tokens only (RFC 9068 §2.2.1).
+    /// Authentication methods, if the login page told them (RFC 9068 §2.2.1).
     pub amr: Vec<String>,
     /// What this token was exchanged for, the first one first; empty for a token that a grant yielded itself.
     pub origins: Vec<Origin>,

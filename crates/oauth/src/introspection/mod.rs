@@ -99,6 +99,7 @@ impl IntrospectionService {
 
     fn access_token(&self, claims: AccessTokenClaims, ext: Option<Box<RawValue>>) -> IntrospectionResponse {
         let subject = claims.subject.as_ref().map_or(claims.client.as_str(), |subject| subject.as_str());
+        let auth_time = claims.logged_in_at().map(Timestamp::as_secs);
         let shown = claims.rare.shown_subject;
         IntrospectionResponse {
             active: true,
@@ -117,6 +118,9 @@ impl IntrospectionService {
             token_use: Some("access_token"),
             jti: Some(claims.id.to_string()),
             sid: claims.session.map(|session| session.to_string()),
+            auth_time,
+            acr: claims.rare.acr,
+            amr: Some(claims.rare.amr).filter(|amr| !amr.is_empty()),
             cnf: claims.rare.confirmation.map(|confirmation| confirmation.to_json()),
             act: raw(claims.rare.actor),
             authorization_details: raw(claims.rare.authorization_details),
@@ -150,6 +154,9 @@ impl IntrospectionService {
             token_use: Some("refresh_token"),
             jti: None,
             sid: grant.session.map(|session| session.to_string()),
+            auth_time: None,
+            acr: None,
+            amr: None,
             cnf: token.confirmation.map(|confirmation| confirmation.to_json()),
             act: None,
             authorization_details: raw(grant.claims.authorization_details.as_ref().map(Value::to_string)),

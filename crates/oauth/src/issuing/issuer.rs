@@ -188,8 +188,6 @@ impl TokenIssuer {
     pub(super) fn claims(&self, issue: &Issue<'_>, expires_at: Timestamp) -> AccessTokenClaims {
         let grant = issue.grant;
         let strategy = self.strategy(issue.client);
-        // Nobody reads them in an opaque token.
-        let told = (strategy == AccessTokenStrategy::Jwt).then_some(&grant.claims);
         AccessTokenClaims {
             id: issue.access_token_id.unwrap_or_else(|| TokenId::derive(grant.id, grant.generation.0)),
             grant: grant.id,
@@ -212,8 +210,8 @@ impl TokenIssuer {
                 shown_subject: grant.claims.shown_subject.clone(),
                 actor: None,
                 authorization_details: grant.claims.authorization_details.as_ref().map(Value::to_string),
-                acr: told.and_then(|claims| claims.acr.clone()),
-                amr: told.map(|claims| claims.amr.clone()).unwrap_or_default(),
+                acr: grant.claims.acr.clone(),
+                amr: grant.claims.amr.clone(),
                 ..RareClaims::default()
             },
         }

@@ -15,6 +15,7 @@ use crate::oidc_encryption::OwnKey;
 
 on_both_stores! {
     rfc_7662_section_2_a_resource_server_is_told_of_tokens_that_are_meant_for_it,
+    rfc_9470_section_6_2_a_resource_server_is_told_of_the_login,
     section_5_an_answer_is_a_token_of_a_type_of_its_own,
     section_6_an_answer_is_signed_and_encrypted_as_registered,
 }
@@ -72,6 +73,38 @@ async fn rfc_7662_section_2_a_resource_server_is_told_of_tokens_that_are_meant_f
     }
     client.revoke(access).await.ok();
     assert_eq!(told(&sluice, &server, access).await, inactive);
+    sluice.node.stop().await;
+}
+
+/// So that it can ask for another one.
+async fn rfc_9470_section_6_2_a_resource_server_is_told_of_the_login(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let server = sluice.client(&json!({})).await;
+    let began = sluice.clock.now().as_secs();
+    for strategy in ["opaque", "jwt"] {
+        let grant_types = json!(["authorization_code", "refresh_token", "client_credentials"]);
+        let asked = json!({"access_token_strategy": strategy, "grant_types": grant_types});
+        let client = sluice.client(&asked).await;
+        let mut logins = Vec::new();
+        for login in [
+            json!({"subject": "alice", "acr": "urn:level:2", "amr": ["pwd", "otp"]}),
+            json!({"subject": "alice"}),
+        ] {
+            let page = sluice.browser().log_in_with(&sluice, &client, &Authorize::default(), &login).await;
+            logins.push((login, client.redeem(&page.expect("code")).await.ok()));
+        }
+        for (login, tokens) in logins {
+            let refreshed = client.refresh(token(&tokens, "refresh_token")).await.ok();
+            for tokens in [&tokens, &refreshed] {
+                let said = told(&sluice, &server, token(tokens, "access_token")).await;
+                assert_eq!(said["auth_time"], began, "{strategy}");
+                assert_eq!((&said["acr"], &said["amr"]), (&login["acr"], &login["amr"]), "{strategy}");
+            }
+        }
+        let own = client.token(&[("grant_type", "client_credentials")]).await.ok();
+        let said = told(&sluice, &server, token(&own, "access_token")).await;
+        assert_eq!((&said["active"], said.get("auth_time")), (&json!(true), None), "nobody logged in");
+    }
     sluice.node.stop().await;
 }
 
