@@ -94,6 +94,7 @@ pub(super) fn dynamic(
         policy: policy.clone(),
         default_scope: rules.self_registered_scope.clone(),
         default_audience: rules.self_registered_audience.clone(),
+        unsigned_requests: config.policies.request_objects.allow_unsigned,
         id_token_alg: config.policies.id_token_alg,
         pairwise_by_default: rules.is_pairwise_by_default(),
         statements,

@@ -45,6 +45,8 @@ pub struct DynamicRegistrationParts {
     pub default_scope: String,
     /// The audience of clients that name none.
     pub default_audience: Vec<String>,
+    /// Whether request objects may be unsigned.
+    pub unsigned_requests: bool,
     /// What signs the id tokens of clients that name no algorithm.
     pub id_token_alg: SigningAlgorithm,
     /// Whether who names no subject type has pairwise subjects.
@@ -214,6 +216,7 @@ impl DynamicRegistration {
             default_scope: &parts.default_scope,
             default_audience: &parts.default_audience,
             plain_http_keys: parts.policy.plain_http_keys,
+            unsigned_requests: parts.unsigned_requests,
             id_token_alg: Some(parts.id_token_alg).filter(|alg| *alg != SigningAlgorithm::RS256),
             pairwise_by_default: parts.pairwise_by_default,
             stored,

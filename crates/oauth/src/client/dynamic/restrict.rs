@@ -7,7 +7,7 @@ use sluice_protocol::{Audience, GrantType, Scope};
 
 use super::strangers;
 use crate::client::given_url::GivenUrl;
-use crate::client::model::{AccessTokenStrategy, Client, Lifespans};
+use crate::client::model::{AccessTokenStrategy, AuthMethod, Client, Lifespans};
 use crate::client::profile::{ClientSecurity, ResponseFormats, TokenExchangePolicy};
 use crate::client::registration::{
     ClientMetadata, RegistrationError, check_own_frontchannel_logout, check_own_links, is_malformed,
@@ -39,6 +39,8 @@ pub struct Bounds<'a> {
     pub default_audience: &'a [String],
     /// Whether keys may be at an `http://` URL.
     pub plain_http_keys: bool,
+    /// Whether there are request objects that nobody signed.
+    pub unsigned_requests: bool,
     /// What is written down for who names no algorithm of id tokens; nothing if none.
     pub id_token_alg: Option<SigningAlgorithm>,
     /// Whether who names no subject type has pairwise subjects.
@@ -58,6 +60,7 @@ impl Bounds<'_> {
         self.check_grant_types(&metadata.grant_types)?;
         self.check_keys(&metadata.jwks_uri)?;
         self.check_own_keys(metadata.jwks.as_ref())?;
+        self.check_signatures(&metadata)?;
         check_redirects(&metadata)?;
         check_own_links(&metadata, self.stored)?;
         if self.trust == Trust::Anybody {
@@ -163,6 +166,34 @@ impl Bounds<'_> {
         }
         if !asked.keys.iter().all(Jwk::has_short_lists) || asked.keys.iter().any(is_malformed) {
             return Err(refused("Invalid JSON web key in set.".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Who says that they sign, or that they do not, must be able to come by that: they would not learn here why they never do.
+    fn check_signatures(&self, asked: &ClientMetadata) -> Result<(), RegistrationError> {
+        let own = self.stored;
+        let had_none = own.is_some_and(|own| own.request_object_signing_alg.as_deref() == Some("none"));
+        if asked.request_object_signing_alg == "none" && !self.unsigned_requests && !had_none {
+            let hint =
+                "Field request_object_signing_alg cannot be 'none': request objects must be signed here.";
+            return Err(refused(hint.to_owned()));
+        }
+        let had_to = own.is_some_and(|own| own.security.require_signed_request_object);
+        let has_to = asked.security.require_signed_request_object && !had_to;
+        let keys = asked.jwks.as_ref().filter(|keys| !keys.keys.is_empty());
+        if has_to && keys.is_none() && asked.jwks_uri.is_empty() {
+            let hint = "When require_signed_request_object is true, either jwks or jwks_uri must be set.";
+            return Err(refused(hint.to_owned()));
+        }
+        let signs = has_to || asked.token_endpoint_auth_method == AuthMethod::PrivateKeyJwt.as_str();
+        let had_keys = |keys: &JwkSet| own.is_some_and(|own| own.jwks.as_ref() == Some(&keys.public()));
+        let verifies = |key: &Jwk| key.is_long_enough() && VerifyingKey::from_jwk(key).is_ok();
+        let is_usable = |keys: &JwkSet| keys.keys.iter().any(verifies) || had_keys(keys);
+        if signs && keys.is_some_and(|keys| !is_usable(keys)) {
+            let hint =
+                "Field jwks has no key to check signatures with: an RSA key must have 2048 bits at least.";
+            return Err(refused(hint.to_owned()));
         }
         Ok(())
     }

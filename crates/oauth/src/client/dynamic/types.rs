@@ -82,6 +82,7 @@ mod tests {
         default_scope: "openid",
         default_audience: &[],
         plain_http_keys: false,
+        unsigned_requests: false,
         id_token_alg: None,
         pairwise_by_default: false,
         stored: None,

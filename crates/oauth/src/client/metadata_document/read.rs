@@ -38,6 +38,8 @@ impl Reader {
             default_scope: &self.default_scope,
             default_audience: &self.default_audience,
             plain_http_keys: false,
+            // Nobody reads why a document is refused for what it may never use.
+            unsigned_requests: true,
             // Nobody tells the client of another.
             id_token_alg: Some(SigningAlgorithm::RS256),
             pairwise_by_default: self.rules.is_pairwise_by_default(),

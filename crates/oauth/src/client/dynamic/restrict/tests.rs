@@ -10,6 +10,7 @@ const OPEN: Bounds<'_> = Bounds {
     default_scope: "openid offline_access",
     default_audience: &[],
     plain_http_keys: false,
+    unsigned_requests: false,
     id_token_alg: None,
     pairwise_by_default: false,
     stored: None,
@@ -198,6 +199,7 @@ fn a_client_is_never_less_strict_with_itself_than_it_was() {
     let stricter = asked(|asked| {
         asked.security.profile = SecurityProfile::Fapi2;
         asked.security.require_signed_request_object = true;
+        asked.jwks_uri = "https://app.example/keys".to_owned();
         asked.security.tls_client_certificate_bound_access_tokens = true;
     });
     let kept = bounds.restrict(stricter).unwrap().security;
@@ -308,6 +310,57 @@ fn logouts_are_told_to_the_sector_alone_where_subjects_are_pairwise() {
     stored.backchannel_logout = Some(ELSEWHERE.parse().unwrap());
     let bounds = Bounds { stored: Some(&stored), ..OPEN };
     assert!(bounds.restrict(told(PAIRWISE, ELSEWHERE)).is_ok(), "an administrator put it there");
+}
+
+/// It could never do what it registers for.
+#[test]
+fn who_signs_registers_a_key_that_signatures_can_be_checked_with() {
+    let rsa = |bytes: usize| {
+        let n = Some(URL_SAFE_NO_PAD.encode(vec![0xff_u8; bytes]));
+        let key = Jwk { kty: "RSA".to_owned(), n, e: Some("AQAB".to_owned()), ..Jwk::default() };
+        JwkSet { keys: vec![key] }
+    };
+    let by_key = |keys: JwkSet| {
+        asked(|asked| {
+            asked.token_endpoint_auth_method = "private_key_jwt".to_owned();
+            asked.jwks = Some(keys);
+        })
+    };
+    for bounds in [OPEN, INVITED] {
+        let refused = bounds.restrict(by_key(rsa(128))).unwrap_err().to_string();
+        assert!(refused.contains("2048 bits"), "{refused}");
+        assert!(bounds.restrict(by_key(rsa(256))).is_ok());
+        let unused = asked(|asked| asked.jwks = Some(rsa(128)));
+        assert!(bounds.restrict(unused).is_ok());
+    }
+    let mut stored = fake::client("app");
+    stored.jwks = Some(rsa(128));
+    let bounds = Bounds { stored: Some(&stored), ..OPEN };
+    assert!(bounds.restrict(by_key(rsa(128))).is_ok(), "it has them already");
+    let signed = |keys: Option<JwkSet>| {
+        asked(|asked| {
+            asked.security.require_signed_request_object = true;
+            asked.jwks = keys;
+        })
+    };
+    for keys in [None, Some(JwkSet::default()), Some(rsa(128))] {
+        assert!(OPEN.restrict(signed(keys)).is_err());
+    }
+    assert!(OPEN.restrict(signed(Some(rsa(256)))).is_ok());
+    stored.security.require_signed_request_object = true;
+    assert!(Bounds { stored: Some(&stored), ..OPEN }.restrict(signed(None)).is_ok(), "it had to before");
+}
+
+#[test]
+fn who_does_not_sign_request_objects_registers_so_where_they_may_be_unsigned() {
+    let unsigned = || asked(|asked| asked.request_object_signing_alg = "none".to_owned());
+    let refused = INVITED.restrict(unsigned()).unwrap_err().to_string();
+    assert!(refused.contains("request_object_signing_alg"), "{refused}");
+    assert!(Bounds { unsigned_requests: true, ..OPEN }.restrict(unsigned()).is_ok());
+    let mut stored = fake::client("app");
+    stored.request_object_signing_alg = Some("none".to_owned());
+    let bounds = Bounds { stored: Some(&stored), ..OPEN };
+    assert!(bounds.restrict(unsigned()).is_ok(), "an administrator said so");
 }
 
 #[test]
