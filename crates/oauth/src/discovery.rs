@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::client::AuthMethod;
 use crate::config::{Config, PreferredUsername};
-use crate::dpop::ALGORITHMS;
+use crate::dpop::algorithm_names;
 use crate::keys::KeyRing;
 
 /// The grant types that clients may register and use.
@@ -90,7 +90,7 @@ pub fn metadata(config: &Config, keys: &KeyRing) -> Metadata {
         client_id_metadata_document_supported: config.policies.metadata_documents.enabled,
         authentication: authentication(config),
         binding: Binding {
-            dpop_signing_alg_values_supported: ALGORITHMS.map(SigningAlgorithm::as_str).to_vec(),
+            dpop_signing_alg_values_supported: algorithm_names(),
             tls_client_certificate_bound_access_tokens: config.policies.mtls.enabled,
             mtls_endpoint_aliases: mtls_aliases(config),
         },
@@ -138,7 +138,7 @@ fn endpoints(config: &Config) -> Endpoints {
 fn authentication(config: &Config) -> Authentication {
     let methods = auth_methods(config);
     let signing = signing().into_iter().chain(MacAlgorithm::ALL.map(MacAlgorithm::as_str));
-    let signing: Names = signing.collect();
+    let signing: Names = signing.chain(other_names()).collect();
     let confidential = methods.iter().copied().filter(|method| *method != AuthMethod::None.as_str());
     Authentication {
         introspection_endpoint_auth_methods_supported: confidential.collect(),
@@ -191,6 +191,11 @@ fn answers() -> Answers {
 
 fn signing() -> Names {
     SigningAlgorithm::ALL.map(SigningAlgorithm::as_str).to_vec()
+}
+
+/// What clients may call the same that they sign with (RFC 9864).
+fn other_names() -> impl Iterator<Item = &'static str> {
+    SigningAlgorithm::ALL.into_iter().filter_map(SigningAlgorithm::other_name)
 }
 
 fn signing_or_none() -> Names {
@@ -248,7 +253,7 @@ fn auth_methods(config: &Config) -> Vec<&'static str> {
 /// What request objects may be signed with; `none` where they need not be.
 fn request_object_signing(config: &Config) -> Vec<&'static str> {
     let none = config.policies.request_objects.allow_unsigned.then_some("none");
-    signing().into_iter().chain(none).collect()
+    signing().into_iter().chain(other_names()).chain(none).collect()
 }
 
 /// Where clients with certificates find the endpoints that look at them (RFC 8705 §5).

@@ -75,6 +75,14 @@ impl SigningAlgorithm {
         }
     }
 
+    /// Another name that it is read by: what somebody else signs may say either.
+    pub const fn other_name(self) -> Option<&'static str> {
+        match self {
+            Self::EdDSA => Some(ED25519),
+            _ => None,
+        }
+    }
+
     /// The curve that an ECDSA algorithm is bound to (RFC 7518 §3.4); none for the others.
     pub(crate) const fn curve(self) -> Option<Curve> {
         match self {
@@ -94,10 +102,8 @@ impl SigningAlgorithm {
 impl FromStr for SigningAlgorithm {
     type Err = UnknownAlgorithm;
     fn from_str(raw: &str) -> Result<Self, UnknownAlgorithm> {
-        if raw == ED25519 {
-            return Ok(Self::EdDSA);
-        }
-        Self::ALL.into_iter().find(|algorithm| algorithm.as_str() == raw).ok_or(UnknownAlgorithm)
+        let is_named = |algorithm: &Self| algorithm.as_str() == raw || algorithm.other_name() == Some(raw);
+        Self::ALL.into_iter().find(is_named).ok_or(UnknownAlgorithm)
     }
 }
 

@@ -17,8 +17,8 @@ use crate::gateway::Admitted;
 use crate::route::{Route, RoutePolicy};
 use crate::validation::holder::is_about_proof;
 
-/// The algorithms that proofs may be signed with (RFC 9449 §5.1): [`sluice_token::dpop::ALGORITHMS`].
-const ALGORITHMS: &str = "ES256 EdDSA PS256 ES384 ES512 PS384 PS512";
+/// The algorithms that proofs may be signed with (RFC 9449 §5.1): [`sluice_token::dpop::algorithm_names`].
+const ALGORITHMS: &str = "ES256 EdDSA PS256 ES384 ES512 PS384 PS512 Ed25519";
 
 /// When to come again if too many questions are under way: each takes a fraction of it.
 const SOON: HeaderValue = HeaderValue::from_static("1");

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde_json::json;
 use sluice_oauth::caller::Caller;
-use sluice_oauth::dpop::ALGORITHMS;
+use sluice_oauth::dpop::algorithm_names;
 use sluice_oauth::refusals::Endpoint;
 use sluice_oauth::sender_constraint::{PresentedToken, TokenScheme};
 use sluice_oauth::userinfo::{Userinfo, UserinfoError};
@@ -128,6 +128,5 @@ fn challenge(response: &mut Response, challenge: &str) {
 }
 
 fn algorithms() -> String {
-    let names: Vec<_> = ALGORITHMS.iter().map(|algorithm| algorithm.as_str()).collect();
-    format!("algs=\"{}\"", names.join(" "))
+    format!("algs=\"{}\"", algorithm_names().join(" "))
 }

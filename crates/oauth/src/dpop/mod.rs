@@ -10,6 +10,6 @@ mod seen;
 mod verifier;
 
 pub use error::DpopError;
-pub use sluice_token::dpop::ALGORITHMS;
 pub(crate) use sluice_token::dpop::Proven as Unspent;
+pub use sluice_token::dpop::algorithm_names;
 pub(crate) use verifier::{DpopVerifier, Occasion};

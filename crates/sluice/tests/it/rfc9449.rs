@@ -425,7 +425,7 @@ async fn discovery_lists_the_algorithms_of_proofs() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
     let url = sluice.public.join("/.well-known/oauth-authorization-server").unwrap();
     let metadata = Answer::to(http().get(url)).await.ok();
-    let listed = ["ES256", "EdDSA", "PS256", "ES384", "ES512", "PS384", "PS512"];
+    let listed = ["ES256", "EdDSA", "PS256", "ES384", "ES512", "PS384", "PS512", "Ed25519"];
     assert_eq!(metadata["dpop_signing_alg_values_supported"], json!(listed));
     sluice.node.stop().await;
 }

@@ -14,5 +14,5 @@ mod verifier;
 
 pub use error::ProofError;
 pub use memory::ProofMemory;
-pub use proof::ALGORITHMS;
+pub use proof::{ALGORITHMS, algorithm_names};
 pub use verifier::{NonceRule, Occasion, ProofVerifier, ProofVerifierParts, Proven};

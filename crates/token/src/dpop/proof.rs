@@ -20,6 +20,12 @@ pub const ALGORITHMS: [SigningAlgorithm; 7] = [
     SigningAlgorithm::PS512,
 ];
 
+/// What proofs may say that they are signed with: each of [`ALGORITHMS`], by all its names.
+pub fn algorithm_names() -> Vec<&'static str> {
+    let others = ALGORITHMS.into_iter().filter_map(SigningAlgorithm::other_name);
+    ALGORITHMS.into_iter().map(SigningAlgorithm::as_str).chain(others).collect()
+}
+
 /// A longer header is refused unread, in bytes: an RSA key of 4096 bits and its signature take some 2 KB.
 const MAX_PROOF: usize = 8 * 1024;
 /// A longer `jti` is refused, in bytes.

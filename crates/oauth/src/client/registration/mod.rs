@@ -274,7 +274,11 @@ fn id_token_alg(metadata: &ClientMetadata) -> Result<Option<String>, Registratio
 fn request_object_alg(metadata: &ClientMetadata) -> Result<Option<String>, RegistrationError> {
     match metadata.request_object_signing_alg.as_str() {
         "none" => Ok(Some("none".to_owned())),
-        asked => signing_alg("request_object_signing_alg", asked, "'none' or one of "),
+        // By the name that the client gave it, as that of its assertions.
+        asked => {
+            let known = signing_alg("request_object_signing_alg", asked, "'none' or one of ")?;
+            Ok(known.map(|_| asked.to_owned()))
+        }
     }
 }
 

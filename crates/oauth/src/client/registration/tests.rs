@@ -454,6 +454,23 @@ fn what_is_not_offered_cannot_be_chosen() {
         };
         assert_eq!(registered(metadata).unwrap().userinfo_signed_response_alg, Some(alg));
     }
+    let ed25519 = || "Ed25519".to_owned();
+    let named = registered(ClientMetadata {
+        token_endpoint_auth_signing_alg: ed25519(),
+        request_object_signing_alg: ed25519(),
+        id_token_signed_response_alg: ed25519(),
+        ..asking()
+    });
+    let named = named.unwrap();
+    assert_eq!(
+        (named.auth_signing_alg, named.request_object_signing_alg),
+        (Some(ed25519()), Some(ed25519()))
+    );
+    assert_eq!(
+        named.id_token_signed_response_alg.as_deref(),
+        Some("EdDSA"),
+        "as tokens of this server say it"
+    );
     assert!(registered(ClientMetadata { scope: "a\"b".to_owned(), ..asking() }).is_err());
     assert!(
         registered(ClientMetadata { sector_identifier_uri: "http://a.example".to_owned(), ..asking() })

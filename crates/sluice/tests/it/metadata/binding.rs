@@ -58,7 +58,7 @@ pub(crate) fn proof(sluice: &TestSluice, (algorithm, path): (&str, &str)) -> Str
         "PS256" => rsa(&RSA_PSS_SHA256, header),
         "PS384" => rsa(&RSA_PSS_SHA384, header),
         "PS512" => rsa(&RSA_PSS_SHA512, header),
-        "EdDSA" => {
+        "EdDSA" | "Ed25519" => {
             let pair = Ed25519KeyPair::generate().unwrap();
             let signed = header(pair.to_pkcs8v1().unwrap().as_ref());
             let signature = pair.sign(signed.as_bytes()).as_ref().to_vec();

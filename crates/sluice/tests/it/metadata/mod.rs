@@ -21,9 +21,13 @@ use tokio::sync::OnceCell;
 use crate::client_id_metadata_document::Host;
 use crate::requests::Signer;
 
-/// A key of clients for each algorithm.
+/// A key of clients for each algorithm, by all its names.
 static SIGNERS: LazyLock<BTreeMap<&str, Signer>> = LazyLock::new(|| {
-    SigningAlgorithm::ALL.map(|algorithm| (algorithm.as_str(), Signer::new(algorithm))).into()
+    let named = |algorithm: SigningAlgorithm| {
+        let names = [Some(algorithm.as_str()), algorithm.other_name()];
+        names.into_iter().flatten().map(move |name| (name, Signer::new(algorithm)))
+    };
+    SigningAlgorithm::ALL.into_iter().flat_map(named).collect()
 });
 
 /// A server, and what it says about itself.
