@@ -9,6 +9,9 @@ pub const MAX_REQUEST: usize = 16 * 1024;
 pub const MAX_STATE: usize = 8 * 1024;
 /// Parameters that may stand more than once (RFC 8707 §2, and Hydra's `audience`).
 const REPEATABLE: [&str; 2] = ["resource", "audience"];
+/// What decides where an answer goes, and in which way.
+const ADDRESSES: [&str; 7] =
+    ["client_id", "redirect_uri", "response_type", "response_mode", "state", "request", "request_uri"];
 
 /// The parameters of an authorization request, unchecked. Unknown ones are ignored (RFC 6749 §3.1).
 #[derive(Debug, Clone, Default)]
@@ -21,6 +24,13 @@ impl<'a> RawAuthorizationRequest<'a> {
     /// [`InvalidParameters`] for repeated, oversized or undecodable parameters.
     pub fn parse(raw: &'a [u8]) -> Result<Self, InvalidParameters> {
         Parameters::parse(raw, MAX_REQUEST, &REPEATABLE).map(Self)
+    }
+
+    /// What says who asks and where the answer goes, of a query in which something else is repeated; none if that is not said there, once.
+    pub fn who_asks(raw: &'a [u8]) -> Option<Self> {
+        let said = Parameters::named(raw, MAX_REQUEST, &ADDRESSES)?;
+        let is_elsewhere = said.get("request").or(said.get("request_uri")).is_some();
+        (!is_elsewhere).then_some(Self(said))
     }
 
     /// A request that came in another way than as a query: pushed, or as claims of a signed request.

@@ -60,6 +60,25 @@ impl<'a> Parameters<'a> {
         Ok(Self(kept))
     }
 
+    /// Those with these names, of a form in which others may be repeated; none if one of these is, or cannot be read.
+    pub(crate) fn named(raw: &'a [u8], max: usize, names: &[&str]) -> Option<Self> {
+        if raw.len() > max {
+            return None;
+        }
+        let mut kept: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::with_capacity(names.len());
+        for pair in pairs(raw).filter(|pair| !pair.is_empty()) {
+            let (name, value) = decoded(pair).ok()?;
+            if !names.contains(&name.as_ref()) {
+                continue;
+            }
+            if kept.iter().any(|(seen, _)| *seen == name) {
+                return None;
+            }
+            kept.push((name, value));
+        }
+        Some(Self(kept))
+    }
+
     /// Parameters that came in another way than as a form: as claims of a signed request, say. Nothing repeats there.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         Self(pairs.into_iter().map(|(name, value)| (Cow::Owned(name), Cow::Owned(value))).collect())
@@ -145,6 +164,19 @@ mod tests {
         assert_eq!(parsed(&format!("{most}{many}")), Ok(MAX_PARAMETERS + 1000));
         assert_eq!(parsed(&format!("{many}{}", once(MAX_PARAMETERS + 1))), Err(InvalidParameters::TooMany));
         assert_eq!(parsed(&"&a=1".repeat(1251)), Err(InvalidParameters::TooLong(5000)));
+    }
+
+    #[test]
+    fn of_a_form_that_repeats_others_those_are_read_that_stand_once() {
+        let named = |raw: &'static str| {
+            let named = Parameters::named(raw.as_bytes(), 100, &["a", "b"])?;
+            Some(named.iter().map(|(name, value)| format!("{name}{value}")).collect::<Vec<_>>())
+        };
+        assert_eq!(named("c=1&a=1&c=2&b=2&c=3"), Some(vec!["a1".to_owned(), "b2".to_owned()]));
+        assert_eq!(named("c=1&c=2"), Some(Vec::new()));
+        for refused in ["a=1&c=1&c=2&a=1", "a=%ff&c=1&c=2"] {
+            assert_eq!(named(refused), None, "{refused}");
+        }
     }
 
     #[test]

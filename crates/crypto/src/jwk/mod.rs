@@ -33,8 +33,6 @@ const RSA_MODULUS: std::ops::RangeInclusive<usize> = 256..=1024;
 const MAX_RSA_EXPONENT: usize = 8;
 /// An RSA key that is quick to use has a modulus of no more bytes, 4096 bits, and no larger public exponent.
 const QUICK_RSA: (usize, &[u8]) = (512, &[1, 0, 1]);
-/// The modulus of an RSA key whose signatures hold has so many bytes at least, 2048 bits.
-const SHORTEST_RSA: usize = 256;
 /// A key of somebody else has no more `key_ops`, and no more certificates in `x5c`: an entry takes many times the memory of the
 /// three bytes that it can be written with.
 const MAX_ENTRIES: usize = 16;
@@ -173,12 +171,6 @@ impl Jwk {
         let (n, e) = (integer("n", self.n.as_ref()), integer("e", self.e.as_ref()));
         // Of two numbers without leading zeros the longer one is the larger.
         self.kty != "RSA" || (n.len() <= modulus && (e.len(), e.as_slice()) <= (exponent.len(), exponent))
-    }
-
-    /// Whether what the key signed may hold: an RSA key has a modulus of 2048 bits at least (RFC 7518 §3.3). One that cannot be read is none.
-    pub fn is_long_enough(&self) -> bool {
-        let n = member::decode_integer("n", self.n.as_ref()).unwrap_or_default();
-        self.kty != "RSA" || (n.len(), n.first()) >= (SHORTEST_RSA, Some(&0x80))
     }
 
     /// About how much memory the key takes, in bytes.

@@ -65,22 +65,6 @@ fn a_key_is_quick_to_use_unless_it_is_a_large_rsa_key() {
 }
 
 #[test]
-fn a_key_is_long_enough_to_verify_unless_it_is_a_short_rsa_key() {
-    let rsa = |modulus: &[u8]| Jwk {
-        kty: "RSA".to_owned(),
-        n: Some(URL_SAFE_NO_PAD.encode(modulus)),
-        e: Some("AQAB".to_owned()),
-        ..Jwk::default()
-    };
-    let starting = |first: u8| [&[first][..], &[0xff; 255]].concat();
-    assert!(rsa(&starting(0x80)).is_long_enough() && rsa(&[0xff; 512]).is_long_enough());
-    for short in [starting(0x7f), starting(0), vec![0xff; 128], Vec::new()] {
-        assert!(!rsa(&short).is_long_enough(), "{short:?}");
-    }
-    assert!(keys::generated().iter().all(Jwk::is_long_enough));
-}
-
-#[test]
 fn a_key_takes_as_much_memory_as_is_in_it() {
     let rsa = |bytes: usize| {
         let n = Some(URL_SAFE_NO_PAD.encode(vec![0xff_u8; bytes]));

@@ -2,6 +2,7 @@
 //! same but for the rules that ask for one of them.
 
 use sluice_primitives::GrantId;
+use sluice_protocol::parameters::InvalidParameters;
 use sluice_protocol::{ErrorCode, RawAuthorizationRequest};
 use tracing::info;
 
@@ -97,14 +98,35 @@ impl AuthorizationService {
     }
 }
 
+impl AuthorizationService {
+    /// What becomes of a query that cannot be read. Whose parameter stands twice is told so, if what says where stands once
+    /// (RFC 6749 §4.1.2.1).
+    pub(super) async fn unreadable(&self, query: &[u8], why: InvalidParameters) -> AuthorizationError {
+        let InvalidParameters::Repeated(_) = why else { return ShownError::Parameters(why).into() };
+        let Some(raw) = RawAuthorizationRequest::who_asks(query) else {
+            return ShownError::Parameters(why).into();
+        };
+        let Some(id) = raw.get("client_id").and_then(|id| id.parse().ok()) else {
+            return ShownError::ClientId.into();
+        };
+        match self.clients.named(&id).await {
+            Ok(client) => {
+                info!(client.id = %client.id, reason = %why, "authorization request not read");
+                refused_before_trust(&raw, &client, (ErrorCode::InvalidRequest, ""))
+            }
+            Err(none) => none.into(),
+        }
+    }
+}
+
 /// A refusal before the request itself was looked at: the client is told if it names a place that is registered.
 fn refused_before_trust(
     raw: &RawAuthorizationRequest<'_>,
     client: &Client,
     (code, hint): (ErrorCode, &str),
 ) -> AuthorizationError {
-    match checks::trust_redirect(raw, client) {
-        Ok(redirect) => RedirectedError::new(checks::target(raw, client, &redirect), code, hint).into(),
+    match checks::trust_target(raw, client) {
+        Ok((_, target)) => RedirectedError::new(target, code, hint).into(),
         Err(shown) => shown.into(),
     }
 }
@@ -115,10 +137,9 @@ fn object_refused(
     client: &Client,
     error: RequestObjectError,
 ) -> AuthorizationError {
-    match checks::trust_redirect(outer, client) {
-        Ok(redirect) => {
+    match checks::trust_target(outer, client) {
+        Ok((_, target)) => {
             info!(client.id = %client.id, reason = %error, "request object refused");
-            let target = checks::target(outer, client, &redirect);
             RedirectedError::saying(target, error.code(), error.description()).into()
         }
         Err(_) => ShownError::RequestObject(error).into(),

@@ -35,12 +35,15 @@ pub(super) struct Hinted {
 impl AuthorizationService {
     /// The first leg: checks the request and sends the browser to the login page.
     pub async fn begin(&self, query: &[u8], browser: &Browser) -> Result<Step, AuthorizationError> {
-        let raw = RawAuthorizationRequest::parse(query).map_err(ShownError::Parameters)?;
+        let raw = match RawAuthorizationRequest::parse(query) {
+            Ok(raw) => raw,
+            // Boxed: it is rare.
+            Err(why) => return Err(Box::pin(self.unreadable(query, why)).await),
+        };
         let client_id = raw.get("client_id").and_then(|id| id.parse().ok()).ok_or(ShownError::ClientId)?;
         let client = self.clients.named(&client_id).await?;
         let Arrived { raw, how } = self.arrived(raw, &client).await?;
-        let redirect = checks::trust_redirect(&raw, &client)?;
-        let target = checks::target(&raw, &client, &redirect);
+        let (redirect, target) = checks::trust_target(&raw, &client)?;
         let checked = Checked { raw: &raw, client: &client, config: &self.config, how: &how };
         let mut parsed = checks::run(&checked, &target)?;
         let hinted = self

@@ -72,6 +72,9 @@ pub enum ShownError {
     /// The redirect URI is malformed or not registered.
     #[error("the redirect URI {0}")]
     RedirectUri(&'static str),
+    /// The `state` is longer than may go back.
+    #[error("the parameter `state` is too long")]
+    State,
     /// The URI of a pushed request leads to none (RFC 9126 §4).
     #[error("the request URI {0}")]
     RequestUri(&'static str),
@@ -133,7 +136,7 @@ impl ShownError {
     /// The error value.
     pub const fn code(&self) -> ErrorCode {
         match self {
-            Self::Parameters(_) | Self::ClientId | Self::RedirectUri(_) | Self::Verifier(_) => {
+            Self::Parameters(_) | Self::ClientId | Self::RedirectUri(_) | Self::State | Self::Verifier(_) => {
                 ErrorCode::InvalidRequest
             }
             Self::WrongBrowser { .. } | Self::Framed | Self::Expired { .. } | Self::Spent { .. } => {
@@ -153,7 +156,7 @@ impl ShownError {
     /// What the user reads.
     pub const fn sentence(&self) -> &'static str {
         match self {
-            Self::Parameters(_) => {
+            Self::Parameters(_) | Self::State => {
                 "The sign-in request is malformed: a parameter is repeated, too long or unreadable."
             }
             Self::ClientId => "The sign-in request does not name an application.",

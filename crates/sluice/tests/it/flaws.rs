@@ -231,7 +231,8 @@ async fn an_overlong_value_is_refused_and_costs_nothing(backend: Backend) {
     let (state, garbage) = ("s".repeat(8193), "A".repeat(60_000));
     let before = sluice.written();
     let with = Authorize { state: &state, ..Authorize::default() };
-    assert_eq!(browser.visit(&client.authorize_url(&with)).await.expect("error"), "invalid_request");
+    let page = browser.visit(&client.authorize_url(&with)).await;
+    assert_eq!((page.status.as_u16(), page.location), (400, None));
     let page = browser.visit(&format!("/oauth2/auth?login_verifier={garbage}")).await;
     assert!(page.status.is_client_error(), "{}", page.status);
     let path = format!("/admin/oauth2/auth/requests/login?login_challenge={garbage}");

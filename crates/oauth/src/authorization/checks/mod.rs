@@ -26,7 +26,7 @@ use sluice_protocol::{
 pub use redirect_uri::{TrustedRedirect, trust_redirect};
 
 use super::arrival::Arrival;
-use super::error::RedirectedError;
+use super::error::{RedirectedError, ShownError};
 use super::response::ResponseTarget;
 use crate::client::Client;
 use crate::config::Config;
@@ -59,17 +59,25 @@ pub struct Parsed {
 
 /// Where an error goes from here on: response mode and `state` are read first, so that even a refused request is answered
 /// in the way it asked for.
-pub fn target(
+///
+/// # Errors
+/// [`ShownError`] if no error may leave this server, or none would be taken: each has the `state` (RFC 6749 §4.1.2.1).
+pub(super) fn trust_target(
     raw: &RawAuthorizationRequest<'_>,
     client: &Client,
-    redirect: &TrustedRedirect,
-) -> ResponseTarget {
-    ResponseTarget {
+) -> Result<(TrustedRedirect, ResponseTarget), ShownError> {
+    let redirect = trust_redirect(raw, client)?;
+    let state = raw.get("state");
+    if state.is_some_and(|state| !lengths::is_state(state)) {
+        return Err(ShownError::State);
+    }
+    let target = ResponseTarget {
         client: client.id.clone(),
         redirect_uri: redirect.uri.clone(),
         mode: response_mode::of_errors(raw, client),
-        state: raw.get("state").filter(|state| lengths::is_state(state)).map(str::to_owned),
-    }
+        state: state.map(str::to_owned),
+    };
+    Ok((redirect, target))
 }
 
 /// Runs the checks that need nothing but the request and the client.

@@ -188,8 +188,7 @@ impl Bounds<'_> {
         }
         let signs = has_to || asked.token_endpoint_auth_method == AuthMethod::PrivateKeyJwt.as_str();
         let had_keys = |keys: &JwkSet| own.is_some_and(|own| own.jwks.as_ref() == Some(&keys.public()));
-        let verifies = |key: &Jwk| key.is_long_enough() && VerifyingKey::from_jwk(key).is_ok();
-        let is_usable = |keys: &JwkSet| keys.keys.iter().any(verifies) || had_keys(keys);
+        let is_usable = |keys: &JwkSet| !VerifyingKey::usable_of(keys).is_empty() || had_keys(keys);
         if signs && keys.is_some_and(|keys| !is_usable(keys)) {
             let hint =
                 "Field jwks has no key to check signatures with: an RSA key must have 2048 bits at least.";
