@@ -63,6 +63,9 @@ impl Assertion {
     /// Reads who the assertion claims to come from; that must be the client that the form names, if it names one.
     pub(super) fn read(token: Secret<String>, named: Option<&ClientId>) -> Result<Self, ClientAuthError> {
         let parts = unverified_parts(token.expose()).map_err(AssertionError::from)?;
+        if parts.header.typ.as_deref().is_some_and(|typ| !is_of_type(typ)) {
+            return Err(AssertionError::Type.into());
+        }
         let claims: Claims = parts.unverified_claims().map_err(|_| AssertionError::Claims)?;
         let client: ClientId = claims.sub.parse().map_err(|_| ClientAuthError::UnknownClient)?;
         if named.is_some_and(|named| *named != client) {
@@ -175,6 +178,14 @@ impl AssertionVerifier {
         }
         Ok(expires_at)
     }
+}
+
+/// Whether a token that says what it is may be an assertion of a client: a plain JWT, or what is meant for this and nothing else
+/// (draft-ietf-oauth-rfc7523bis). One that was signed for another purpose is none (RFC 8725 §3.11).
+fn is_of_type(typ: &str) -> bool {
+    let typ = typ.to_ascii_lowercase();
+    let named = typ.strip_prefix("application/").unwrap_or(&typ);
+    matches!(named, "jwt" | "client-authentication+jwt")
 }
 
 fn numeric_date(seconds: f64) -> Result<Timestamp, AssertionError> {

@@ -155,6 +155,9 @@ pub enum AssertionError {
     /// It is no JWT, or not signed by a key of the client.
     #[error(transparent)]
     Signature(#[from] VerifyError),
+    /// It says that it is something else.
+    #[error("the `typ` of the assertion is that of another token")]
+    Type,
     /// Claims are missing, or of the wrong type.
     #[error("claims are missing or malformed")]
     Claims,

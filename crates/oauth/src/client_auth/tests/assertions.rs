@@ -27,8 +27,12 @@ fn claims(changes: &Value) -> Value {
 }
 
 fn sign(key: &Jwk, changes: &Value) -> Presented {
+    sign_as(Some("JWT"), key, changes)
+}
+
+fn sign_as(typ: Option<&str>, key: &Jwk, changes: &Value) -> Presented {
     let payload = serde_json::to_vec(&claims(changes)).unwrap();
-    let token = SigningKey::from_jwk(key).unwrap().sign(Some("JWT"), &payload).unwrap();
+    let token = SigningKey::from_jwk(key).unwrap().sign(typ, &payload).unwrap();
     Presented::Assertion { client: None, assertion: Secret::new(token) }
 }
 
@@ -77,6 +81,32 @@ async fn an_algorithm_with_two_names_is_registered_by_either() {
         let metadata = ClientMetadata { token_endpoint_auth_signing_alg, ..with_keys(&[&registered]) };
         given.client(metadata, Vec::new());
         assert!(answer(&given, sign(&key, &json!({})), NOW).await.is_ok(), "{alg} {jwk}");
+    }
+}
+
+/// RFC 8725 §3.11.
+#[tokio::test]
+async fn a_token_that_says_that_it_is_something_else_is_no_assertion() {
+    let (given, key) = (given(), es256("k"));
+    given.client(with_keys(&[&key]), Vec::new());
+    for typ in [
+        "JWT",
+        "jwt",
+        "application/jwt",
+        "client-authentication+jwt",
+        "Application/Client-Authentication+JWT",
+    ] {
+        let presented = sign_as(Some(typ), &key, &json!({"jti": typ}));
+        assert!(answer(&given, presented, NOW).await.is_ok(), "{typ}");
+    }
+    assert!(answer(&given, sign_as(None, &key, &json!({"jti": "none"})), NOW).await.is_ok());
+    for typ in ["at+jwt", "oauth-authz-req+jwt", "dpop+jwt", "logout+jwt", "application/at+jwt", ""] {
+        let presented = sign_as(Some(typ), &key, &json!({"jti": typ.len().to_string()}));
+        let refused = answer(&given, presented, NOW).await;
+        assert!(
+            matches!(refused, Err(ClientAuthError::Assertion(AssertionError::Type))),
+            "{typ}: {refused:?}"
+        );
     }
 }
 
