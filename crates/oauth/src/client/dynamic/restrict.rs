@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use sluice_crypto::jwk::{Jwk, JwkSet, SigningAlgorithm};
+use sluice_crypto::jws::VerifyingKey;
 use sluice_protocol::{Audience, GrantType, Scope};
 
 use super::strangers;
