@@ -323,7 +323,8 @@ impl LogoutService {
         browser: &Browser,
     ) -> Result<LogoutStep, LogoutError> {
         let own = sessions_of(self.cookie(browser));
-        if !self.is_over(logout.session).await? || !self.are_over(&own).await? {
+        let is_over = self.is_over(logout.session).await? && self.are_over(&own).await?;
+        if !is_over || self.is_of_account(logout, browser).await? {
             return Err(LogoutError::Verifier);
         }
         Ok(self.done(logout, frames, &own))
