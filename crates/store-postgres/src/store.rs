@@ -231,13 +231,23 @@ impl PostgresStore {
         migrate::up(&dialer, (self.clock.now(), network), tell).await
     }
 
-    /// The migrations that this version knows, and when each was applied.
+    /// The migrations that this version knows, and when each was applied; behind them those that a later one has applied.
     ///
     /// # Errors
     /// What the server says.
     pub async fn migrate_status(&self) -> Result<Vec<MigrationStatus>, StoreError> {
         let dialer = dialer(&self.address, self.patience)?;
         migrate::status(&dialer, Tries::at_the_start(self.patience)).await
+    }
+
+    /// The columns that statements of this version name and the tables do not have, each behind its table and a dot: none once all
+    /// required migrations are applied, unless a later version, or somebody, has changed the schema.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn missing_columns(&self) -> Result<Vec<String>, StoreError> {
+        let rows = self.read(migrate::MISSING_COLUMNS, &[]).await?;
+        rows.iter().map(|row| Ok(column(row, 0)?)).collect()
     }
 
     /// The random id that the first migration gave to this installation.

@@ -26,6 +26,7 @@ const RECORD: &str = include_str!("migrations/record.sql");
 const MAKE_NETWORK: &str = include_str!("migrations/make_network.sql");
 const NETWORK: &str = include_str!("migrations/network.sql");
 const IS_FOREIGN: &str = include_str!("migrations/is_foreign.sql");
+const MISSING_COLUMNS: &str = include_str!("migrations/missing_columns.sql");
 
 const MIGRATIONS: &[Migration] = &[
     required(1, "initial", include_str!("migrations/0001_initial.sql")),
@@ -64,6 +65,8 @@ pub struct MigrationStatus {
     pub version: u32,
     /// What it is about.
     pub name: String,
+    /// Whether this version knows it; else a later one has applied it.
+    pub is_known: bool,
     /// Whether a statement of this version fails without it.
     pub is_required: bool,
     /// When it was applied; not yet if none.
@@ -93,12 +96,19 @@ impl SqliteStore {
         let known = MIGRATIONS.iter().map(|migration| MigrationStatus {
             version: migration.version,
             name: migration.name.to_owned(),
+            is_known: true,
             is_required: migration.is_required,
             applied_at: None,
         });
         let mut all: BTreeMap<u32, MigrationStatus> = known.map(|status| (status.version, status)).collect();
         all.extend(stored.await?.into_iter().map(|status| (status.version, status)));
         Ok(all.into_values().collect())
+    }
+
+    /// The columns that statements of this version name and the tables do not have, each behind its table and a dot, and an index that one
+    /// names: none once all required migrations are applied, unless a later version, or somebody, has changed the schema.
+    pub async fn missing_columns(&self) -> Result<Vec<String>, StoreError> {
+        self.read(|read| read.rows(MISSING_COLUMNS, [], |row| Ok(row.get(0)?))).await
     }
 
     /// The id of the network, made by the first migration.
@@ -141,6 +151,7 @@ fn stored(row: &rusqlite::Row<'_>) -> Result<MigrationStatus, SqliteError> {
     Ok(MigrationStatus {
         version,
         name: row.get(1)?,
+        is_known: known.is_some(),
         is_required: known.is_some_and(|migration| migration.is_required),
         applied_at: Some(crate::row::time(row, 2)?),
     })

@@ -28,19 +28,28 @@ pub(super) async fn open(
     let migrate =
         auto_migrate || settings.mode.is_development() || matches!(settings.database.dsn, Dsn::Memory);
     let stores = await_store(&settings.database, migrate, sources, log_waiting).await?;
-    if !migrate {
-        look_at(&stores.migrations().await?)?;
-    }
+    refuse_other_schema(&stores).await?;
     Ok(stores)
 }
 
-/// Refuses a schema that statements of this version fail on. Where they are only slow a node serves, so that nodes need not wait until
-/// large indexes are made.
+/// Refuses a schema that statements of this version fail on: one that lacks migrations, and one that has them and was changed since.
+async fn refuse_other_schema(stores: &Stores) -> Result<(), StartError> {
+    look_at(&stores.migrations().await?)?;
+    let missing = stores.missing_columns().await?;
+    if missing.is_empty() { Ok(()) } else { Err(StartError::OtherSchema(missing.join(", "))) }
+}
+
+/// Refuses a schema that lacks migrations which statements fail without. Where they are only slow a node serves, so that nodes need not wait
+/// until large indexes are made.
 fn look_at(migrations: &[AppliedMigration]) -> Result<(), StartError> {
     let missing = |is_required| {
         let all = migrations.iter().filter(|one| one.applied_at.is_none() && one.is_required == is_required);
         all.map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
     };
+    let later = versions_of_later(migrations);
+    if !later.is_empty() {
+        warn!("the database was migrated by a later version ({later})");
+    }
     let required = missing(true);
     if !required.is_empty() {
         return Err(StartError::NotMigrated(required));
@@ -53,6 +62,12 @@ fn look_at(migrations: &[AppliedMigration]) -> Result<(), StartError> {
         );
     }
     Ok(())
+}
+
+/// The versions of migrations that this version does not know.
+fn versions_of_later(migrations: &[AppliedMigration]) -> String {
+    let later = migrations.iter().filter(|one| !one.is_known);
+    later.map(|one| one.version.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Opens a store, and brings it to the schema of this version if told so; a file that is not there is made only for that.
@@ -70,7 +85,7 @@ pub(crate) async fn open_migrated(
     sources: (&Arc<dyn Clock>, &Arc<dyn Rng>),
 ) -> Result<Stores, StartError> {
     let stores = open_store(database, false, sources).await?;
-    look_at(&stores.migrations().await?)?;
+    refuse_other_schema(&stores).await?;
     Ok(stores)
 }
 
@@ -178,7 +193,7 @@ mod tests {
 
     fn migration(name: &str, is_required: bool, is_applied: bool) -> AppliedMigration {
         let applied_at = is_applied.then(|| Timestamp::from_secs(1));
-        AppliedMigration { version: 1, name: name.to_owned(), is_required, applied_at }
+        AppliedMigration { version: 1, name: name.to_owned(), is_known: true, is_required, applied_at }
     }
 
     #[tokio::test(start_paused = true)]
@@ -214,5 +229,15 @@ mod tests {
         let lacking = [applied(), migration("index", false, false), migration("column", true, false)];
         let refusal = look_at(&lacking).unwrap_err().to_string();
         assert!(refusal.contains("needs (column):"), "{refusal}");
+    }
+
+    #[test]
+    fn what_a_later_version_applied_is_told_and_refused_by_itself_no_more_than_before() {
+        let later =
+            |version| AppliedMigration { version, is_known: false, ..migration("future", false, true) };
+        let migrations = [migration("initial", true, true), later(12), later(13)];
+        assert_eq!(versions_of_later(&migrations), "12, 13");
+        assert!(look_at(&migrations).is_ok());
+        assert_eq!(versions_of_later(&[migration("initial", true, true)]), "");
     }
 }

@@ -47,6 +47,12 @@ pub(crate) enum StartError {
         "the database lacks migrations that this version needs ({0}): run `sluice migrate sql up`, or start with --auto-migrate"
     )]
     NotMigrated(String),
+    /// All migrations are applied that this version needs, and what they made is not there any more.
+    #[error(
+        "the database has another schema than this version works with: it lacks {0}; a later version may have changed it, or somebody by \
+         hand: start the version that belongs to it"
+    )]
+    OtherSchema(String),
     #[error(transparent)]
     Secrets(#[from] SecretsError),
     #[error("the signing keys: {0}")]
@@ -216,7 +222,7 @@ impl Stores {
         }
     }
 
-    /// Each migration, with the time when it was applied; none for one that is missing.
+    /// Each migration, with the time when it was applied; none for one that is missing. Those of a later version are among them.
     pub(crate) async fn migrations(&self) -> Result<Vec<AppliedMigration>, StoreError> {
         Ok(match self {
             Self::Sqlite(store) => store
@@ -226,6 +232,7 @@ impl Stores {
                 .map(|one| AppliedMigration {
                     version: one.version.into(),
                     name: one.name,
+                    is_known: one.is_known,
                     is_required: one.is_required,
                     applied_at: one.applied_at,
                 })
@@ -236,12 +243,21 @@ impl Stores {
                 .into_iter()
                 .map(|one| AppliedMigration {
                     version: one.version.into(),
-                    name: one.name.to_owned(),
+                    name: one.name,
+                    is_known: one.is_known,
                     is_required: one.is_required,
                     applied_at: one.applied_at,
                 })
                 .collect(),
         })
+    }
+
+    /// The columns that statements name and the tables do not have.
+    pub(crate) async fn missing_columns(&self) -> Result<Vec<String>, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.missing_columns().await,
+            Self::Postgres(store) => store.missing_columns().await,
+        }
     }
 
     pub(crate) async fn network_id(&self) -> Result<NetworkId, StoreError> {
@@ -305,11 +321,13 @@ impl Stores {
     }
 }
 
-/// A migration that this version knows.
+/// A migration that this version knows, or that was applied by a later one.
 pub(crate) struct AppliedMigration {
     /// Its place in the order.
     pub(crate) version: i64,
     pub(crate) name: String,
+    /// Whether this version knows it.
+    pub(crate) is_known: bool,
     /// Whether a statement fails without it.
     pub(crate) is_required: bool,
     pub(crate) applied_at: Option<Timestamp>,

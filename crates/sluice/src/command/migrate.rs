@@ -141,7 +141,7 @@ fn say_waiting(error: &StartError, console: &mut Console<'_>) {
 
 fn answer(migrations: &[AppliedMigration]) -> Answer {
     let cells =
-        |one: &AppliedMigration| vec![one.version.to_string(), one.name.clone(), state(one).to_owned()];
+        |one: &AppliedMigration| vec![one.version.to_string(), one.name.clone(), told_state(one).to_owned()];
     let json: Vec<Value> = migrations.iter().map(json_of).collect();
     Answer::list(HEADER, migrations.iter().map(cells).collect(), json.into())
 }
@@ -157,6 +157,39 @@ fn json_of(one: &AppliedMigration) -> Value {
     })
 }
 
+/// As people read it.
+const fn told_state(one: &AppliedMigration) -> &'static str {
+    if one.is_known { state(one) } else { "Unknown to this version" }
+}
+
 const fn state(one: &AppliedMigration) -> &'static str {
-    if one.applied_at.is_some() { "Applied" } else { "Pending" }
+    match (one.is_known, one.applied_at.is_some()) {
+        (false, _) => "Unknown",
+        (true, true) => "Applied",
+        (true, false) => "Pending",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_later_version_applied_is_listed_as_unknown() {
+        let applied_at = Some(sluice_primitives::Timestamp::from_secs(1));
+        let migration = |version, is_known, applied_at| AppliedMigration {
+            version,
+            name: "from_the_future".to_owned(),
+            is_known,
+            is_required: false,
+            applied_at,
+        };
+        let known = [migration(1, true, applied_at), migration(2, true, None)];
+        assert_eq!(known.each_ref().map(told_state), ["Applied", "Pending"]);
+        let later = migration(12, false, applied_at);
+        assert_eq!(told_state(&later), "Unknown to this version");
+        let json = json_of(&later);
+        assert_eq!((&json["state"], &json["version"]), (&json!("Unknown"), &json!("12")));
+        assert!(json["applied_at"].is_string(), "{json}");
+    }
 }

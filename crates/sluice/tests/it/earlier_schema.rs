@@ -1,4 +1,5 @@
-//! A node of this version on a schema that lacks migrations: it serves if no statement needs them, before and after they are applied.
+//! A node of this version on a schema that lacks migrations: it serves if no statement needs them, before and after they are applied. And on
+//! the schema of a later version: it serves, unless that has taken away what statements need.
 
 use sluice_testkit::Backend;
 
@@ -15,6 +16,8 @@ const WITHOUT_INDEXES: &str = "
 const WITHOUT_A_COLUMN: &str = "
     ALTER TABLE recovery_code DROP COLUMN key_id;
     DELETE FROM schema_migration WHERE version = 8";
+const LATER: &str = "INSERT INTO schema_migration VALUES (99, 'from_the_future', 7)";
+const OTHER: &str = "ALTER TABLE client RENAME COLUMN document TO text";
 
 fn migrate(site: &Site) {
     let migrated = run(&["migrate", "sql", "up", "-e", "--yes"], &[("DSN", site.dsn())]);
@@ -51,4 +54,21 @@ async fn a_node_does_not_start_without_what_its_statements_need() {
     let said = String::from_utf8(ended.stderr).unwrap();
     assert!(!ended.status.success() && said.contains("lacks migrations"), "{said}");
     assert!(said.contains("(recovery_code_keys)"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_tells_of_a_later_schema_and_refuses_one_that_lacks_a_column() {
+    let site = Site::fresh(Backend::Postgres).await;
+    migrate(&site);
+    let database = site.connection().await;
+    database.batch_execute(LATER).await.unwrap();
+    let process = site.start_in_production().await;
+    process.has_logged("migrated by a later version (99)");
+    process.kill().await;
+    database.batch_execute(OTHER).await.unwrap();
+    for child in [site.spawn_in_production(), site.spawn()] {
+        let ended = child.wait_with_output().await.unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(!ended.status.success() && said.contains("it lacks client.document"), "{said}");
+    }
 }

@@ -10,7 +10,7 @@ use sluice_commit::StoreError;
 use sluice_primitives::{NetworkId, Timestamp};
 use thiserror::Error;
 use tokio::time::sleep;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Row};
 
 use crate::connection::{Session, first};
 use crate::dialer::Dialer;
@@ -47,7 +47,9 @@ const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
 /// The constraint that lets a version be claimed once.
 const CLAIMS: &str = "schema_migration_pkey";
 const CLAIM: &str = "INSERT INTO schema_migration (version, name, applied_at) VALUES ($1, $2, $3)";
-const APPLIED: &str = "SELECT version, applied_at FROM schema_migration";
+const APPLIED: &str = "SELECT version, name, applied_at FROM schema_migration ORDER BY version";
+/// The columns that statements name and the tables do not have: a later version, or somebody, has changed them.
+pub(crate) const MISSING_COLUMNS: &str = include_str!("../migrations/missing_columns.sql");
 const CREATE_NETWORK: &str =
     "INSERT INTO network (one, network_id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING";
 
@@ -74,13 +76,15 @@ const fn optional(version: i32, name: &'static str, sql: &'static str) -> Migrat
     Migration { version, name, sql, is_required: false }
 }
 
-/// A migration that this version knows.
+/// A migration that this version knows, or that was applied by a later one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MigrationStatus {
     /// Its place in the order.
     pub version: i32,
     /// What it is called.
-    pub name: &'static str,
+    pub name: String,
+    /// Whether this version knows it.
+    pub is_known: bool,
     /// Whether a statement of this version fails without it.
     pub is_required: bool,
     /// When it was applied; none if it is not.
@@ -113,7 +117,8 @@ pub(crate) async fn up(
     }
 }
 
-/// All migrations, in order, if they are known by the end of these tries: a node that starts asks for them.
+/// All migrations of this version, in order, and those that a later one has applied, if that is known by the end of these tries: a node that
+/// starts asks for them.
 pub(crate) async fn status(dialer: &Dialer, mut tries: Tries) -> Result<Vec<MigrationStatus>, StoreError> {
     loop {
         match read_status(dialer).await {
@@ -133,17 +138,33 @@ async fn read_status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, Failure> {
         Err(failure) if failure.is_unknown_column() => return Err(Failure::Foreign),
         applied => applied?,
     };
-    let applied_at = |wanted: i32| {
-        let row = applied.iter().find(|row| column::<i32>(row, 0).is_ok_and(|version| version == wanted))?;
-        column(row, 1).ok().map(Timestamp::from_millis)
-    };
-    let status = |&Migration { version, name, is_required, .. }: &Migration| MigrationStatus {
-        version,
-        name,
-        is_required,
-        applied_at: applied_at(version),
-    };
-    Ok(MIGRATIONS.iter().map(status).collect())
+    Ok(status_of(&applied.iter().filter_map(noted).collect::<Vec<_>>()))
+}
+
+/// What a row says of a migration that was applied.
+fn noted(row: &Row) -> Option<(i32, String, Timestamp)> {
+    Some((column(row, 0).ok()?, column(row, 1).ok()?, Timestamp::from_millis(column(row, 2).ok()?)))
+}
+
+/// What these, which were applied, say of those that are known, in order, and behind them the others.
+fn status_of(applied: &[(i32, String, Timestamp)]) -> Vec<MigrationStatus> {
+    let known = MIGRATIONS.iter().map(|migration| MigrationStatus {
+        version: migration.version,
+        name: migration.name.to_owned(),
+        is_known: true,
+        is_required: migration.is_required,
+        applied_at: applied.iter().find(|(version, ..)| *version == migration.version).map(|(.., at)| *at),
+    });
+    let is_known = |version: i32| MIGRATIONS.iter().any(|migration| migration.version == version);
+    let others = applied.iter().filter(|(version, ..)| !is_known(*version));
+    let others = others.map(|(version, name, at)| MigrationStatus {
+        version: *version,
+        name: name.clone(),
+        is_known: false,
+        is_required: false,
+        applied_at: Some(*at),
+    });
+    known.chain(others).collect()
 }
 
 /// Refuses a database that would refuse the name of somebody, on the day that they come: whoever migrates or serves comes by here.

@@ -47,6 +47,43 @@ async fn the_status_says_what_is_applied() {
     assert_eq!(node.migrate_status().await.unwrap(), after);
 }
 
+/// It goes on with the newer schema, and who looks sees why it may not.
+#[tokio::test]
+async fn what_a_later_version_has_applied_is_told_behind_what_is_known() {
+    let database = database().await;
+    let store = node(database.dsn()).await;
+    store.migrate_up().await.unwrap();
+    let known = store.migrate_status().await.unwrap();
+    assert!(known.iter().all(|migration| migration.is_known));
+    let later = "INSERT INTO schema_migration VALUES (99, 'from_the_future', 7)";
+    connection(database.dsn()).await.batch_execute(later).await.unwrap();
+    store.migrate_up().await.unwrap();
+    let mut status = store.migrate_status().await.unwrap();
+    let future = status.pop().unwrap();
+    assert_eq!(status, known);
+    assert_eq!((future.version, &*future.name), (99, "from_the_future"));
+    assert!(!future.is_known && !future.is_required && future.applied_at.is_some(), "{future:?}");
+}
+
+/// Each column of each table, but for those of what only an import writes.
+#[tokio::test]
+async fn every_column_is_missed_that_statements_name() {
+    let database = database().await;
+    let (store, client) = (node(database.dsn()).await, connection(database.dsn()).await);
+    let mut missed = store.missing_columns().await.unwrap();
+    store.migrate_up().await.unwrap();
+    assert_eq!(store.missing_columns().await.unwrap(), [] as [&str; 0]);
+    let all = "SELECT table_name || '.' || column_name FROM information_schema.columns
+        WHERE table_schema = 'public' AND table_name NOT IN ('schema_migration', 'hydra_token', 'hydra_mark')";
+    let rows = client.query(all, &[]).await.unwrap();
+    let mut all: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    missed.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(missed, all);
+    client.batch_execute("ALTER TABLE client RENAME COLUMN document TO text").await.unwrap();
+    assert_eq!(store.missing_columns().await.unwrap(), ["client.document"]);
+}
+
 #[tokio::test]
 async fn two_databases_have_different_network_ids() {
     let databases = [database().await, database().await];

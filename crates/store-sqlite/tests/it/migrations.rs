@@ -43,6 +43,51 @@ async fn the_status_tells_what_is_missing() {
     assert_eq!(store.migrate_up().await.unwrap(), 0);
 }
 
+/// It goes on with the newer schema, and who looks sees why it may not.
+#[tokio::test]
+async fn what_a_later_version_has_applied_is_told_behind_what_is_known() {
+    let fixture = SqliteFixture::start().await;
+    let store = fixture.store();
+    let known = store.migrate_status().await.unwrap();
+    assert!(known.iter().all(|migration| migration.is_known));
+    let later = "INSERT INTO schema_migration VALUES (99, 'from_the_future', 7)";
+    fixture.another_process().execute_batch(later).unwrap();
+    assert_eq!(store.migrate_up().await.unwrap(), 0);
+    let mut status = store.migrate_status().await.unwrap();
+    let future = status.pop().unwrap();
+    assert_eq!(status, known);
+    assert_eq!((future.version, &*future.name), (99, "from_the_future"));
+    assert!(!future.is_known && !future.is_required && future.applied_at.is_some(), "{future:?}");
+}
+
+/// Each column of each table and view, but for those of what only an import writes; and the index that a statement names.
+#[tokio::test]
+async fn every_column_is_missed_that_statements_name() {
+    let unmigrated = SqliteStore::open(SqlitePath::Temporary, options()).await.unwrap();
+    let mut missed = unmigrated.missing_columns().await.unwrap();
+    let fixture = SqliteFixture::start().await;
+    let store = fixture.store();
+    assert_eq!(store.missing_columns().await.unwrap(), [] as [&str; 0]);
+    let file = fixture.another_process();
+    let mut all = columns(&file);
+    all.push("outbox.outbox_client".to_owned());
+    missed.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(missed, all);
+    file.execute_batch("ALTER TABLE client RENAME COLUMN document TO text; DROP INDEX outbox_client")
+        .unwrap();
+    assert_eq!(store.missing_columns().await.unwrap(), ["client.document", "outbox.outbox_client"]);
+}
+
+/// Each behind its table and a dot.
+fn columns(file: &Connection) -> Vec<String> {
+    let all = "SELECT t.name || '.' || c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
+        WHERE t.type IN ('table', 'view') AND t.name NOT LIKE 'sqlite_%'
+          AND t.name NOT IN ('schema_migration', 'hydra_token', 'hydra_mark')";
+    let mut statement = file.prepare(all).unwrap();
+    statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
 #[tokio::test]
 async fn a_temporary_database_is_private_and_goes_with_its_store() {
     let (one, other) = (
