@@ -218,17 +218,22 @@ impl PostgresStore {
     /// # Errors
     /// What the server says.
     pub async fn migrate_up(&self) -> Result<(), StoreError> {
-        self.migrate_up_telling(|_| {}).await
+        self.migrate_up_telling(migrate::PATIENCE, |_| {}).await
     }
 
-    /// The same; it may take ten minutes, and each time that it is tried again `tell` hears why.
+    /// The same; it may take ten minutes, and each time that it is tried again `tell` hears why. A server that is away meanwhile, or gives no
+    /// connection, is waited for so long and no longer.
     ///
     /// # Errors
-    /// What the server says.
-    pub async fn migrate_up_telling(&self, tell: impl FnMut(&StoreError)) -> Result<(), StoreError> {
+    /// What the server says; [`StoreError::Unavailable`] if it is away for longer.
+    pub async fn migrate_up_telling(
+        &self,
+        wait: Duration,
+        tell: impl FnMut(&StoreError),
+    ) -> Result<(), StoreError> {
         let network = NetworkId::generate(self.clock.now(), &*self.rng);
         let dialer = dialer(&self.address, migrate::PATIENCE)?;
-        migrate::up(&dialer, (self.clock.now(), network), tell).await
+        migrate::up(&dialer, (self.clock.now(), network), wait, tell).await
     }
 
     /// The migrations that this version knows, and when each was applied; behind them those that a later one has applied.

@@ -76,7 +76,7 @@ pub(crate) async fn open_store(
     migrate: bool,
     sources: (&Arc<dyn Clock>, &Arc<dyn Rng>),
 ) -> Result<Stores, StartError> {
-    migrated(reach(database, migrate, sources).await?, migrate, |_| {}).await
+    migrated(reach(database, migrate, sources).await?, migrate, database.wait, |_| {}).await
 }
 
 /// Opens a store for a command that works on what is in it: one that has what this version needs.
@@ -89,7 +89,8 @@ pub(crate) async fn open_migrated(
     Ok(stores)
 }
 
-/// The same as [`open_store`], and a PostgreSQL that cannot be reached is tried again for as long as the settings say. `tell` is told why, after the first
+/// The same as [`open_store`], and a PostgreSQL that cannot be reached is tried again for as long as the settings say, and so is one that goes away while it is
+/// migrated, from then on. `tell` is told why, after the first
 /// attempt and every ten seconds; and so it is of a migration that waits, for a lock or for a database that only reads.
 pub(crate) async fn await_store(
     database: &DatabaseSettings,
@@ -106,7 +107,7 @@ pub(crate) async fn await_store(
                 }
             }
             reached => {
-                return migrated(reached?, migrate, |error| {
+                return migrated(reached?, migrate, database.wait, |error| {
                     if reminder.is_due() {
                         tell(&StartError::Store(error.clone()));
                     }
@@ -158,10 +159,11 @@ async fn reach(
 async fn migrated(
     stores: Stores,
     migrate: bool,
+    wait: Duration,
     tell: impl FnMut(&StoreError),
 ) -> Result<Stores, StartError> {
     if migrate {
-        stores.migrate_up(tell).await?;
+        stores.migrate_up(wait, tell).await?;
     }
     Ok(stores)
 }

@@ -214,11 +214,15 @@ impl Stores {
         }
     }
 
-    /// Brings the schema up to date. `tell` hears, each time that it is tried again, why.
-    pub(crate) async fn migrate_up(&self, tell: impl FnMut(&StoreError)) -> Result<(), StoreError> {
+    /// Brings the schema up to date. A server that is away is waited for so long; `tell` hears, each time that it is tried again, why.
+    pub(crate) async fn migrate_up(
+        &self,
+        wait: Duration,
+        tell: impl FnMut(&StoreError),
+    ) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(store) => store.migrate_up().await.map(drop),
-            Self::Postgres(store) => store.migrate_up_telling(tell).await,
+            Self::Postgres(store) => store.migrate_up_telling(wait, tell).await,
         }
     }
 

@@ -29,8 +29,8 @@ pub(super) const KEYS: &[Key] = &[
         "database.wait",
         Kind::Duration,
         "How long `serve`, `worker` and `migrate sql up` try to reach PostgreSQL when they start, from 0 to 24h: it may start at \
-         the same time. With 0 they give up after five seconds. A password that is refused and a database that is not there are not \
-         waited for.",
+         the same time. With 0 they give up after five seconds. Where it goes away while it is migrated, it is waited for as long. A password \
+         that is refused and a database that is not there are not waited for.",
     )
     .with_default("1m"),
 ];

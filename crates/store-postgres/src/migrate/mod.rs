@@ -9,15 +9,16 @@ use std::time::Duration;
 use sluice_commit::StoreError;
 use sluice_primitives::{NetworkId, Timestamp};
 use thiserror::Error;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_postgres::{Client, Row};
 
 use crate::connection::{Session, first};
 use crate::dialer::Dialer;
-use crate::error::{Failure, column};
+use crate::error::{Failure, Nature, column};
 use crate::retry::Tries;
 
-/// How long one migration may take, and how long all of them are tried again, counted anew after each index that `indexes` makes.
+/// How long one migration may take, and how long all of them are tried again while the server answers, counted anew after each index that
+/// `indexes` makes.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
 
 const MIGRATIONS: &[Migration] = &[
@@ -91,15 +92,42 @@ pub struct MigrationStatus {
     pub applied_at: Option<Timestamp>,
 }
 
-/// Applies what is not applied yet. `tell` hears, each time that it is tried again, why.
+/// How it is tried again.
+struct Attempts {
+    /// While others hold it up, or the server only reads.
+    tries: Tries,
+    /// How long a server is waited for that does not answer, or gives no connection.
+    wait: Duration,
+    /// Since when it is waited for.
+    away_since: Option<Instant>,
+}
+
+impl Attempts {
+    /// Returns when the next one is due.
+    ///
+    /// # Errors
+    /// What failed, if trying again does not help or it is too late.
+    async fn again(&mut self, failure: Failure) -> Result<(), StoreError> {
+        if failure.nature() == Nature::Lost && !failure.is_refusal_to_write() {
+            let away_since = *self.away_since.get_or_insert_with(Instant::now);
+            if away_since.elapsed() >= self.wait && !failure.is_turned_away() {
+                return Err(failure.into_store_error());
+            }
+        }
+        self.tries.again(failure).await
+    }
+}
+
+/// Applies what is not applied yet. A server that is away is waited for so long; `tell` hears, each time that it is tried again, why.
 pub(crate) async fn up(
     dialer: &Dialer,
     (now, network): (Timestamp, NetworkId),
+    wait: Duration,
     mut tell: impl FnMut(&StoreError),
 ) -> Result<(), StoreError> {
-    let mut tries = Tries::at_the_start(PATIENCE);
+    let mut attempts = Attempts { tries: Tries::at_the_start(PATIENCE), wait, away_since: None };
     loop {
-        match apply_all(dialer, now, network, &mut tries).await {
+        match apply_all(dialer, now, network, &mut attempts).await {
             Ok(()) => return Ok(()),
             Err(failure) if failure.is_lack_of_rights() => {
                 return Err(StoreError::refused(NotTheOwner(failure)));
@@ -107,7 +135,7 @@ pub(crate) async fn up(
             Err(failure) => {
                 let others_go_first = failure.is_lock_timeout() || matches!(failure, Failure::IndexUnderWay);
                 let why = failure.clone().into_store_error();
-                tries.again(failure).await?;
+                attempts.again(failure).await?;
                 tell(&why);
                 if others_go_first {
                     sleep(BETWEEN_LOCKS).await;
@@ -181,7 +209,7 @@ async fn apply_all(
     dialer: &Dialer,
     now: Timestamp,
     network: NetworkId,
-    tries: &mut Tries,
+    attempts: &mut Attempts,
 ) -> Result<(), Failure> {
     let status = read_status(dialer).await?;
     if status.iter().all(|migration| migration.applied_at.is_some()) {
@@ -190,6 +218,7 @@ async fn apply_all(
     // Nobody is there who would wait for an index.
     let is_new = status.iter().all(|migration| migration.applied_at.is_none());
     let session = dialer.dial(None).await?;
+    attempts.away_since = None;
     let client = session.client();
     match client.batch_execute(CREATE_TABLE).await.map_err(Failure::from) {
         // By another node at the same moment.
@@ -199,7 +228,7 @@ async fn apply_all(
     for (migration, known) in MIGRATIONS.iter().zip(&status) {
         let is_applied = known.applied_at.is_some();
         if !is_applied && !is_new {
-            indexes::make(client, migration.sql, tries).await?;
+            indexes::make(client, migration.sql, &mut attempts.tries).await?;
         }
         apply(client, migration, now.as_millis(), network).await?;
     }

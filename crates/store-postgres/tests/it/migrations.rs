@@ -425,15 +425,18 @@ async fn indexes_are_made_by_one_node_at_a_time() {
 
 /// Its supervisor starts it again; it does not sit there for as long as a migration may take.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_that_gets_no_connection_to_ask_for_the_status_is_told_while_it_waits() {
+async fn a_node_that_gets_no_connection_to_ask_for_the_status_or_to_migrate_is_told_while_it_waits() {
     let database = database().await;
     let (name, all) = (database.name(), connection(database.dsn()).await);
     let role = format!("CREATE ROLE {name} LOGIN CONNECTION LIMIT 1");
     all.batch_execute(&role).await.unwrap();
     let dsn = database.dsn().replace("postgres://sluice@", &format!("postgres://{name}@"));
     let options = StoreOptions { deadline: Duration::from_secs(1), ..options() };
-    let store = PostgresStore::connect(&dsn, options).await.unwrap();
-    let status = store.migrate_status().await;
-    let Err(StoreError::Unavailable(Some(cause))) = &status else { panic!("{status:?}") };
-    assert!(cause.to_string().contains("(53300)"), "{cause}");
+    let store = PostgresStore::connect(&dsn, options.clone()).await.unwrap();
+    let status = store.migrate_status().await.map(drop);
+    let migrated = timeout(Duration::from_mins(1), store.migrate_up_telling(options.deadline, |_| {})).await;
+    for asked in [status, migrated.expect("it gives up")] {
+        let Err(StoreError::Unavailable(Some(cause))) = &asked else { panic!("{asked:?}") };
+        assert!(cause.to_string().contains("(53300)"), "{cause}");
+    }
 }

@@ -224,7 +224,7 @@ async fn who_migrates_is_told_what_is_waited_for() {
     client.batch_execute(&only_reads).await.unwrap();
     let store = node(database.dsn()).await;
     let (told, mut reasons) = tokio::sync::mpsc::unbounded_channel();
-    let mut migrating = pin!(store.migrate_up_telling(|why| told.send(chain(why)).unwrap()));
+    let mut migrating = pin!(store.migrate_up_telling(Duration::ZERO, |why| told.send(chain(why)).unwrap()));
     let reason = tokio::select! {
         migrated = &mut migrating => panic!("nothing can be written: {migrated:?}"),
         reason = reasons.recv() => reason.unwrap(),

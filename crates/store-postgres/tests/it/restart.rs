@@ -13,7 +13,7 @@ use sluice_testkit::{PrivateCluster, Stop};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::fixture::options;
+use crate::fixture::{node, options};
 
 /// What callers were told so far.
 #[derive(Debug, Default)]
@@ -111,4 +111,21 @@ async fn who_is_not_let_in_at_the_start_is_told_why_and_not_to_wait() {
         assert!(matches!(error, StoreError::Refused(_)), "{error:?}");
         assert!(chain(&error).contains(code), "{error:?}");
     }
+}
+
+/// Its supervisor starts it again; ten minutes are for what the server answers with.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_migrates_waits_for_a_server_that_went_away_no_longer_than_it_is_told() {
+    let cluster = tokio::task::spawn_blocking(|| PrivateCluster::start().unwrap()).await.unwrap();
+    let store = node(&cluster.database().await).await;
+    let stopped = tokio::task::spawn_blocking(move || {
+        cluster.stop(Stop::Immediate).unwrap();
+        cluster
+    });
+    let _cluster = stopped.await.unwrap();
+    let mut told = 0;
+    let migrating = store.migrate_up_telling(Duration::from_secs(1), |_| told += 1);
+    let migrated = tokio::time::timeout(Duration::from_mins(1), migrating).await.expect("it gives up");
+    assert!(matches!(migrated, Err(StoreError::Unavailable(Some(_)))), "{migrated:?}");
+    assert!(told > 0, "it was tried again");
 }
