@@ -208,12 +208,13 @@ impl IdentityAdministration {
             })
         };
         let deed = Deed::new("credentials reset by an administrator", id);
-        if self.change(id, deed, reset).await?.is_none() {
+        let Some(before) = self.change(id, deed, reset).await? else {
             self.get(id).await?;
             return Err(AdministrationError::Disabled);
-        }
+        };
         self.sessions.revoke(id, now);
-        info!(target: "sluice_audit", { identity.id = %id, mail = write }, "credentials reset by an administrator");
+        let username = before.may_be_a_strangers() && !before.username.is_empty();
+        info!(target: "sluice_audit", { identity.id = %id, mail = write, username }, "credentials reset by an administrator");
         if let Some(mails) = mails {
             mails.write_recovery(&self.get(id).await?).await?;
         }

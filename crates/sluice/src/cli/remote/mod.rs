@@ -221,7 +221,8 @@ pub(crate) enum Enable {
 /// What can be reset.
 #[derive(Subcommand)]
 pub(crate) enum Reset {
-    /// Take passwords and second factors from people, and end their sessions
+    /// Take passwords, second factors and recovery codes from people, end their sessions, revoke the tokens and forget the consents of
+    /// applications; who never verified the address loses the username, too
     Credentials(identity::ResetArgs),
 }
 

@@ -91,7 +91,7 @@ const TRAIL: &[&str] = &[
     "signed out everywhere identity.id=alice",
     "signed out by an administrator identity.id=alice",
     "identity created by an administrator identity.id=bob",
-    "credentials reset by an administrator identity.id=bob mail=false",
+    "credentials reset by an administrator identity.id=bob mail=false username=true",
     "identity deleted by an administrator identity.id=bob",
     // She leaves.
     "password right client.network=127.0.0.1 identity.id=alice",
@@ -211,7 +211,8 @@ async fn is_administered(life: &mut Life) {
     let tenth = format!("/sessions/{}", life.id("tenth"));
     life.administer(Method::DELETE, "alice", &tenth, Value::Null).await;
     life.administer(Method::DELETE, "alice", "/sessions", Value::Null).await;
-    let made = life.admin.post("/admin/identities", json!({"email": BOB, "password": PASSWORD})).await;
+    let bob = json!({"email": BOB, "username": "Robert", "password": PASSWORD});
+    let made = life.admin.post("/admin/identities", bob).await;
     assert_eq!(made.status, 201, "{}", made.body);
     life.name(text(&made.json(), "id"), "bob");
     life.administer(Method::POST, "bob", "/credentials/reset", json!({})).await;
