@@ -101,7 +101,8 @@ impl EmbeddedNode {
         self.node.clear_ended().await?;
         let store = self.node.stores().repositories();
         let (before, sessions_kept) = (self.clock.now(), self.node.sessions_kept());
-        let task = Task { kinds: &JanitorKind::ALL, before, sessions_kept, limit: TIDIED_AT_ONCE };
+        let task =
+            Task { kinds: &JanitorKind::ALL, before, sessions_kept, limit: TIDIED_AT_ONCE, total: None };
         let round = janitor_round(&*store, task).await;
         round.failed.map_or(Ok(round.deleted), Err)
     }

@@ -51,7 +51,8 @@ impl Janitor {
         }
         if let Some(before) = self.clock.now() {
             let sessions_kept = self.sessions_kept;
-            tidy(&*self.store, Task { kinds: &JanitorKind::ALL, before, sessions_kept, limit: ROWS }).await;
+            let task = Task { kinds: &JanitorKind::ALL, before, sessions_kept, limit: ROWS, total: None };
+            tidy(&*self.store, task).await;
         }
     }
 }
@@ -83,6 +84,16 @@ pub(crate) struct Task<'a> {
     pub(crate) sessions_kept: Lifetime,
     /// How many rows of each kind at most.
     pub(crate) limit: u32,
+    /// How many rows of all kinds together at most; none for as many as there are.
+    pub(crate) total: Option<u64>,
+}
+
+impl Task<'_> {
+    /// How many rows of the next kind at most, after so many.
+    fn limit_after(&self, deleted: u64) -> u32 {
+        let left = self.total.map_or(u64::MAX, |total| total.saturating_sub(deleted));
+        u32::try_from(left).map_or(self.limit, |left| left.min(self.limit))
+    }
 }
 
 /// What the janitor looks for.
@@ -174,11 +185,15 @@ impl JanitorKind {
     }
 }
 
-/// One round of the janitor. What fails keeps it from no other kind.
+/// One round of the janitor. What fails keeps it from no other kind; when all is deleted that may be, it ends.
 pub(crate) async fn janitor_round(store: &dyn Repositories, task: Task<'_>) -> Round {
     let mut round = Round::default();
     for kind in task.kinds {
-        round.note(*kind, task.limit, kind.purge(store, task).await);
+        let limit = task.limit_after(round.deleted);
+        if limit == 0 {
+            break;
+        }
+        round.note(*kind, limit, kind.purge(store, Task { limit, ..task }).await);
     }
     round
 }
@@ -220,6 +235,7 @@ impl Round {
 
 #[cfg(test)]
 mod tests {
+    use sluice_oauth::flow::ParkedFlow;
     use sluice_oauth::replay::ReplayKind;
     use sluice_primitives::{ManualClock, NodeId, OsRng};
     use sluice_store_sqlite::{SqlitePath, SqliteStore, StoreOptions};
@@ -233,6 +249,7 @@ mod tests {
         before: Timestamp::from_secs(1_750_003_600),
         sessions_kept: Lifetime::ZERO,
         limit: 2,
+        total: None,
     };
 
     /// A store in which so many ids have been spent for a minute.
@@ -254,6 +271,21 @@ mod tests {
         assert_eq!((round.deleted, round.full), (2, vec![JanitorKind::SpentIds]));
         let round = janitor_round(&*store, Task { kinds: &[JanitorKind::SpentIds], ..ALL }).await;
         assert_eq!((round.deleted, round.full), (1, Vec::new()));
+    }
+
+    /// Three ids that were spent and three flows that were parked.
+    #[tokio::test]
+    async fn a_round_deletes_no_more_of_all_kinds_than_it_may() {
+        let store = store(3).await;
+        for handle in 0..3 {
+            let (handle, expires_at) = ([handle; 16], START + Lifetime::minutes(1));
+            let flow = ParkedFlow { handle, sealed: "sealed".to_owned(), expires_at };
+            assert!(store.park(flow, 10).await.unwrap());
+        }
+        let task = Task { limit: 10, total: Some(4), ..ALL };
+        assert_eq!(janitor_round(&*store, task).await.deleted, 4);
+        assert_eq!(janitor_round(&*store, Task { total: Some(0), ..task }).await.deleted, 0);
+        assert_eq!(janitor_round(&*store, task).await.deleted, 2);
     }
 
     #[tokio::test]

@@ -37,8 +37,11 @@ pub(crate) async fn run(
     let kept = janitor.keep_if_younger.map(Lifetime::from).unwrap_or_default();
     // What expires meanwhile is left to others: this is to end.
     let before = console.clock.now() - kept;
-    let task = Task { kinds: &kinds, before, sessions_kept, limit: janitor.batch_size.max(1) };
+    let most = u64::from(janitor.limit);
+    let limit = janitor.batch_size.max(1);
     let exit = loop {
+        let total = Some(most.saturating_sub(deleted));
+        let task = Task { kinds: &kinds, before, sessions_kept, limit, total };
         match janitor_round(&*store, task).await {
             Round { failed: Some(error), .. } => break fail(console, &error),
             Round { deleted: 0, .. } => quiet_rounds += 1,
@@ -47,7 +50,7 @@ pub(crate) async fn run(
         if quiet_rounds >= QUIET_ROUNDS {
             break print(console, &format!("Deleted {deleted} expired rows."));
         }
-        if deleted >= u64::from(janitor.limit) {
+        if deleted >= most {
             break print(console, &format!("Deleted {deleted} expired rows; there may be more."));
         }
     };
