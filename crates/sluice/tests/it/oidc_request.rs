@@ -127,7 +127,7 @@ async fn unknown_parameters_are_ignored_and_repeated_ones_refused() {
     sluice.browser().visit(&asked(&client, &strange)).await.expect("login_challenge");
     for name in ["claims", "authorization_details", "request", "dpop_jkt", "nobody_knows"] {
         let twice = [With(name, "{}"), Twice(name, "{}")];
-        is_shown(&sluice.browser().visit(&asked(&client, &twice)).await, "invalid_request");
+        is_refused(&mut sluice.browser(), &asked(&client, &twice), "invalid_request").await;
     }
     let url = asked(&client, &[With("registration", "{}")]);
     is_refused(&mut sluice.browser(), &url, "registration_not_supported").await;
