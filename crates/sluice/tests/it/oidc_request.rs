@@ -8,7 +8,7 @@ use crate::authorization_errors::Change::{Twice, With};
 use crate::authorization_errors::asked;
 use crate::both_stores::on_both_stores;
 use crate::legs::login_request;
-use crate::requests::{is_refused, is_shown};
+use crate::requests::is_refused;
 
 on_both_stores! {
     a_claims_request_names_the_user_who_must_log_in,
