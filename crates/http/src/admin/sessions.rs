@@ -52,14 +52,14 @@ pub(crate) async fn list_consents(State(state): State<Arc<AdminState>>, RawQuery
     let query = query.unwrap_or_default();
     let parameters = parse(&query)?;
     let subject = subject(parameters.get("subject").ok_or_else(missing_subject)?)?;
-    let size =
-        parameters.get("page_size").and_then(|size| size.parse().ok()).unwrap_or(PAGE).clamp(1, MAX_PAGE);
     let session = match parameters.get("login_session_id").map(str::parse) {
         Some(Ok(session)) => Some(session),
         // No grant belongs to a session that cannot be.
-        Some(Err(_)) => return Ok(listing(&[], Some(0), &links(&parameters, size, None))),
+        Some(Err(_)) => return Ok(Json(Vec::<()>::new()).into_response()),
         None => None,
     };
+    let size =
+        parameters.get("page_size").and_then(|size| size.parse().ok()).unwrap_or(PAGE).clamp(1, MAX_PAGE);
     let page_token = parameters.get("page_token").map(str::to_owned);
     // As with Hydra, what a remembered decision led to later is no entry.
     let grants = Listed::OnTheirOwn;
@@ -77,17 +77,12 @@ pub(crate) async fn list_consents(State(state): State<Arc<AdminState>>, RawQuery
         .iter()
         .map(|(entry, grantee)| ConsentSessionBody::new(entry, grantee.client()))
         .collect();
-    Ok(listing(&body, total, &links(&parameters, size, page.next.as_deref())))
-}
-
-/// A page of consents, and how many there are in all, if that is known.
-fn listing(body: &[ConsentSessionBody<'_>], total: Option<u64>, links: &str) -> Response {
     let mut response = Json(body).into_response();
     response.headers_mut().extend(total.map(|total| (TOTAL_COUNT, HeaderValue::from(total))));
-    if let Ok(links) = HeaderValue::from_str(links) {
+    if let Ok(links) = HeaderValue::from_str(&links(&parameters, size, page.next.as_deref())) {
         response.headers_mut().insert(LINK, links);
     }
-    response
+    Ok(response)
 }
 
 /// `DELETE …/sessions/consent?subject=&client=`, `?subject=&all=true` or `?consent_request_id=`, and none of them beside another.
