@@ -8,7 +8,7 @@ use super::error::LogoutError;
 use super::service::LogoutService;
 use super::state::Logout;
 use crate::authorization::{AccountSession, Browser};
-use crate::flow::Further;
+use crate::flow::{BindingKey, BindingKeys, Further};
 
 impl LogoutService {
     /// Whether the logout that comes back with this verifier ends the session of the account pages, too. It is asked, and that session is
@@ -22,7 +22,12 @@ impl LogoutService {
         }
         let logout = self.opened(verifier, browser)?;
         // One that began after the verifier was used must not end by it.
-        Ok(!self.is_spent(&logout).await? && self.is_of_account(&logout, browser).await?)
+        if self.is_spent(&logout).await? {
+            return Ok(false);
+        }
+        // Who confirmed it, and is signed in nowhere else, takes themselves for signed out.
+        let is_only_one = self.cookie(browser).is_none() && self.was_confirmed(&logout).await?;
+        Ok(is_only_one || self.is_of_account(&logout, browser).await?)
     }
 
     /// Whether the user of a logout is signed in to the account pages in this browser.
@@ -37,23 +42,31 @@ impl LogoutService {
     }
 
     /// Where a person who has just signed out of the account pages is signed out of what else they did in this browser, and comes to `then`.
-    /// Nobody is asked once more. None if the browser is somebody else's by its logins.
+    /// Nobody is asked once more. With it the keys that the browser is to keep, if it had none. None if the browser is somebody else's by its
+    /// logins.
     pub fn after_account(
         &self,
         account: &AccountSession,
         browser: &Browser,
         then: Option<RedirectUri>,
-    ) -> Option<String> {
+    ) -> Option<(String, Option<BindingKeys>)> {
         let session = match self.cookie(browser) {
             Some(own) if own.subject == account.subject => own.session,
             Some(_) => return None,
             // The cookie may be for another path: then it is seen where this leads.
             None => account.session,
         };
-        let key = browser.binding_keys().0.into_iter().next()?;
+        let (key, binding) = match browser.binding_keys().0.into_iter().next() {
+            Some(key) => (key, None),
+            // They end with the browser, and where the other cookie is not sent, it is no help.
+            None => {
+                let key = BindingKey::generate(&*self.rng);
+                (key.clone(), Some(BindingKeys(vec![key])))
+            }
+        };
         let now = self.clock.now();
         let id = GrantId::generate(now, &*self.rng);
-        Some(self.confirmed(Logout {
+        let url = self.confirmed(Logout {
             id,
             session,
             subject: account.subject.clone(),
@@ -64,6 +77,7 @@ impl LogoutService {
             binding: Some(key.bind(id)),
             further: Further::default(),
             frames: Vec::new(),
-        }))
+        });
+        Some((url, binding))
     }
 }

@@ -260,8 +260,11 @@ impl LogoutService {
     /// The logout page sends the browser back: the session ends.
     pub async fn finish(&self, verifier: &str, browser: &Browser) -> Result<LogoutStep, LogoutError> {
         let logout = self.opened(verifier, browser)?;
-        // Who confirmed it is signed out here, whoever an id token named: the page did not say whose session it was.
-        let own = self.cookie(browser);
+        let own = match self.was_confirmed(&logout).await? {
+            // Who confirmed it is signed out here, whoever an id token named: the page did not say whose session it was.
+            true => self.cookie(browser),
+            false => self.own_session(&logout, browser).await?,
+        };
         let began_later = own.as_ref().is_some_and(|own| own.authenticated_at > logout.requested_at);
         let own = sessions_of(own);
         // Only a session that began after the logout was asked for must not end by a verifier that was used before.
@@ -430,6 +433,13 @@ impl LogoutService {
             Some(id) => self.clients.find_if_known(id).await,
             None => Ok(None),
         }
+    }
+
+    /// Whether somebody has said yes to the verifier of this logout for a client. A client that skips the page asks nobody, and without one it
+    /// is of the person who was there, as after a sign-out at the account pages.
+    pub(super) async fn was_confirmed(&self, logout: &Logout) -> Result<bool, StoreError> {
+        let client = self.client_of(logout).await?;
+        Ok(client.is_some_and(|client| !self.skips_page(Some(&client))))
     }
 
     /// The session that the browser's cookie names, if it is the one that ends, or another of the same user.

@@ -3,7 +3,8 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sluice_oauth::authorization::AccountSession;
+use sluice_oauth::authorization::{AccountSession, CookieChanges};
+use sluice_oauth::flow::BindingKeys;
 
 use super::member::{Member, Refused, answer, without_cookie};
 use super::place::{LOGIN, LOGOUT, Place};
@@ -26,14 +27,22 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let account = AccountSession { session: member.session.id, subject: member.subject()? };
     ui.accounts.sessions.end(member.identity.id, member.session.id).await?;
     Ok(match of_applications(ui, member, &account) {
-        Some(url) => without_cookie(ui, onward(&ui.config, &url)),
+        Some((url, binding)) => {
+            let mut response = without_cookie(ui, onward(&ui.config, &url));
+            ui.cookies.apply(&CookieChanges { binding, ..CookieChanges::default() }, response.headers_mut());
+            response
+        }
         None => gone(ui),
     })
 }
 
 /// Where the browser is signed out of applications, too, which hear of it as of any other logout, and then comes to the login page; none if
 /// the person signed in to none here. Their cookie may be kept for a path that is not this one: then that is found out there.
-fn of_applications(ui: &UiState, member: &Member, account: &AccountSession) -> Option<String> {
+fn of_applications(
+    ui: &UiState,
+    member: &Member,
+    account: &AccountSession,
+) -> Option<(String, Option<BindingKeys>)> {
     if member.browser.session.is_none() && ui.cookies.sends_session_to(&ui.path(LOGOUT)) {
         return None;
     }

@@ -448,7 +448,8 @@ async fn a_sign_out_of_the_account_pages_goes_on_to_the_logins_of_the_same_perso
     let unseen = Browser { session: None, ..browser.clone() };
     for seen in [&browser, &unseen] {
         let then = "https://id.example/ui/account/login?signed_out=1";
-        let url = logout.after_account(&account, seen, then.parse().ok()).unwrap();
+        let (url, keys) = logout.after_account(&account, seen, then.parse().ok()).unwrap();
+        assert_eq!(keys, None);
         let done = logout.finish(&verifier(&url), &browser).await.unwrap();
         let LogoutStep::Done { continue_to, ends_cookie: true, .. } = done else { panic!("{done:?}") };
         assert_eq!(continue_to.as_deref(), Some(then));
@@ -456,6 +457,19 @@ async fn a_sign_out_of_the_account_pages_goes_on_to_the_logins_of_the_same_perso
     }
     let bobs = AccountSession { subject: "bob".parse().unwrap(), ..account };
     assert_eq!(logout.after_account(&bobs, &browser, None), None);
+}
+
+/// The cookie of logins may be kept for a path that is not that of the account pages, and the keys end with the browser.
+#[tokio::test]
+async fn a_sign_out_of_the_account_pages_ends_no_login_of_somebody_else_and_needs_no_keys() {
+    let world = World::new().await;
+    let (logout, [session, own]) = (&world.ui.logout, [1, 5].map(|byte| SessionId::from_bytes([byte; 16])));
+    let bobs = AccountSession { subject: "bob".parse().unwrap(), ..account(own) };
+    let (url, keys) = logout.after_account(&bobs, &Browser::default(), None).unwrap();
+    let alices = Browser { keys: keys.unwrap(), ..signed_in(&world, session) };
+    let done = logout.finish(&verifier(&url), &alices).await;
+    assert!(matches!(done, Ok(LogoutStep::Done { ends_cookie: false, .. })), "{done:?}");
+    assert!(!logout.revocations.session_is_over(session));
 }
 
 fn are_over(world: &World, sessions: &[SessionId]) -> bool {
