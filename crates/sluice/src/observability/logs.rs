@@ -26,6 +26,9 @@ pub(super) const AUDIT: &str = "sluice_audit";
 /// Tells, from `debug` on, each statement with its parameters: addresses, names, what is sealed.
 const POSTGRES: &str = "tokio_postgres";
 
+/// The libraries that send traces: they have a line for each batch that is not taken, without its cause. See `traces/losses.rs`.
+const OPENTELEMETRY: &str = "opentelemetry";
+
 /// Of the log of this process.
 static DROPPED: OnceLock<DroppedLines> = OnceLock::new();
 
@@ -100,21 +103,23 @@ pub(super) fn dropped_total() -> u64 {
 }
 
 /// Sluice's own events at `level`, and the audit trail; those of libraries from warnings on, but for HTTP/2, where any client can have one
-/// written with each connection by resetting its requests.
+/// written with each connection by resetting its requests, and for traces, of which is told otherwise.
 fn default_filter(level: LogLevel) -> Targets {
     let others = if level == LogLevel::Error { LogLevel::Error } else { LogLevel::Warn };
     Targets::new()
         .with_default(filter_of(others))
         .with_target("sluice", filter_of(level))
         .with_target("h2", LevelFilter::ERROR)
+        .with_target(OPENTELEMETRY, LevelFilter::OFF)
         // Both are beginnings of the target; the longer one counts.
         .with_target(AUDIT, LevelFilter::INFO)
 }
 
-/// The filter of an operator, who may also name the audit trail and the library for PostgreSQL.
+/// The filter of an operator, who may also name the audit trail and the libraries for PostgreSQL and for traces.
 fn own_filter(directives: &str) -> Result<EnvFilter, ParseError> {
     // A directive takes the place of an earlier one of the same target.
-    let unless_named = format!("{AUDIT}={},{POSTGRES}={}", LevelFilter::INFO, LevelFilter::WARN);
+    let (info, warn, off) = (LevelFilter::INFO, LevelFilter::WARN, LevelFilter::OFF);
+    let unless_named = format!("{AUDIT}={info},{POSTGRES}={warn},{OPENTELEMETRY}={off}");
     EnvFilter::builder().parse(format!("{unless_named},{directives}"))
 }
 
@@ -237,6 +242,20 @@ mod tests {
         for directives in ["info,tokio_postgres=debug", "tokio_postgres::query=debug"] {
             assert!(logged(directives).contains("alice"), "{directives}: who asks for it has it");
         }
+    }
+
+    #[test]
+    fn what_libraries_say_of_traces_is_logged_only_if_a_filter_names_them() {
+        let batch = || {
+            tracing::error!(target: "opentelemetry_sdk", "a batch was not taken");
+            warn!(target: "opentelemetry-otlp", "a batch was not taken");
+            warn!(target: "sluice::observability", "another line");
+        };
+        let by_default = logged(LogFormat::Text, LogLevel::Trace, batch);
+        assert!(by_default.contains("another line") && !by_default.contains("batch"), "{by_default}");
+        let logged = |directives: &str| logged_by(own_filter(directives).unwrap(), LogFormat::Text, batch);
+        assert!(!logged("trace").contains("batch"));
+        assert!(logged("info,opentelemetry=warn").matches("batch").count() == 2, "who asks for it has it");
     }
 
     fn beside_the_audit_trail() {

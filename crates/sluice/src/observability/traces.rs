@@ -2,11 +2,13 @@
 //!
 //! A trace that a caller began (`traceparent`, W3C Trace Context) is continued, and sampled as the caller decided; of the
 //! others, the configured share is. Spans are gathered and sent by a thread of the SDK; what it sends goes out through
-//! this process's runtime and TLS, by [`collector`].
+//! this process's runtime and TLS, by [`collector`]. What is not taken is told by [`losses`].
 
 mod collector;
+mod losses;
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use http::{Request, StatusCode};
 use opentelemetry::KeyValue;
@@ -23,8 +25,13 @@ use tracing_subscriber::registry::LookupSpan;
 use url::Url;
 
 use crate::config::{OtlpSettings, TracingSettings};
+use losses::{LastCause, Watched};
+
+pub(super) use losses::lost_total;
 
 const TRACES_PATH: &str = "v1/traces";
+/// How long the end waits for a collector that takes nothing: no longer than for what else goes on by itself.
+const LAST_MOMENTS: Duration = Duration::from_secs(3);
 
 /// Sends traces. Call [`Traces::shutdown`] at the end, or the last ones are lost.
 pub(crate) struct Traces(SdkTracerProvider);
@@ -63,9 +70,10 @@ impl Traces {
         tracing_opentelemetry::layer().with_tracer(self.0.tracer("sluice"))
     }
 
-    /// Sends what was gathered, and ends.
+    /// Sends what was gathered, if the collector takes it within three seconds, and ends.
     pub(crate) async fn shutdown(self) {
-        let ended = tokio::task::spawn_blocking(move || self.0.shutdown()).await;
+        let ending = move || self.0.shutdown_with_timeout(LAST_MOMENTS);
+        let ended = tokio::task::spawn_blocking(ending).await;
         match ended {
             Ok(Ok(())) => {}
             Ok(Err(error)) => warn!(%error, "the last traces were not sent"),
@@ -74,15 +82,16 @@ impl Traces {
     }
 }
 
-fn exporter(otlp: &OtlpSettings) -> Result<SpanExporter, TracesError> {
+fn exporter(otlp: &OtlpSettings) -> Result<Watched<SpanExporter>, TracesError> {
     let authorization = otlp.authorization_header.as_ref().map(|header| header.expose().to_owned());
     let headers = authorization.map(|value| ("authorization".to_owned(), value));
+    let cause = LastCause::default();
     let exporter = SpanExporter::builder()
         .with_http()
-        .with_http_client(collector::Collector::new()?)
+        .with_http_client(collector::Collector::new(cause.clone())?)
         .with_endpoint(traces_url(&otlp.endpoint))
         .with_headers(headers.into_iter().collect::<HashMap<_, _>>());
-    Ok(exporter.build()?)
+    Ok(Watched::new(exporter.build()?, cause))
 }
 
 /// The address that traces are posted to: the configured one, with `/v1/traces` unless it is there.

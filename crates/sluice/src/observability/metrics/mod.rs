@@ -30,6 +30,7 @@ pub(crate) use sampled::Label;
 
 use super::gateway::GatewayMetrics;
 use super::logs;
+use super::traces;
 use commit::CommitCollector;
 use process::ProcessCollector;
 use sampled::{Kind, SampledCollector};
@@ -81,6 +82,12 @@ impl Metrics {
         let version = vec![("version", build.version.to_owned()), ("hash", build.hash.to_owned())];
         metrics.register_gauge("sluice_build_info", "What is running; always 1", version, || 1.0);
         metrics.register_dropped_lines("events", logs::dropped_total);
+        metrics.register_counter(
+            "sluice_traces_lost_total",
+            "Spans of traces that the collector did not take",
+            Vec::new(),
+            traces::lost_total,
+        );
         metrics
     }
 

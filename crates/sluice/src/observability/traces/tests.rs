@@ -3,6 +3,7 @@ use axum::extract::State;
 use axum::routing::post;
 use bytes::Bytes;
 use http::HeaderMap;
+use opentelemetry_http::HttpClient;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::Instrument;
 use tracing::instrument::WithSubscriber;
@@ -97,6 +98,30 @@ async fn without_a_caller_the_configured_share_is_sampled() {
         traces.shutdown().await;
         assert_eq!(received.try_recv().is_ok(), sent, "{share}");
     }
+}
+
+/// Nobody listens at port 1.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn why_a_request_came_to_nothing_is_kept_without_its_address() {
+    let cause = LastCause::default();
+    let collector = collector::Collector::new(cause.clone()).unwrap();
+    let request = Request::post("http://127.0.0.1:1/v1/traces").body(Bytes::new()).unwrap();
+    assert!(HttpClient::send_bytes(&collector, request).await.is_err());
+    let told = cause.take().expect("a cause");
+    assert!(told.contains("Connection refused") && !told.contains("v1/traces"), "{told}");
+    assert_eq!(cause.take(), None);
+}
+
+/// One that takes connections and answers nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn the_end_waits_three_seconds_for_a_collector_that_hangs() {
+    let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", socket.local_addr().unwrap()).parse().unwrap();
+    let traces = Traces::start(&settings(url, 1.0)).unwrap().unwrap();
+    trace_a_request(&traces, None).await;
+    let began = std::time::Instant::now();
+    traces.shutdown().await;
+    assert!((3..5).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
 }
 
 #[tokio::test]
