@@ -18,7 +18,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, Row, SimpleQueryMessage, Socket, Statement};
 use tracing::debug;
 
-use crate::error::Failure;
+use crate::error::{Failure, describe};
 use crate::servers::{Server, Servers};
 
 /// Values for the placeholders of a statement.
@@ -58,7 +58,7 @@ where
             }
             Some(Ok(_)) => {}
             Some(Err(cause)) => {
-                debug!(error = %cause, "a connection to PostgreSQL ended");
+                debug!(error = describe(&cause), "a connection to PostgreSQL ended");
                 return;
             }
             None => return,

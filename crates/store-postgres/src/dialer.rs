@@ -13,7 +13,7 @@ use tracing::debug;
 
 use crate::connection::{ONLY_READS, Session, first, is_yes};
 use crate::dsn::Address;
-use crate::error::Failure;
+use crate::error::{Failure, describe};
 use crate::servers::{Server, Servers};
 
 /// Plans are made once per connection and must suit tables of any size: indexes, always. An engine that does not know
@@ -148,7 +148,7 @@ impl Dialer {
         );
         set?;
         if let Err(cause) = planned {
-            debug!(error = %cause, "the server does not know the planner settings");
+            debug!(error = describe(&cause), "the server does not know the planner settings");
         }
         if !self.address.standby_will_do && standby.is_ok_and(|answer| is_yes(&answer)) {
             return Err(Failure::Standby);

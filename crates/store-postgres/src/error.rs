@@ -285,7 +285,7 @@ fn from_io(error: &tokio_postgres::Error) -> bool {
 }
 
 /// The sentence and the code of the server, without its details and hints; or what the driver says, with its causes.
-fn describe(error: &tokio_postgres::Error) -> String {
+pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     let Some(said) = error.as_db_error() else { return chain(error) };
     let told = format!("{} ({})", said.message(), said.code().code());
     // A statement that is unknown, or another's.

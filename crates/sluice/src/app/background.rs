@@ -89,7 +89,7 @@ impl Background {
             let (delivery, shutdown) = (Arc::clone(&delivery), shutdown.clone());
             async move {
                 if let Err(error) = delivery.run(|| !shutdown.is_cancelled()).await {
-                    warn!(error = %chain(&error), "the outbox cannot be read");
+                    warn!(error = %chain(&error), "the outbox cannot be taken from");
                 }
             }
         });
@@ -103,7 +103,7 @@ impl Background {
             let (delivery, shutdown) = (Arc::clone(&delivery), shutdown.clone());
             async move {
                 if let Err(error) = delivery.run(|| !shutdown.is_cancelled()).await {
-                    warn!(error = %chain(&error), "the outbox of mails cannot be read");
+                    warn!(error = %chain(&error), "the outbox of mails cannot be taken from");
                 }
             }
         });

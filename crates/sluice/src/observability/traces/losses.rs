@@ -62,7 +62,8 @@ impl<E> Watched<E> {
     fn lose(&self, spans: u64, error: &OTelSdkError) {
         LOST.fetch_add(spans, Ordering::Relaxed);
         let cause = self.cause.take().unwrap_or_else(|| error.to_string());
-        if let Some(spans) = self.untold.lock().due(spans, Instant::now()) {
+        let due = self.untold.lock().due(spans, Instant::now());
+        if let Some(spans) = due {
             warn!(error = cause, spans, "traces are not taken");
         }
     }
