@@ -63,7 +63,13 @@ async fn run(command: Commands) -> Exit {
         Commands::Secrets(secrets) => {
             Box::pin(command::secrets::run(secrets, environment(), &mut console)).await
         }
-        Commands::Version => command::print(&mut console, &cli::version()),
+        Commands::Version(version) if version.output.is_for_people() => {
+            command::print(&mut console, &cli::version())
+        }
+        Commands::Version(version) => {
+            let printed = version.output.print(&cli::version_answer(), console.out);
+            console.printed(printed)
+        }
         Commands::Completion(completion) => {
             let printed = completion.run(console.out);
             console.printed(printed)

@@ -206,6 +206,14 @@ impl Stores {
         }
     }
 
+    /// What the database is called.
+    pub(crate) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "SQLite",
+            Self::Postgres(_) => "PostgreSQL",
+        }
+    }
+
     /// The store as its repositories.
     pub(crate) fn repositories(&self) -> Arc<dyn Repositories> {
         match self {

@@ -55,7 +55,7 @@ pub(crate) use secrets::SecretsCommand;
 pub(crate) use serve::{Listeners, ServeCommand};
 pub(crate) use takeover::{ImportHydraArgs, TAKE_AWAY_ALL};
 pub(crate) use transfer::{Export, ExportCommand, ExportIdentitiesArgs, ImportIdentitiesArgs};
-pub(crate) use version::version;
+pub(crate) use version::{VersionCommand, version, version_answer};
 pub(crate) use worker::WorkerCommand;
 
 /// An OAuth 2.0 and OpenID Connect server, compatible with Ory Hydra.
@@ -119,7 +119,7 @@ pub(crate) enum Commands {
     /// Bring people into a file
     Export(ExportCommand),
     /// Print the version
-    Version,
+    Version(VersionCommand),
     /// Print a script that completes this command line in your shell
     Completion(CompletionCommand),
     #[command(flatten)]

@@ -401,3 +401,18 @@ fn the_version_is_laid_out_as_hydras() {
     assert!(lines[1].starts_with("Git Hash:   ") && lines[2].starts_with("Build Time: "), "{version}");
     assert_eq!(lines.len(), 3);
 }
+
+#[test]
+fn programs_are_told_the_version_in_their_format() {
+    let printed = |line: &str| {
+        let Commands::Version(command) = parse(line) else { panic!("not version") };
+        assert!(!command.output.is_for_people(), "{line}");
+        let mut printed = Vec::new();
+        command.output.print(&version_answer(), &mut printed).unwrap();
+        String::from_utf8(printed).unwrap()
+    };
+    let json: serde_json::Value = serde_json::from_str(&printed("sluice version --format json")).unwrap();
+    assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
+    assert!(json["git_hash"].is_string() && json["build_time"].is_string(), "{json}");
+    assert_eq!(printed("sluice version -q"), concat!(env!("CARGO_PKG_VERSION"), "\n"));
+}

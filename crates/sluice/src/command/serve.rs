@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::io;
 use std::pin::pin;
+use std::time::Duration;
 
 use sluice_commit::chain;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::sleep;
 use tracing::{error, info, warn};
 
 use super::{memory_limit, open_files, unless_refused};
@@ -16,6 +18,8 @@ use crate::observability::{LogGuard, Traces, logs};
 
 /// The variable that may say in more detail what is logged, in the syntax of tracing. Empty, it says nothing.
 const LOG_FILTER: &str = "SLUICE_LOG";
+/// How long further signals are taken for the first one: a terminal tells all that it has started, and who has started another tells it, too.
+const SAME_SIGNAL: Duration = Duration::from_secs(1);
 
 /// What a gateway does without if it has a link.
 const OF_SERVERS: [&str; 3] = ["dsn", "urls.self.issuer", "secrets.system"];
@@ -186,8 +190,24 @@ pub(crate) fn log_filter() -> Option<String> {
 }
 
 /// Returns on SIGTERM and SIGINT that come after this call, whenever it is waited for. So call it before what takes long: of process 1 of a
-/// container, signals that nobody has asked for are lost.
+/// container, signals that nobody has asked for are lost. Who then tells it again does not want to wait: the process ends at once.
 pub(crate) fn until_told_to_stop() -> impl Future<Output = ()> + Send {
+    let signalled = signalled();
+    async move {
+        signalled.await;
+        tokio::spawn(end_when_told_again());
+    }
+}
+
+/// Ends the process as `kill -9` does, but for its exit code: what is under way is left, and what was answered is kept.
+async fn end_when_told_again() {
+    sleep(SAME_SIGNAL).await;
+    signalled().await;
+    std::process::exit(1);
+}
+
+/// Returns on signals that come after this call.
+fn signalled() -> impl Future<Output = ()> + Send {
     let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     async {
         match (terminate, interrupt) {

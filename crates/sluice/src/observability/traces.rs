@@ -13,12 +13,13 @@ use std::time::Duration;
 use http::{Request, StatusCode};
 use opentelemetry::KeyValue;
 use opentelemetry::propagation::TextMapPropagator;
-use opentelemetry::trace::{Status, TracerProvider};
+use opentelemetry::trace::{Status, TraceContextExt, TraceId, TracerProvider};
 use opentelemetry_http::HeaderExtractor;
 use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider, Tracer};
+use tracing::field::{Empty, display};
 use tracing::{Span, Subscriber, error_span, warn};
 use tracing_opentelemetry::{OpenTelemetryLayer, OpenTelemetrySpanExt};
 use tracing_subscriber::registry::LookupSpan;
@@ -110,17 +111,22 @@ fn resource(settings: &TracingSettings) -> Resource {
         .build()
 }
 
-/// The span of a request: a server span of the caller's trace, named by its route.
+/// The span of a request: a server span of the caller's trace, named by its route. Lines within it say which trace it is.
 pub(super) fn request_span<B>(id: &str, request: &Request<B>, route: Option<&str>) -> Span {
     let method = request.method().as_str();
     let name = route.map_or_else(|| method.to_owned(), |route| format!("{method} {route}"));
-    let span = error_span!("request", request.id = id, otel.name = name, otel.kind = "server");
+    let span =
+        error_span!("request", request.id = id, trace.id = Empty, otel.name = name, otel.kind = "server");
     let parent = TraceContextPropagator::new().extract(&HeaderExtractor(request.headers()));
     // It fails where no trace is recorded; then there is nothing to continue.
     let _ = span.set_parent(parent);
     span.set_attribute("http.request.method", method.to_owned());
     if let Some(route) = route {
         span.set_attribute("http.route", route.to_owned());
+    }
+    let trace = span.context().span().span_context().trace_id();
+    if trace != TraceId::INVALID {
+        span.record("trace.id", display(trace));
     }
     span
 }

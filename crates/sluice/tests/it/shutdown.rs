@@ -11,9 +11,11 @@ use url::Url;
 
 use crate::application::{Application, Failure};
 use crate::load::Load;
-use crate::process::{DEADLINE, Site, send, until};
+use crate::process::{DEADLINE, LOOK_EVERY, Site, send, until};
 
-/// The server's own grace for what is in flight, and some time for a busy machine.
+/// The server's own grace for what is in flight.
+const DRAIN: Duration = Duration::from_secs(30);
+/// The same, and some time for a busy machine.
 const GRACE: Duration = Duration::from_secs(30 + 15);
 /// So long after it last heard the feed a node says of no token that it holds, and some time.
 const STALE_AFTER: Duration = Duration::from_secs(10 + 2);
@@ -98,6 +100,24 @@ async fn what_comes_late_is_answered_too_while_it_stops() {
     let answer = rest_of(&mut in_flight).await;
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     assert_eq!(process.ended().await.code(), Some(0));
+}
+
+/// Who tells it again does not want to wait for what is in flight.
+#[tokio::test(flavor = "multi_thread")]
+async fn told_to_stop_again_it_ends_at_once() {
+    let site = Site::fresh(Backend::Sqlite).await;
+    let mut process = site.start().await;
+    let body = Application::register(&[&process]).await.client_credentials_form();
+    let _in_flight = half_sent(&process.public, &body).await;
+    process.tell_to_stop();
+    let told = Instant::now();
+    while process.is_running() {
+        process.tell_to_stop();
+        sleep(LOOK_EVERY).await;
+    }
+    let waited = told.elapsed();
+    assert!((Duration::from_secs(1)..DRAIN).contains(&waited), "ended after {waited:?}");
+    assert_eq!(process.ended().await.code(), Some(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -120,6 +120,7 @@ impl Node {
         World { clock, rng, keys }: World,
     ) -> Result<Self, StartError> {
         let stores = open(settings, options.auto_migrate, (&clock, &rng)).await?;
+        info!(version = BUILD.version, hash = BUILD.hash, store = stores.kind(), "starting");
         let base = Foundation {
             store: stores.repositories(),
             network: stores.network_id().await?,

@@ -10,6 +10,7 @@ use tracing::instrument::WithSubscriber;
 use tracing_subscriber::Registry;
 use tracing_subscriber::layer::SubscriberExt;
 
+use super::super::captured::Captured;
 use super::*;
 use crate::config::SecretString;
 
@@ -98,6 +99,24 @@ async fn without_a_caller_the_configured_share_is_sampled() {
         traces.shutdown().await;
         assert_eq!(received.try_recv().is_ok(), sent, "{share}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn lines_of_a_request_say_which_trace_it_is() {
+    let (url, _received) = collector().await;
+    let traces = Traces::start(&settings(url, 1.0)).unwrap().unwrap();
+    let written = Captured::default();
+    let lines = tracing_subscriber::fmt::layer().json().flatten_event(true).with_writer(written.clone());
+    let answering = async {
+        let parent = format!("00-{TRACE}-b7ad6b7169203331-01");
+        let request = Request::get("/").header("traceparent", parent).body(()).unwrap();
+        let span = request_span("abc-1", &request, None);
+        async { tracing::info!("answered") }.instrument(span).await;
+    };
+    answering.with_subscriber(Registry::default().with(traces.layer()).with(lines)).await;
+    traces.shutdown().await;
+    let line: serde_json::Value = serde_json::from_str(&written.text()).unwrap();
+    assert_eq!((&line["span"]["request.id"], &line["span"]["trace.id"]), (&"abc-1".into(), &TRACE.into()));
 }
 
 /// Nobody listens at port 1.
