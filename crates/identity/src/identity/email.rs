@@ -138,7 +138,8 @@ pub(super) fn as_in_domains(text: &str) -> Option<String> {
     let ascii = Uts46::new()
         .to_ascii(domain.as_bytes(), AsciiDenyList::STD3, Hyphens::Allow, DnsLength::Ignore)
         .ok()
-        .filter(|ascii| **ascii != *domain)?;
+        // Of a text of which nobody sees anything nothing is left: that is in every address.
+        .filter(|ascii| **ascii != *domain && ascii.contains(|c: char| c.is_ascii_alphanumeric()))?;
     Some(local.map_or_else(|| ascii.to_string(), |local| format!("{local}@{ascii}")))
 }
 

@@ -56,13 +56,12 @@ impl LogoutService {
             // The cookie may be for another path: then it is seen where this leads.
             None => account.session,
         };
-        let (key, binding) = match browser.binding_keys().0.into_iter().next() {
-            Some(key) => (key, None),
+        let (key, binding) = if let Some(key) = browser.binding_keys().0.into_iter().next() {
+            (key, None)
+        } else {
             // They end with the browser, and where the other cookie is not sent, it is no help.
-            None => {
-                let key = BindingKey::generate(&*self.rng);
-                (key.clone(), Some(BindingKeys(vec![key])))
-            }
+            let key = BindingKey::generate(&*self.rng);
+            (key.clone(), Some(BindingKeys(vec![key])))
         };
         let now = self.clock.now();
         let id = GrantId::generate(now, &*self.rng);

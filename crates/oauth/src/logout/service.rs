@@ -260,10 +260,11 @@ impl LogoutService {
     /// The logout page sends the browser back: the session ends.
     pub async fn finish(&self, verifier: &str, browser: &Browser) -> Result<LogoutStep, LogoutError> {
         let logout = self.opened(verifier, browser)?;
-        let own = match self.was_confirmed(&logout).await? {
-            // Who confirmed it is signed out here, whoever an id token named: the page did not say whose session it was.
-            true => self.cookie(browser),
-            false => self.own_session(&logout, browser).await?,
+        // Who confirmed it is signed out here, whoever an id token named: the page did not say whose session it was.
+        let own = if self.was_confirmed(&logout).await? {
+            self.cookie(browser)
+        } else {
+            self.own_session(&logout, browser).await?
         };
         let began_later = own.as_ref().is_some_and(|own| own.authenticated_at > logout.requested_at);
         let own = sessions_of(own);

@@ -32,7 +32,9 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
     let files = open_files::permit();
     let sources = serve.configuration.sources(environment);
     let gathered = Gathered::of(&sources);
-    let gathered = if serve.tls_self_signed { gathered.self_signed() } else { gathered };
+    // Where the public listener is another process, its certificate is that one's matter.
+    let has_public = matches!(serve.listeners, Listeners::All | Listeners::Public);
+    let gathered = if serve.tls_self_signed && has_public { gathered.self_signed() } else { gathered };
     if serve.listeners == Listeners::Gateway && gathered.has_link() {
         let Some(loaded) = unless_refused(gathered.into_gateway()) else { return Exit::Failure };
         if refuses_self_signed(&serve, loaded.settings.mode, "serve.gateway.tls") {

@@ -40,9 +40,13 @@ const MIGRATIONS: &[Migration] = &[
 const PATIENCE_BEFORE_A_LOCK: &str = "SET LOCAL lock_timeout = '1s'";
 /// How long it lets others go first.
 const BETWEEN_LOCKS: Duration = Duration::from_secs(2);
+/// How long a server is waited for at least that goes away in the middle.
+const A_RESTART: Duration = Duration::from_secs(5);
 /// How the database keeps text, and how it must.
 const ENCODING: &str = "SHOW server_encoding";
 const UTF8: &str = "UTF8";
+/// This one takes bytes as they come.
+const AS_IT_COMES: &str = "SQL_ASCII";
 const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migration (
     version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)";
 /// The constraint that lets a version be claimed once.
@@ -108,7 +112,8 @@ impl Attempts {
     /// # Errors
     /// What failed, if trying again does not help or it is too late.
     async fn again(&mut self, failure: Failure) -> Result<(), StoreError> {
-        if failure.nature() == Nature::Lost && !failure.is_refusal_to_write() {
+        let is_away = !failure.is_refusal_to_write() && !matches!(failure, Failure::Standby);
+        if failure.nature() == Nature::Lost && is_away {
             let away_since = *self.away_since.get_or_insert_with(Instant::now);
             if away_since.elapsed() >= self.wait && !failure.is_turned_away() {
                 return Err(failure.into_store_error());
@@ -125,6 +130,7 @@ pub(crate) async fn up(
     wait: Duration,
     mut tell: impl FnMut(&StoreError),
 ) -> Result<(), StoreError> {
+    let wait = wait.max(A_RESTART);
     let mut attempts = Attempts { tries: Tries::at_the_start(PATIENCE), wait, away_since: None };
     loop {
         match apply_all(dialer, now, network, &mut attempts).await {
@@ -158,7 +164,6 @@ pub(crate) async fn status(dialer: &Dialer, mut tries: Tries) -> Result<Vec<Migr
 
 async fn read_status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, Failure> {
     let session = dialer.dial(None).await?;
-    check_encoding(&session).await?;
     let asked = session.within(async { Ok(session.client().query(APPLIED, &[]).await?) }).await;
     let applied = match asked {
         Err(failure) if failure.is_unknown_table() => Vec::new(),
@@ -166,6 +171,10 @@ async fn read_status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, Failure> {
         Err(failure) if failure.is_unknown_column() => return Err(Failure::Foreign),
         applied => applied?,
     };
+    // One that is in use may have got by so far.
+    if applied.is_empty() {
+        check_encoding(&session).await?;
+    }
     Ok(status_of(&applied.iter().filter_map(noted).collect::<Vec<_>>()))
 }
 
@@ -195,12 +204,14 @@ fn status_of(applied: &[(i32, String, Timestamp)]) -> Vec<MigrationStatus> {
     known.chain(others).collect()
 }
 
-/// Refuses a database that would refuse the name of somebody, on the day that they come: whoever migrates or serves comes by here.
+/// Refuses a new database that would refuse the name of somebody, on the day that they come: whoever migrates or serves comes by here.
 async fn check_encoding(session: &Session) -> Result<(), Failure> {
     let asked = async { Ok(session.client().simple_query(ENCODING).await?) };
     let answer = session.within(asked).await?;
     match first(&answer) {
-        Some(encoding) if encoding != UTF8 => Err(Failure::Encoding(encoding.to_owned())),
+        Some(encoding) if ![UTF8, AS_IT_COMES].contains(&encoding) => {
+            Err(Failure::Encoding(encoding.to_owned()))
+        }
         _ => Ok(()),
     }
 }

@@ -449,14 +449,14 @@ async fn a_sign_out_of_the_account_pages_goes_on_to_the_logins_of_the_same_perso
     for seen in [&browser, &unseen] {
         let then = "https://id.example/ui/account/login?signed_out=1";
         let (url, keys) = logout.after_account(&account, seen, then.parse().ok()).unwrap();
-        assert_eq!(keys, None);
+        assert!(keys.is_none());
         let done = logout.finish(&verifier(&url), &browser).await.unwrap();
         let LogoutStep::Done { continue_to, ends_cookie: true, .. } = done else { panic!("{done:?}") };
         assert_eq!(continue_to.as_deref(), Some(then));
         assert!(logout.revocations.session_is_over(session));
     }
     let bobs = AccountSession { subject: "bob".parse().unwrap(), ..account };
-    assert_eq!(logout.after_account(&bobs, &browser, None), None);
+    assert!(logout.after_account(&bobs, &browser, None).is_none());
 }
 
 /// The cookie of logins may be kept for a path that is not that of the account pages, and the keys end with the browser.
