@@ -79,6 +79,7 @@ fn every_family_is_there_once_under_its_name() {
         "sluice_store_refused counter",
         "sluice_store_turned_away counter",
         "sluice_store_unanswered counter",
+        "sluice_traces_lost counter",
         "process_cpu_seconds counter",
         "process_start_time_seconds gauge",
         "process_resident_memory_bytes gauge",

@@ -22,7 +22,7 @@ async fn many_changes_at_once_all_come_to_pass() {
     });
     let let_on = async {
         let mut reads = given.repo.reads();
-        for _ in 0..2_000 {
+        for _ in 0..30_000 {
             tokio::time::sleep(Duration::from_millis(1)).await;
             let waiting = given.repo.reads() - reads;
             given.repo.gate.add_permits(waiting);
