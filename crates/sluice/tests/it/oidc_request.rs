@@ -8,7 +8,7 @@ use crate::authorization_errors::Change::{Twice, With};
 use crate::authorization_errors::asked;
 use crate::both_stores::on_both_stores;
 use crate::legs::login_request;
-use crate::requests::is_refused;
+use crate::requests::{is_refused, is_shown};
 
 on_both_stores! {
     a_claims_request_names_the_user_who_must_log_in,
@@ -125,7 +125,10 @@ async fn unknown_parameters_are_ignored_and_repeated_ones_refused() {
     let client = sluice.client(&json!({})).await;
     let strange = [With("nobody_knows", "x"), With("claims_locales", "de"), With("vtr", "[]")];
     sluice.browser().visit(&asked(&client, &strange)).await.expect("login_challenge");
-    for name in ["claims", "authorization_details", "request", "dpop_jkt", "nobody_knows"] {
+    // Which of two requests says where the answer goes is not known.
+    let twice = [With("request", "{}"), Twice("request", "{}")];
+    is_shown(&sluice.browser().visit(&asked(&client, &twice)).await, "invalid_request");
+    for name in ["claims", "authorization_details", "dpop_jkt", "nobody_knows"] {
         let twice = [With(name, "{}"), Twice(name, "{}")];
         is_refused(&mut sluice.browser(), &asked(&client, &twice), "invalid_request").await;
     }
