@@ -436,11 +436,17 @@ impl LogoutService {
         }
     }
 
-    /// Whether somebody has said yes to the verifier of this logout for a client. A client that skips the page asks nobody, and without one it
-    /// is of the person who was there, as after a sign-out at the account pages.
+    /// Whether somebody has said yes to the verifier of this logout for a client. Without a client it is of the person who was there, as after a
+    /// sign-out at the account pages; what the built-in page did not ask is of the cookie's own session; another page may say yes by itself for
+    /// a client that skips it.
     pub(super) async fn was_confirmed(&self, logout: &Logout) -> Result<bool, StoreError> {
-        let client = self.client_of(logout).await?;
-        Ok(client.is_some_and(|client| !self.skips_page(Some(&client))))
+        if logout.client.is_none() {
+            return Ok(false);
+        }
+        if self.config.is_own_page(&self.config.pages.logout, "/ui/logout") {
+            return Ok(true);
+        }
+        Ok(self.client_of(logout).await?.is_some_and(|client| !client.skip_logout_consent))
     }
 
     /// The session that the browser's cookie names, if it is the one that ends, or another of the same user.
