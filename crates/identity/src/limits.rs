@@ -182,6 +182,19 @@ impl Limits {
         identity.email_verified_at.is_some() && self.notices_to.check(&identity.login_name).is_ok()
     }
 
+    /// Whether a notice of what an administrator does may be sent: as of the others, and with them. It is counted when that was done: what
+    /// comes to nothing takes no place of a later one.
+    pub(crate) fn may_be_told_by_administrator(&self, identity: &Identity) -> bool {
+        identity.email_verified_at.is_some() && self.notices_to.has_room(&identity.login_name)
+    }
+
+    /// Counts one, if the address is one at which anybody is told.
+    pub(crate) fn was_told_by_administrator(&self, identity: &Identity) {
+        if identity.email_verified_at.is_some() {
+            self.notices_to.count(&identity.login_name);
+        }
+    }
+
     /// The same of a notice that a second factor was added. Apart from the others: whoever adds factors, or confirms one, all the time does
     /// not keep their owner from being told of anything else.
     pub(crate) fn may_be_told_of_factor(&self, identity: &Identity) -> bool {

@@ -9,7 +9,7 @@ use super::service::AccountService;
 use crate::administration::AdministrationMails;
 use crate::error::IdentityError;
 use crate::identity::Identity;
-use crate::mail::{CodePurpose, MessageKind, QueuedMail};
+use crate::mail::{CodePurpose, Message, MessageKind, QueuedMail};
 
 #[async_trait]
 impl AdministrationMails for AccountService {
@@ -24,14 +24,27 @@ impl AdministrationMails for AccountService {
     }
 
     fn email_notice(&self, before: &Identity, new: &str) -> Vec<QueuedMail> {
-        self.notice(before, MessageKind::EmailChanged { new_masked: masked(new) })
+        self.uncounted_notice(before, MessageKind::EmailChanged { new_masked: masked(new) })
     }
 
     fn reset_notice(&self, before: &Identity) -> Vec<QueuedMail> {
-        self.password_notice(before)
+        self.uncounted_notice(before, self.password_changed())
     }
 
     fn deletion_notice(&self, before: &Identity) -> Vec<QueuedMail> {
-        self.notice(before, MessageKind::AccountDeleted)
+        self.uncounted_notice(before, MessageKind::AccountDeleted)
+    }
+
+    fn was_told(&self, before: &Identity) {
+        self.limits.was_told_by_administrator(before);
+    }
+}
+
+impl AccountService {
+    /// What is written to the present address of a person, if what it tells of is done.
+    fn uncounted_notice(&self, identity: &Identity, kind: MessageKind) -> Vec<QueuedMail> {
+        let may_be_told = self.limits.may_be_told_by_administrator(identity);
+        let Some(mails) = self.mails.as_ref().filter(|_| may_be_told) else { return Vec::new() };
+        vec![mails.sealed(&Message { to: identity.email.clone(), kind })]
     }
 }

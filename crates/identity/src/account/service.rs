@@ -234,8 +234,12 @@ impl AccountService {
 
     /// What is written to the address of somebody whose password was changed.
     pub(super) fn password_notice(&self, identity: &Identity) -> Vec<QueuedMail> {
-        let recover = self.config.links.recover.to_string();
-        self.notice(identity, MessageKind::PasswordChanged { recover })
+        self.notice(identity, self.password_changed())
+    }
+
+    /// That the password is another one, and where to choose one.
+    pub(super) fn password_changed(&self) -> MessageKind {
+        MessageKind::PasswordChanged { recover: self.config.links.recover.to_string() }
     }
 
     /// What is written to the present address of a person.

@@ -40,6 +40,9 @@ pub trait AdministrationMails: Send + Sync {
 
     /// That the account is gone.
     fn deletion_notice(&self, before: &Identity) -> Vec<QueuedMail>;
+
+    /// Counts a notice to this person: it is stored, with what it tells of. Nobody else counts them.
+    fn was_told(&self, before: &Identity);
 }
 
 /// What administrators do with people's records.
@@ -149,6 +152,9 @@ impl IdentityAdministration {
         if edit.disables(&before) {
             self.sessions.revoke(id, now);
         }
+        if edit.other_email(&before).is_some() {
+            self.was_told(&before, notify);
+        }
         edit.tell_changed(&before, now);
         self.get(id).await
     }
@@ -167,6 +173,9 @@ impl IdentityAdministration {
         let deleted = self.identities.delete(id, None, now, until, notice.first()).await;
         if deed.noted(deleted)? != Removed::Done {
             return Err(AdministrationError::NotFound);
+        }
+        if let Some(present) = &present {
+            self.was_told(present, notify);
         }
         self.sessions.revoke(id, now);
         info!(target: "sluice_audit", { identity.id = %id }, "identity deleted by an administrator");
@@ -212,6 +221,9 @@ impl IdentityAdministration {
             self.get(id).await?;
             return Err(AdministrationError::Disabled);
         };
+        if before.status == IdentityStatus::Active {
+            self.was_told(&before, notify);
+        }
         self.sessions.revoke(id, now);
         let username = before.may_be_a_strangers() && !before.username.is_empty();
         info!(target: "sluice_audit", { identity.id = %id, mail = write, username }, "credentials reset by an administrator");
@@ -307,6 +319,13 @@ impl IdentityAdministration {
         match notify {
             Notify::Person => self.mails.as_deref(),
             Notify::Nobody => None,
+        }
+    }
+
+    /// Counts what was written to the person, if anybody writes.
+    fn was_told(&self, before: &Identity, notify: Notify) {
+        if let Some(mails) = self.writer(notify) {
+            mails.was_told(before);
         }
     }
 

@@ -481,6 +481,23 @@ async fn who_has_the_address_is_told_what_an_administrator_does_unless_nobody_is
 }
 
 #[tokio::test]
+async fn what_comes_to_nothing_takes_no_place_of_a_later_notice() {
+    let world = World::new().await;
+    for email in [ALICE, "bob@example.com"] {
+        let new = json!({"email": email, "password": PASSWORD, "email_verified": true});
+        assert_eq!(ask(&world, "POST", "/admin/identities", new).await.status, 201);
+    }
+    let path = path_of(&world, ALICE).await;
+    for _ in 0..10 {
+        let taken = ask(&world, "PATCH", &path, json!({"email": "bob@example.com"})).await;
+        assert_eq!(taken.status, 409);
+    }
+    assert_eq!(subjects(&world).await, <[&str; 0]>::default());
+    assert_eq!(ask(&world, "PATCH", &path, json!({"email": "alice@example.org"})).await.status, 200);
+    assert_eq!(subjects(&world).await, ["Your e-mail address at Example was changed"]);
+}
+
+#[tokio::test]
 async fn at_an_address_that_nobody_verified_nobody_is_told_anything() {
     let world = World::new().await;
     let made = ask(&world, "POST", "/admin/identities", json!({"email": ALICE, "password": PASSWORD})).await;
