@@ -50,12 +50,14 @@ fn fill_issuer(values: &mut Values, findings: &mut Findings, speaks_tls: bool) {
     let port = values.get(PORT).and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
     let issuer = development_issuer(port.filter(|port| *port != 0).unwrap_or(USUAL_PORT), speaks_tls);
     if port == Some(0) {
-        findings.warn(
-            ISSUER,
-            format!("is {issuer}, but {PORT} is any that is free: people are sent to the former, so set one of both"),
-        );
+        findings.warn(ISSUER, any_that_is_free(&issuer));
     }
     values.set(ISSUER, Value::String(issuer), Origin::Default);
+}
+
+/// What is said of an issuer that was made up where nobody knows the port before the start.
+fn any_that_is_free(issuer: &str) -> String {
+    format!("is {issuer}, but {PORT} is any that is free: people are sent to the former, so set one of both")
 }
 
 /// As a URL is written: without the port that its scheme has anyhow.
@@ -69,13 +71,15 @@ fn development_issuer(port: u16, speaks_tls: bool) -> String {
 }
 
 /// Makes the issuer that [`fill`] made up one at https, and the address that follows from it: the certificate is made at the start.
-pub(super) fn move_to_https(values: &mut Values) {
+pub(super) fn move_to_https(values: &mut Values, findings: &mut Findings) {
     let made_up = |values: &Values| {
         let text = values.get(ISSUER)?.as_str()?;
         text.strip_prefix("http://").map(str::to_owned).filter(|_| !values.is_given(ISSUER))
     };
     let Some(rest) = made_up(values) else { return };
-    let issuer = Value::String(format!("https://{rest}"));
+    let issuer = format!("https://{rest}");
+    findings.reword(&any_that_is_free(&format!("http://{rest}")), any_that_is_free(&issuer));
+    let issuer = Value::String(issuer);
     if values.is_inherited(PUBLIC) {
         values.set(PUBLIC, issuer.clone(), Origin::Inherited(ISSUER.to_owned()));
     }

@@ -70,6 +70,13 @@ impl Findings {
         self.warnings.push(Finding { key: key.to_owned(), message: message.into(), origin: None });
     }
 
+    /// Says `now` in the place of a warning that is not true any more, if there is such a one.
+    pub(super) fn reword(&mut self, before: &str, now: String) {
+        if let Some(warning) = self.warnings.iter_mut().find(|warning| warning.message == before) {
+            warning.message = now;
+        }
+    }
+
     pub(super) fn problem_count(&self) -> usize {
         self.problems.len()
     }

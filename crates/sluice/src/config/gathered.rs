@@ -44,7 +44,7 @@ impl Gathered {
 
     /// The same where listeners without a certificate are given one at the start: what is made up of the public one is at https.
     pub(crate) fn self_signed(mut self) -> Self {
-        derived::move_to_https(&mut self.values);
+        derived::move_to_https(&mut self.values, &mut self.findings);
         self
     }
 

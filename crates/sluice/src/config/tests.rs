@@ -289,6 +289,11 @@ fn a_certificate_that_is_made_at_the_start_moves_the_issuer_of_development_to_ht
     assert_eq!((&*public.issuer, public.public.as_str()), ("https://127.0.0.1:4444/", "https://a.test/"));
     let own = urls(given("").development().set("urls.self.issuer", "http://a.test/")).unwrap();
     assert_eq!((&*own.issuer, own.public.as_str()), ("http://a.test/", "http://a.test/"));
+    let any_that_is_free = given("").development().set("serve.public.port", "0").gathered();
+    let warnings = any_that_is_free.self_signed().into_node().unwrap().warnings;
+    let expected = "urls.self.issuer: is https://127.0.0.1:4444/, but serve.public.port is any that is free: people are \
+                    sent to the former, so set one of both";
+    assert_eq!(lines(&warnings), expected);
     let without = "dsn: memory\nsecrets: {system: [a-system-secret-for-tests]}";
     let problems = urls(given(without)).err().unwrap();
     assert_eq!(messages(problems.problems()), "urls.self.issuer: is required (`--dev` has a default)");
