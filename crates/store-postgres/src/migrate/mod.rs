@@ -11,6 +11,7 @@ use sluice_primitives::{NetworkId, Timestamp};
 use thiserror::Error;
 use tokio::time::{Instant, sleep};
 use tokio_postgres::{Client, Row};
+use tracing::warn;
 
 use crate::connection::{Session, first};
 use crate::dialer::Dialer;
@@ -107,6 +108,11 @@ struct Attempts {
 }
 
 impl Attempts {
+    /// Attempts that wait so long for a server that is away, and in any case for one that is started again.
+    fn waiting(wait: Duration) -> Self {
+        Self { tries: Tries::at_the_start(PATIENCE), wait: wait.max(A_RESTART), away_since: None }
+    }
+
     /// Returns when the next one is due.
     ///
     /// # Errors
@@ -130,8 +136,7 @@ pub(crate) async fn up(
     wait: Duration,
     mut tell: impl FnMut(&StoreError),
 ) -> Result<(), StoreError> {
-    let wait = wait.max(A_RESTART);
-    let mut attempts = Attempts { tries: Tries::at_the_start(PATIENCE), wait, away_since: None };
+    let mut attempts = Attempts::waiting(wait);
     loop {
         match apply_all(dialer, now, network, &mut attempts).await {
             Ok(()) => return Ok(()),
@@ -156,13 +161,25 @@ pub(crate) async fn up(
 pub(crate) async fn status(dialer: &Dialer, mut tries: Tries) -> Result<Vec<MigrationStatus>, StoreError> {
     loop {
         match read_status(dialer).await {
-            Ok(status) => return Ok(status),
+            Ok((status, encoding)) => {
+                if let Some(encoding) = encoding {
+                    warn!(
+                        encoding = %encoding,
+                        "the database keeps text as {encoding}, which has not all that people write: what it has no letters for is \
+                         refused with 500; make another one, by CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0, and restore a \
+                         dump of this one (pg_dump) into it"
+                    );
+                }
+                return Ok(status);
+            }
             Err(failure) => tries.again(failure).await?,
         }
     }
 }
 
-async fn read_status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, Failure> {
+/// All migrations, and the encoding of the database, if it lacks letters. A new one that does is refused before somebody comes whose name it
+/// cannot keep: whoever migrates or serves comes by here. One that is in use may have got by so far, and must not stop at an upgrade.
+async fn read_status(dialer: &Dialer) -> Result<(Vec<MigrationStatus>, Option<String>), Failure> {
     let session = dialer.dial(None).await?;
     let asked = session.within(async { Ok(session.client().query(APPLIED, &[]).await?) }).await;
     let applied = match asked {
@@ -171,11 +188,11 @@ async fn read_status(dialer: &Dialer) -> Result<Vec<MigrationStatus>, Failure> {
         Err(failure) if failure.is_unknown_column() => return Err(Failure::Foreign),
         applied => applied?,
     };
-    // One that is in use may have got by so far.
-    if applied.is_empty() {
-        check_encoding(&session).await?;
-    }
-    Ok(status_of(&applied.iter().filter_map(noted).collect::<Vec<_>>()))
+    let encoding = match lacking_encoding(&session).await? {
+        Some(encoding) if applied.is_empty() => return Err(Failure::Encoding(encoding)),
+        encoding => encoding,
+    };
+    Ok((status_of(&applied.iter().filter_map(noted).collect::<Vec<_>>()), encoding))
 }
 
 /// What a row says of a migration that was applied.
@@ -204,16 +221,11 @@ fn status_of(applied: &[(i32, String, Timestamp)]) -> Vec<MigrationStatus> {
     known.chain(others).collect()
 }
 
-/// Refuses a new database that would refuse the name of somebody, on the day that they come: whoever migrates or serves comes by here.
-async fn check_encoding(session: &Session) -> Result<(), Failure> {
+/// How the database keeps text, if it has not all letters so.
+async fn lacking_encoding(session: &Session) -> Result<Option<String>, Failure> {
     let asked = async { Ok(session.client().simple_query(ENCODING).await?) };
     let answer = session.within(asked).await?;
-    match first(&answer) {
-        Some(encoding) if ![UTF8, AS_IT_COMES].contains(&encoding) => {
-            Err(Failure::Encoding(encoding.to_owned()))
-        }
-        _ => Ok(()),
-    }
+    Ok(first(&answer).filter(|encoding| ![UTF8, AS_IT_COMES].contains(encoding)).map(str::to_owned))
 }
 
 async fn apply_all(
@@ -222,7 +234,7 @@ async fn apply_all(
     network: NetworkId,
     attempts: &mut Attempts,
 ) -> Result<(), Failure> {
-    let status = read_status(dialer).await?;
+    let (status, _) = read_status(dialer).await?;
     if status.iter().all(|migration| migration.applied_at.is_some()) {
         return Ok(());
     }
@@ -262,4 +274,29 @@ async fn apply(client: &Client, migration: &Migration, now: i64, network: Networ
         client.execute(CREATE_NETWORK, &[&network.as_uuid()]).await?;
     }
     Ok(client.batch_execute("COMMIT").await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How long it is tried again, if each attempt fails by this and one may wait for no server.
+    async fn tried_for(failure: Failure) -> Duration {
+        let began = Instant::now();
+        let mut attempts = Attempts::waiting(Duration::ZERO);
+        while attempts.again(failure.clone()).await.is_ok() {}
+        began.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_goes_away_has_the_time_of_a_restart_to_come_back() {
+        let tried = tried_for(Failure::Unopened(A_RESTART)).await;
+        assert!(tried >= A_RESTART && tried < A_RESTART * 2, "{tried:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_standby_is_waited_for_as_a_server_that_only_reads() {
+        let tried = tried_for(Failure::Standby).await;
+        assert!(tried > PATIENCE - A_RESTART && tried <= PATIENCE, "{tried:?}");
+    }
 }

@@ -13,7 +13,7 @@ use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::grant::{Grant, GrantRepository, Rotation};
 use sluice_store_contract::given;
 use sluice_store_postgres::{MigrationStatus, PostgresStore, StoreOptions};
-use sluice_testkit::PrivateCluster;
+use sluice_testkit::{Captured, PrivateCluster};
 use tokio::time::timeout;
 use tokio_postgres::Client;
 
@@ -124,6 +124,43 @@ async fn a_database_that_cannot_keep_all_text_is_refused() {
         let told = chain(&refused);
         assert!(told.contains("as LATIN1") && told.contains("ENCODING 'UTF8' TEMPLATE template0"), "{told}");
     }
+    store.shutdown().await;
+    cluster.execute("postgres", &format!("DROP DATABASE {NAME} WITH (FORCE)")).await;
+}
+
+/// It was made before anybody looked.
+#[tokio::test]
+async fn a_database_in_use_that_cannot_keep_all_text_is_warned_about_and_goes_on() {
+    const NAME: &str = "in_use_not_in_utf8";
+    let cluster = PrivateCluster::shared().await;
+    let create = format!("CREATE DATABASE {NAME} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+    cluster.execute("postgres", &create).await;
+    make_first_version(&connection(&cluster.dsn(NAME)).await).await;
+    let store = node(&cluster.dsn(NAME)).await;
+    store.migrate_up().await.unwrap();
+    let (log, guard) = Captured::begin();
+    all_are_applied(&store).await;
+    drop(guard);
+    let told = log.text();
+    assert_eq!(told.matches("the database keeps text as LATIN1").count(), 1, "{told}");
+    store.shutdown().await;
+    cluster.execute("postgres", &format!("DROP DATABASE {NAME} WITH (FORCE)")).await;
+}
+
+/// It converts nothing: what goes in as UTF-8 comes out so.
+#[tokio::test]
+async fn a_database_that_takes_text_as_it_comes_is_taken_without_a_word() {
+    const NAME: &str = "text_as_it_comes";
+    let cluster = PrivateCluster::shared().await;
+    let create = format!("CREATE DATABASE {NAME} ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0");
+    cluster.execute("postgres", &create).await;
+    let store = node(&cluster.dsn(NAME)).await;
+    store.migrate_up().await.unwrap();
+    let (log, guard) = Captured::begin();
+    all_are_applied(&store).await;
+    drop(guard);
+    let told = log.text();
+    assert!(!told.contains("keeps text as"), "{told}");
     store.shutdown().await;
     cluster.execute("postgres", &format!("DROP DATABASE {NAME} WITH (FORCE)")).await;
 }
