@@ -72,6 +72,10 @@ local function question(txn)
             headers["x-original-" .. name] = values(original[name])
         end
     end
+    -- Over HTTP/2 a WebSocket has no key before it goes to a server; whether it is one decides which pages may open it with a cookie.
+    if original["upgrade"] and not headers["sec-websocket-key"] then
+        headers["sec-websocket-key"] = { "AAAAAAAAAAAAAAAAAAAAAA==" }
+    end
     headers["x-original-method"] = { txn.sf:method() }
     headers["x-original-uri"] = { txn.sf:pathq() }
     headers["x-original-host"] = headers["host"]

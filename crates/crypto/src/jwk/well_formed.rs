@@ -18,7 +18,7 @@ const SEQUENCE: u8 = 0x30;
 impl Jwk {
     /// Holds the members of an asymmetric key against its type and curve, and those of a private one against each other, whatever it is meant
     /// for. A key may stand this and still be of no use here: an RSA key of another size, or with an `alg` that is not known. Symmetric keys,
-    /// and those of types that are not known, are not looked at.
+    /// and those of types and curves that are not known, are not looked at.
     ///
     /// # Errors
     /// [`JwkError`] says what is wrong.
@@ -34,7 +34,10 @@ impl Jwk {
                 }
             }
             ("EC" | "OKP", _) => {
-                VerifyingKey::from_jwk(&free)?;
+                match VerifyingKey::from_jwk(&free) {
+                    Err(JwkError::UnknownKeyType) => return Ok(()),
+                    checked => checked?,
+                };
                 if free.d.is_some() {
                     SigningKey::from_jwk(&free)?;
                 }

@@ -24,8 +24,10 @@ pub(super) fn find(parts: &GatewayParts, asked: &Asked<'_>) -> Option<Response<F
     }
     let table = parts.routes.load();
     let resource = table.resource(asked.host, asked.path)?;
-    let metadata = table.metadata(resource, parts.validation.issuer());
-    Some(document(asked.method, Bytes::from(metadata)))
+    // Others are told about it without it.
+    let is_read = matches!(*asked.method, Method::GET | Method::HEAD);
+    let metadata = is_read.then(|| table.metadata(resource, parts.validation.issuer()));
+    Some(document(asked.method, Bytes::from(metadata.unwrap_or_default())))
 }
 
 /// Open to all, pages of other origins too, whatever headers they ask with.

@@ -21,8 +21,9 @@ use url::Url;
 const MAX_ANSWER: usize = 256 << 20;
 /// The time for an answer that nobody waits for on purpose.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The time for an answer about a token, for which a request waits.
-const CHECK_PATIENCE: Duration = Duration::from_secs(2);
+/// The time for an answer about a token, for which a request waits. Of two addresses of the name one may be dead, which takes half of
+/// [`CONNECTS`].
+const CHECK_PATIENCE: Duration = Duration::from_secs(4);
 /// For so long nobody is asked about tokens after an answer that did not come in time: a server that hangs would hold up each request.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The time for an answer of the feed, which may be large.
@@ -75,8 +76,29 @@ pub struct LinkClient {
     fetcher: Fetcher,
     base: Url,
     authorization: HeaderValue,
-    /// Until when nobody is asked about tokens.
-    silent_until: Mutex<Option<Instant>>,
+    heard: Mutex<Heard>,
+}
+
+/// What came of questions about tokens.
+#[derive(Debug, Default)]
+struct Heard {
+    /// Until when nobody is asked.
+    silent_until: Option<Instant>,
+    /// When an answer came last.
+    answered_at: Option<Instant>,
+}
+
+impl Heard {
+    fn answered(&mut self) {
+        *self = Self { silent_until: None, answered_at: Some(Instant::now()) };
+    }
+
+    /// A question of this time had no answer. One that is slow while others are answered is no reason to ask nobody.
+    fn timed_out(&mut self, asked_at: Instant) {
+        if self.answered_at.is_none_or(|answered_at| answered_at < asked_at) {
+            self.silent_until = Some(Instant::now() + PAUSE);
+        }
+    }
 }
 
 impl LinkClient {
@@ -97,8 +119,8 @@ impl LinkClient {
         let mut authorization = HeaderValue::from_str(&format!("Bearer {}", config.token.expose()))
             .map_err(|_| LinkError::Unusable("token"))?;
         authorization.set_sensitive(true);
-        let (fetcher, base, silent_until) = (Fetcher::new(policy)?, config.url.clone(), Mutex::default());
-        Ok(Self { fetcher, base, authorization, silent_until })
+        let (fetcher, base, heard) = (Fetcher::new(policy)?, config.url.clone(), Mutex::default());
+        Ok(Self { fetcher, base, authorization, heard })
     }
 
     /// The keys that access tokens are opened and verified with.
@@ -126,13 +148,16 @@ impl LinkClient {
     /// # Errors
     /// [`LinkError`] if there is no answer; [`LinkError::Silent`] at once if there was none in time a moment ago.
     pub async fn check(&self, token: &str) -> Result<TokenAnswer, LinkError> {
-        if self.silent_until.lock().is_some_and(|until| Instant::now() < until) {
+        if self.heard.lock().silent_until.is_some_and(|until| Instant::now() < until) {
             return Err(LinkError::Silent);
         }
+        let asked_at = Instant::now();
         let limits = FetchLimits { timeout: CHECK_PATIENCE, ..self.limits() };
         let answer = self.ask("link/v1/check", &TokenQuestion { token: token.to_owned() }, limits).await;
-        if matches!(answer, Err(LinkError::Unreachable(FetchError::TimedOut))) {
-            *self.silent_until.lock() = Some(Instant::now() + PAUSE);
+        match answer {
+            Err(LinkError::Unreachable(FetchError::TimedOut)) => self.heard.lock().timed_out(asked_at),
+            Err(LinkError::Unreachable(_)) => {}
+            _ => self.heard.lock().answered(),
         }
         answer
     }
@@ -193,13 +218,27 @@ mod tests {
             let asked_at = Instant::now();
             let answer = client.check("a token").await;
             assert!(timed_out(&answer), "{answer:?}");
-            assert!(asked_at.elapsed() < Duration::from_secs(3), "{:?}", asked_at.elapsed());
+            assert!(asked_at.elapsed() < Duration::from_secs(5), "{:?}", asked_at.elapsed());
             let asked_at = Instant::now();
             let answer = client.check("another").await;
             assert!(matches!(answer, Err(LinkError::Silent)), "{answer:?}");
             assert_eq!(asked_at.elapsed(), Duration::ZERO);
             tokio::time::advance(PAUSE).await;
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_slow_answer_among_others_leaves_nobody_alone() {
+        let (mut heard, asked_at) = (Heard::default(), Instant::now());
+        tokio::time::advance(PAUSE).await;
+        heard.answered();
+        heard.timed_out(asked_at);
+        assert_eq!(heard.silent_until, None);
+        tokio::time::advance(PAUSE).await;
+        heard.timed_out(Instant::now());
+        assert_eq!(heard.silent_until, Some(Instant::now() + PAUSE));
+        heard.answered();
+        assert_eq!(heard.silent_until, None);
     }
 
     #[tokio::test(start_paused = true)]

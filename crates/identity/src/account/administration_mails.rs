@@ -28,7 +28,7 @@ impl AdministrationMails for AccountService {
     }
 
     fn reset_notice(&self, before: &Identity) -> Vec<QueuedMail> {
-        self.uncounted_notice(before, self.password_changed())
+        self.uncounted_notice(before, self.change_of_password())
     }
 
     fn deletion_notice(&self, before: &Identity) -> Vec<QueuedMail> {

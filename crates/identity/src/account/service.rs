@@ -234,11 +234,11 @@ impl AccountService {
 
     /// What is written to the address of somebody whose password was changed.
     pub(super) fn password_notice(&self, identity: &Identity) -> Vec<QueuedMail> {
-        self.notice(identity, self.password_changed())
+        self.notice(identity, self.change_of_password())
     }
 
     /// That the password is another one, and where to choose one.
-    pub(super) fn password_changed(&self) -> MessageKind {
+    pub(super) fn change_of_password(&self) -> MessageKind {
         MessageKind::PasswordChanged { recover: self.config.links.recover.to_string() }
     }
 

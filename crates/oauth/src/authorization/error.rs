@@ -144,6 +144,7 @@ impl ShownError {
             }
             Self::RequestUri(_) => ErrorCode::InvalidRequestUri,
             Self::RequestObject(error) => error.code(),
+            Self::Undescribed(DocumentError::Busy) => ErrorCode::TemporarilyUnavailable,
             Self::UnknownClient | Self::Undescribed(_) => ErrorCode::InvalidClient,
             Self::SessionEnded { .. } => ErrorCode::LoginRequired,
             Self::Quota(_) => ErrorCode::TemporarilyUnavailable,

@@ -88,6 +88,8 @@ impl ClientAuthError {
             Self::Missing | Self::SeveralMethods | Self::DifferentClients | Self::AssertionType => {
                 ErrorCode::InvalidRequest
             }
+            // Too much is fetched here: that speaks of nobody's document.
+            Self::Undescribed(DocumentError::Busy) => ErrorCode::TemporarilyUnavailable,
             // RFC 6749 §5.2: who tries it by the header is told how that is done.
             Self::MalformedHeader
             | Self::UnknownClient
@@ -123,6 +125,7 @@ impl ClientAuthError {
             Self::MalformedHeader => {
                 "The `Authorization` header is no HTTP Basic with the id and the secret of a client."
             }
+            Self::Undescribed(DocumentError::Busy) => self.code().description(),
             Self::Undescribed(_) => "The document that describes the client cannot be fetched.",
             Self::KeysNotFetched(why) if !why.is_busy() => NOT_FETCHED,
             _ => self.code().description(),

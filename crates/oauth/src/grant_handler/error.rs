@@ -159,7 +159,7 @@ impl TokenError {
     pub fn description(&self) -> &'static str {
         match self {
             Self::Issue(IssueError::TooLong) => {
-                "The access token would be too long for a JWT: ask for less, in `authorization_details` say."
+                "The access token would be too long: ask for less, in `authorization_details` say."
             }
             Self::Issue(IssueError::NotEncrypted(why)) => why.description(),
             Self::Client(why) => why.description(),

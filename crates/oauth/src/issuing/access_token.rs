@@ -81,14 +81,14 @@ pub(super) fn write(
     layout: &JwtLayout,
     (keys, sealer, rng): (&KeyRing, &Sealer, &dyn Rng),
 ) -> Result<String, IssueError> {
-    match strategy {
-        AccessTokenStrategy::Opaque => Ok(sealed::write(claims, sealer, rng)),
+    let token = match strategy {
+        AccessTokenStrategy::Opaque => sealed::write(claims, sealer, rng),
         AccessTokenStrategy::Jwt => {
             let key = keys.access_token_signer(algorithm).ok_or(IssueError::NoKey)?;
-            let token = jwt::write(claims, extra, layout, &key, (sealer, rng))?;
-            if token.len() > MAX_TOKEN { Err(IssueError::TooLong) } else { Ok(token) }
+            jwt::write(claims, extra, layout, &key, (sealer, rng))?
         }
-    }
+    };
+    if token.len() > MAX_TOKEN { Err(IssueError::TooLong) } else { Ok(token) }
 }
 
 #[cfg(test)]

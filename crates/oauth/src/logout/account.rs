@@ -76,6 +76,7 @@ impl LogoutService {
             binding: Some(key.bind(id)),
             further: Further::default(),
             frames: Vec::new(),
+            is_unasked: true,
         });
         Some((url, binding))
     }

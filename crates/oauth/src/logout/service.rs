@@ -149,6 +149,7 @@ impl LogoutService {
             binding: key.map(|key| key.bind(id)),
             further: request.further,
             frames: Vec::new(),
+            is_unasked: false,
         };
         if let Some(own) = self.over_already(&logout, browser).await? {
             let account = browser.account.as_ref().filter(|_| logout.further.id_token_hint.is_none());
@@ -170,13 +171,12 @@ impl LogoutService {
         Ok(LogoutStep::Confirm { page, binding })
     }
 
-    /// Ends the sessions of a browser at once. What fails in the middle goes on as a logout that was confirmed, and so does one that ends
-    /// a session of the account pages, too: that is another's to end.
+    /// Ends the sessions of a browser at once. What fails in the middle goes on by a verifier, and so does one that ends a session of the
+    /// account pages, too: that is another's to end.
     async fn end_unasked(&self, logout: Logout, browser: &Browser) -> Result<LogoutStep, LogoutError> {
+        let logout = Logout { further: Further::default(), is_unasked: true, ..logout };
         if self.is_of_account(&logout, browser).await? {
-            return Ok(LogoutStep::Again {
-                to: self.confirmed(Logout { further: Further::default(), ..logout }),
-            });
+            return Ok(LogoutStep::Again { to: self.confirmed(logout) });
         }
         let own = self.own_session(&logout, browser).await?;
         let (mut frames, own) = (Vec::new(), sessions_of(own));
@@ -184,8 +184,7 @@ impl LogoutService {
             Ok(()) => Ok(self.done(&logout, frames, &own)),
             Err(LogoutError::Store(why)) if !frames.is_empty() => {
                 warn!(error = %chain(&why), "a logout that ended sessions is tried again");
-                let logout = Logout { frames, further: Further::default(), ..logout };
-                Ok(LogoutStep::Again { to: self.confirmed(logout) })
+                Ok(LogoutStep::Again { to: self.confirmed(Logout { frames, ..logout }) })
             }
             Err(why) => Err(why),
         }
@@ -260,12 +259,7 @@ impl LogoutService {
     /// The logout page sends the browser back: the session ends.
     pub async fn finish(&self, verifier: &str, browser: &Browser) -> Result<LogoutStep, LogoutError> {
         let logout = self.opened(verifier, browser)?;
-        // Who confirmed it is signed out here, whoever an id token named: the page did not say whose session it was.
-        let own = if self.was_confirmed(&logout).await? {
-            self.cookie(browser)
-        } else {
-            self.own_session(&logout, browser).await?
-        };
+        let own = self.ending_session(&logout, browser).await?;
         let began_later = own.as_ref().is_some_and(|own| own.authenticated_at > logout.requested_at);
         let own = sessions_of(own);
         // Only a session that began after the logout was asked for must not end by a verifier that was used before.
@@ -326,7 +320,7 @@ impl LogoutService {
         frames: Vec<Url>,
         browser: &Browser,
     ) -> Result<LogoutStep, LogoutError> {
-        let own = sessions_of(self.cookie(browser));
+        let own = sessions_of(self.ending_session(logout, browser).await?);
         let is_over = self.is_over(logout.session).await? && self.are_over(&own).await?;
         if !is_over || self.is_of_account(logout, browser).await? {
             return Err(LogoutError::Verifier);
@@ -436,17 +430,26 @@ impl LogoutService {
         }
     }
 
-    /// Whether somebody has said yes to the verifier of this logout for a client. Without a client it is of the person who was there, as after a
-    /// sign-out at the account pages; what the built-in page did not ask is of the cookie's own session; another page may say yes by itself for
-    /// a client that skips it.
+    /// The session of the browser that a verifier ends. Who said yes to it is signed out here, whoever an id token named: the page did not say
+    /// whose session it was.
+    async fn ending_session(
+        &self,
+        logout: &Logout,
+        browser: &Browser,
+    ) -> Result<Option<SessionCookie>, LogoutError> {
+        if self.was_confirmed(logout).await? {
+            return Ok(self.cookie(browser));
+        }
+        self.own_session(logout, browser).await
+    }
+
+    /// Whether somebody said yes to the verifier of this logout. Another page than the built-in one may have done so by itself, for a client
+    /// that skips it.
     pub(super) async fn was_confirmed(&self, logout: &Logout) -> Result<bool, StoreError> {
-        if logout.client.is_none() {
-            return Ok(false);
+        if logout.is_unasked || self.config.is_own_page(&self.config.pages.logout, "/ui/logout") {
+            return Ok(!logout.is_unasked);
         }
-        if self.config.is_own_page(&self.config.pages.logout, "/ui/logout") {
-            return Ok(true);
-        }
-        Ok(self.client_of(logout).await?.is_some_and(|client| !client.skip_logout_consent))
+        Ok(!self.client_of(logout).await?.is_some_and(|client| client.skip_logout_consent))
     }
 
     /// The session that the browser's cookie names, if it is the one that ends, or another of the same user.

@@ -32,6 +32,15 @@ pub struct Logout {
     /// What clients want to be loaded whose sessions an earlier try has ended, and could not say. A verifier has that, and nothing
     /// besides.
     pub frames: Vec<Url>,
+    /// Nobody said yes to it: it goes on by a verifier from where it began, and is of its own user alone.
+    pub is_unasked: bool,
+}
+
+/// What stands behind all that earlier versions read.
+#[derive(Default, Serialize, Deserialize)]
+struct Last {
+    frames: Vec<Url>,
+    is_unasked: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -59,16 +68,23 @@ impl Logout {
             requested_at: self.requested_at.as_millis(),
             binding: self.binding.unwrap_or_default(),
         };
-        let bytes = match self.frames.as_slice() {
-            [] => self.further.write_behind(&wire, Vec::new()),
-            frames => Further::write_last(&wire, &frames),
+        let bytes = if self.frames.is_empty() && !self.is_unasked {
+            self.further.write_behind(&wire, Vec::new())
+        } else {
+            Further::write_last(&wire, &Last { frames: self.frames.clone(), is_unasked: self.is_unasked })
         };
         sealer.seal(purpose, &bytes.unwrap_or_default(), rng)
     }
 
     pub(super) fn open(purpose: Purpose, sealed: &str, sealer: &Sealer) -> Option<Self> {
         let bytes = sealer.open(purpose, sealed).ok()?;
-        let (wire, further, frames): (Wire, _, _) = Further::read_last(&bytes).ok()?;
+        let (wire, further, last) = Further::read_last::<Wire, Last>(&bytes)
+            // Of an earlier version.
+            .or_else(|_| {
+                let (wire, further, frames) = Further::read_last(&bytes)?;
+                postcard::Result::Ok((wire, further, Last { frames, is_unasked: false }))
+            })
+            .ok()?;
         Some(Self {
             id: GrantId::from_bytes(wire.id),
             session: SessionId::from_bytes(wire.session),
@@ -79,7 +95,26 @@ impl Logout {
             requested_at: Timestamp::from_millis(wire.requested_at),
             binding: Some(wire.binding).filter(|binding| *binding != Binding::default()),
             further,
-            frames,
+            frames: last.frames,
+            is_unasked: last.is_unasked,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nodes of two versions read each other's verifiers.
+    #[test]
+    fn what_a_version_knows_of_what_is_last_is_read_by_the_others() {
+        let frames = vec!["https://app.example/frame".parse::<Url>().unwrap()];
+        let before = Further::write_last(&7_u8, &frames).unwrap();
+        assert!(Further::read_last::<u8, Last>(&before).is_err(), "it is read as what it is");
+        let last = Last { frames: frames.clone(), is_unasked: true };
+        let now = Further::write_last(&7_u8, &last).unwrap();
+        assert_eq!(Further::read_last::<u8, Vec<Url>>(&now).unwrap().2, frames);
+        let (_, _, last) = Further::read_last::<u8, Last>(&now).unwrap();
+        assert_eq!((last.frames, last.is_unasked), (frames, true));
     }
 }

@@ -10,7 +10,7 @@ mod source;
 use std::sync::Arc;
 
 use sluice_crypto::jwk::SigningAlgorithm;
-use sluice_crypto::jws::{VerifyError, verify};
+use sluice_crypto::jws::{VerifyError, unverified_parts, verify};
 use sluice_net::Fetcher;
 use sluice_primitives::{Clock, Timestamp};
 use tokio::runtime::Handle;
@@ -89,32 +89,37 @@ impl JwtIssuer {
         };
         let done = |outcome| Verification::Done(outcome);
         match self.verify_with(&known, token, now) {
-            Some(outcome) => done(outcome),
-            None => self.keys.ask(now).map_or_else(|| done(Err(without_key(&known))), Verification::Wait),
+            Ok(outcome) => done(outcome),
+            Err(why) => {
+                self.keys.ask(now).map_or_else(|| done(Err(without_key(&known, why))), Verification::Wait)
+            }
         }
     }
 
     /// The same when a wait is over; nobody is asked again.
     pub(super) fn verify_after_wait(&self, token: &str, now: Timestamp) -> Result<AuthenticJwt, TokenFault> {
         let known = self.keys.after_wait(now).ok_or(TokenFault::Unreachable)?;
-        self.verify_with(&known, token, now).unwrap_or_else(|| Err(without_key(&known)))
+        self.verify_with(&known, token, now).unwrap_or_else(|why| Err(without_key(&known, why)))
     }
 
-    /// `None`: not with a key that is known.
+    /// # Errors
+    /// [`NotWithThese`]: there may be a key that is not known here.
     fn verify_with(
         &self,
         known: &Known,
         token: &str,
         now: Timestamp,
-    ) -> Option<Result<AuthenticJwt, TokenFault>> {
+    ) -> Result<Result<AuthenticJwt, TokenFault>, NotWithThese> {
         let keys = known.keys.as_ref().map_or(&[][..], |set| &set.keys);
         let verified = match verify(token, keys, &self.algorithms) {
             Ok(verified) => verified,
-            // It may be a new key, also where keys have no names, or a new one has the name of the old one.
-            Err(VerifyError::UnknownKey | VerifyError::WrongSignature) => return None,
-            Err(_) => return Some(Err(TokenFault::NotAuthentic)),
+            Err(VerifyError::UnknownKey) => return Err(NotWithThese::Unknown),
+            // It may be a new key where keys have no names, or a new one that has the name of the old one.
+            Err(VerifyError::WrongSignature) if names_no_key(token) => return Err(NotWithThese::Unknown),
+            Err(VerifyError::WrongSignature) => return Err(NotWithThese::Named),
+            Err(_) => return Ok(Err(TokenFault::NotAuthentic)),
         };
-        Some(self.rules.read(&verified, now).map(|claims| AuthenticJwt {
+        Ok(self.rules.read(&verified, now).map(|claims| AuthenticJwt {
             until: claims.taken_until,
             caller: Arc::new(Caller::Foreign(Box::new(claims))),
             generation: known.generation,
@@ -122,9 +127,26 @@ impl JwtIssuer {
     }
 }
 
-/// What to say of a token whose key is not known: the issuer may have a new one, if it could only be asked.
-const fn without_key(known: &Known) -> TokenFault {
-    if known.has_failed { TokenFault::Unreachable } else { TokenFault::NotAuthentic }
+/// With which key a token may be signed that is signed with none of those that are known.
+#[derive(Clone, Copy)]
+enum NotWithThese {
+    /// One that nobody has heard of here.
+    Unknown,
+    /// One that is called like one of them.
+    Named,
+}
+
+/// What to say of it: the issuer may have a new key, if it could only be asked. A signature that is wrong by the key that it names is a forgery
+/// until the issuer says otherwise.
+const fn without_key(known: &Known, why: NotWithThese) -> TokenFault {
+    match why {
+        NotWithThese::Unknown if known.has_failed => TokenFault::Unreachable,
+        _ => TokenFault::NotAuthentic,
+    }
+}
+
+fn names_no_key(token: &str) -> bool {
+    unverified_parts(token).is_ok_and(|parts| parts.header.kid.is_none())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use axum::http::{Request, StatusCode};
 use serde_json::json;
 use sluice_commit::StoreError;
 use sluice_crypto::jwk::SigningAlgorithm;
-use sluice_oauth::authorization::{AccountSession, Browser, SessionCookie};
+use sluice_oauth::authorization::{Browser, SessionCookie};
 use sluice_oauth::client::{Client, ClientRepository};
 use sluice_oauth::flow::BindingKeys;
 use sluice_oauth::grant::{Grant, GrantRepository};
@@ -211,7 +211,7 @@ fn failing_at_the_second(logout: &LogoutService) -> LogoutService {
 }
 
 /// The browser of somebody who signed in now.
-fn signed_in(world: &World, session: SessionId) -> Browser {
+pub(super) fn signed_in(world: &World, session: SessionId) -> Browser {
     signed_in_after(world, session, Vec::new())
 }
 
@@ -234,12 +234,12 @@ fn signed_in_after(world: &World, session: SessionId, former: Vec<SessionId>) ->
 }
 
 /// Begins to sign out, and confirms it; the verifier.
-async fn confirmed(logout: &LogoutService, browser: &Browser) -> String {
+pub(super) async fn confirmed(logout: &LogoutService, browser: &Browser) -> String {
     let Ok(LogoutStep::Confirm { page, .. }) = logout.begin(b"", browser).await else { panic!("confirm") };
     verifier(&logout.accept(page.split_once("logout_challenge=").unwrap().1).await.unwrap())
 }
 
-fn verifier(url: &str) -> String {
+pub(super) fn verifier(url: &str) -> String {
     url.split_once("logout_verifier=").unwrap().1.to_owned()
 }
 
@@ -369,14 +369,14 @@ async fn a_sign_out_that_failed_at_a_later_session_goes_on_with_that() {
 }
 
 /// Of a client whose users are not asked: its query, with an id token of a session.
-async fn asked_by_a_trusted_client(world: &World, session: SessionId) -> String {
+pub(super) async fn asked_by_a_trusted_client(world: &World, session: SessionId) -> String {
     let trusted = Client { skip_logout_consent: true, ..given::client("trusted", "owner") };
     ClientRepository::insert(&*world.store, &trusted).await.unwrap();
     asked_by(world, "trusted", ("alice", session))
 }
 
 /// The query of a client, with an id token of a session of whom it knows by this name.
-fn asked_by(world: &World, client: &str, (subject, session): (&str, SessionId)) -> String {
+pub(super) fn asked_by(world: &World, client: &str, (subject, session): (&str, SessionId)) -> String {
     let logout = &world.ui.logout;
     let (issuer, now) = (logout.config.issuer.as_str(), world.now().as_secs());
     let sid = session.to_string();
@@ -384,92 +384,6 @@ fn asked_by(world: &World, client: &str, (subject, session): (&str, SessionId)) 
         json!({"iss": issuer, "aud": client, "sub": subject, "sid": sid, "iat": now, "exp": now + 3600});
     let signer = logout.keys.id_token_signer(SigningAlgorithm::ES256).unwrap();
     format!("id_token_hint={}", signer.sign(Some("JWT"), claims.to_string().as_bytes()).unwrap())
-}
-
-/// Whom the account pages of a browser know: Alice, in this session.
-fn account(session: SessionId) -> AccountSession {
-    AccountSession { session, subject: "alice".parse().unwrap() }
-}
-
-#[tokio::test]
-async fn who_is_signed_in_to_the_account_pages_alone_is_asked_and_signed_out_once() {
-    let world = World::new().await;
-    let (logout, session) = (&world.ui.logout, SessionId::from_bytes([5; 16]));
-    let keys = BindingKeys(vec![world.key.clone()]);
-    let browser = Browser { keys: keys.clone(), account: Some(account(session)), ..Browser::default() };
-    let verifier = &confirmed(logout, &browser).await;
-    assert!(logout.ends_account(verifier, &browser).await.unwrap());
-    let bobs = AccountSession { session, subject: "bob".parse().unwrap() };
-    let of_bob = Browser { account: Some(bobs), ..browser.clone() };
-    assert!(!logout.ends_account(verifier, &of_bob).await.unwrap(), "somebody else has signed in there");
-    let left = Browser { keys, ..Browser::default() };
-    let done = logout.finish(verifier, &left).await;
-    assert!(matches!(done, Ok(LogoutStep::Done { ends_cookie: false, .. })), "{done:?}");
-    let back = Browser { account: Some(account(SessionId::from_bytes([6; 16]))), ..browser };
-    assert!(!logout.ends_account(verifier, &back).await.unwrap(), "it was used before");
-    assert!(matches!(logout.finish(verifier, &back).await, Err(LogoutError::Verifier)));
-}
-
-/// Its client is asked nothing: the session of the account pages is ended by who keeps it, before the verifier is spent.
-#[tokio::test]
-async fn a_sign_out_without_a_page_goes_on_by_a_verifier_where_the_account_pages_know_the_person() {
-    let world = World::new().await;
-    let (logout, session) = (&world.ui.logout, SessionId::from_bytes([1; 16]));
-    let query = asked_by_a_trusted_client(&world, session).await;
-    let browser =
-        Browser { account: Some(account(SessionId::from_bytes([5; 16]))), ..signed_in(&world, session) };
-    let begun = logout.begin(query.as_bytes(), &browser).await.unwrap();
-    let LogoutStep::Again { to } = begun else { panic!("{begun:?}") };
-    assert!(!logout.revocations.session_is_over(session));
-    assert!(logout.ends_account(&verifier(&to), &browser).await.unwrap());
-}
-
-/// The person signed in to applications elsewhere, and left: that is no reason to be told that one is signed out.
-#[tokio::test]
-async fn whoever_is_signed_in_to_the_account_pages_is_asked_although_the_logins_here_are_over() {
-    let world = World::new().await;
-    let (logout, over) = (&world.ui.logout, SessionId::from_bytes([1; 16]));
-    let before = signed_in(&world, over);
-    logout.finish(&confirmed(logout, &before).await, &before).await.unwrap();
-    for name in ["alice", "bob"] {
-        let (session, subject) = (SessionId::from_bytes([5; 16]), name.parse().unwrap());
-        let browser = Browser { account: Some(AccountSession { session, subject }), ..before.clone() };
-        let verifier = confirmed(logout, &browser).await;
-        assert!(logout.ends_account(&verifier, &browser).await.unwrap(), "{name}");
-    }
-}
-
-#[tokio::test]
-async fn a_sign_out_of_the_account_pages_goes_on_to_the_logins_of_the_same_person() {
-    let world = World::new().await;
-    let (logout, [session, own]) = (&world.ui.logout, [1, 5].map(|byte| SessionId::from_bytes([byte; 16])));
-    let (browser, account) = (signed_in(&world, session), account(own));
-    // Where the cookie is kept for another path, the account pages do not see it.
-    let unseen = Browser { session: None, ..browser.clone() };
-    for seen in [&browser, &unseen] {
-        let then = "https://id.example/ui/account/login?signed_out=1";
-        let (url, keys) = logout.after_account(&account, seen, then.parse().ok()).unwrap();
-        assert!(keys.is_none());
-        let done = logout.finish(&verifier(&url), &browser).await.unwrap();
-        let LogoutStep::Done { continue_to, ends_cookie: true, .. } = done else { panic!("{done:?}") };
-        assert_eq!(continue_to.as_deref(), Some(then));
-        assert!(logout.revocations.session_is_over(session));
-    }
-    let bobs = AccountSession { subject: "bob".parse().unwrap(), ..account };
-    assert!(logout.after_account(&bobs, &browser, None).is_none());
-}
-
-/// The cookie of logins may be kept for a path that is not that of the account pages, and the keys end with the browser.
-#[tokio::test]
-async fn a_sign_out_of_the_account_pages_ends_no_login_of_somebody_else_and_needs_no_keys() {
-    let world = World::new().await;
-    let (logout, [session, own]) = (&world.ui.logout, [1, 5].map(|byte| SessionId::from_bytes([byte; 16])));
-    let bobs = AccountSession { subject: "bob".parse().unwrap(), ..account(own) };
-    let (url, keys) = logout.after_account(&bobs, &Browser::default(), None).unwrap();
-    let alices = Browser { keys: keys.unwrap(), ..signed_in(&world, session) };
-    let done = logout.finish(&verifier(&url), &alices).await;
-    assert!(matches!(done, Ok(LogoutStep::Done { ends_cookie: false, .. })), "{done:?}");
-    assert!(!logout.revocations.session_is_over(session));
 }
 
 fn are_over(world: &World, sessions: &[SessionId]) -> bool {

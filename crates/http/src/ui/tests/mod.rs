@@ -16,5 +16,6 @@ pub(in crate::ui) mod people;
 mod puzzle;
 mod recovery;
 mod registration;
+mod sign_out;
 mod verification;
 mod world;

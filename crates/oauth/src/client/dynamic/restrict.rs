@@ -175,7 +175,8 @@ impl Bounds<'_> {
     fn check_signatures(&self, asked: &ClientMetadata) -> Result<(), RegistrationError> {
         let own = self.stored;
         let had_none = own.is_some_and(|own| own.request_object_signing_alg.as_deref() == Some("none"));
-        if asked.request_object_signing_alg == "none" && !self.unsigned_requests && !had_none {
+        let must_sign = asked.security.require_signed_request_object;
+        if asked.request_object_signing_alg == "none" && must_sign && !self.unsigned_requests && !had_none {
             let hint =
                 "Field request_object_signing_alg cannot be 'none': request objects must be signed here.";
             return Err(refused(hint.to_owned()));

@@ -158,14 +158,21 @@ fn checked_together(mut client: Client) -> Result<Client, RegistrationError> {
         let hint = "To be sent something encrypted, a client must set either jwks or jwks_uri.";
         return Err(RegistrationError::metadata(hint));
     }
-    check_recipients(&client)?;
     check_sector(&client)?;
     fapi::check(&mut client)?;
     Ok(client)
 }
 
-/// What would be encrypted to a key that is not there could never be sent. Keys at a URI may change with each day.
-fn check_recipients(client: &Client) -> Result<(), RegistrationError> {
+/// What would be encrypted to a key that is not there could never be sent. Keys at a URI may change with each day. What a client has already
+/// it may keep: it may never ask for what cannot be sent.
+pub(in crate::client) fn check_recipients(
+    client: &Client,
+    stored: Option<&Client>,
+) -> Result<(), RegistrationError> {
+    let is_as_before = |own: &Client| own.jwks == client.jwks && own.formats == client.formats;
+    if stored.is_some_and(is_as_before) {
+        return Ok(());
+    }
     let Some(own) = client.jwks.as_ref().filter(|_| client.jwks_uri.is_none()) else { return Ok(()) };
     let is_for = |how: &Encryption| {
         how.alg.parse().is_ok_and(|algorithm: KeyManagement| EncryptionKey::of(own, algorithm).is_some())

@@ -236,15 +236,20 @@ fn what_is_encrypted_needs_a_key_and_algorithms_that_are_known() {
     assert!(refusal(encrypted("ECDH-ES", "A128CTR")).contains("id_token_encrypted_response_enc"));
     let without_keys = ClientMetadata { jwks: None, ..encrypted("ECDH-ES", "A256GCM") };
     assert!(refusal(without_keys).contains("either jwks or jwks_uri"));
-    assert!(
-        refusal(encrypted("RSA-OAEP", "A256GCM")).contains("RSA-OAEP, which id_token_encrypted_response_alg")
-    );
+    let not_for_it = registered(encrypted("RSA-OAEP", "A256GCM")).unwrap();
+    let refused = check_recipients(&not_for_it, None).unwrap_err().to_string();
+    assert!(refused.contains("RSA-OAEP, which id_token_encrypted_response_alg"), "{refused}");
+    let renamed = Client { name: "another".to_owned(), ..not_for_it.clone() };
+    assert!(check_recipients(&renamed, Some(&not_for_it)).is_ok(), "it was so before");
+    let good = registered(encrypted("ECDH-ES", "A256GCM")).unwrap();
+    assert!(check_recipients(&good, None).is_ok());
+    assert!(check_recipients(&not_for_it, Some(&good)).is_err(), "it becomes so");
     let at_a_uri = ClientMetadata {
         jwks: None,
         jwks_uri: "https://app.example/jwks".to_owned(),
         ..encrypted("RSA-OAEP", "A256GCM")
     };
-    assert!(registered(at_a_uri).is_ok(), "what is there may change");
+    assert!(check_recipients(&registered(at_a_uri).unwrap(), None).is_ok(), "what is there may change");
     let how = |alg: &str| Some(Encryption { alg: alg.to_owned(), enc: "A256GCM".to_owned() });
     let request_objects = |alg: &str| {
         let formats = ResponseFormats { request_object_encryption: how(alg), ..ResponseFormats::default() };

@@ -107,6 +107,7 @@ impl ClientService {
         registration::check_keys(&metadata, None)?;
         let chosen = metadata.client_secret.clone();
         let mut client = registration::register(id, metadata, &self.0.rules, self.now())?;
+        registration::check_recipients(&client, None)?;
         self.check_sector(&client, None).await?;
         let former = Former { client: None, by };
         let secret = Settled::default().settle(&self.0, &mut client, former, chosen).await?;
@@ -173,6 +174,7 @@ impl ClientService {
             registration::check_keys(&metadata, Some(&stored))?;
             let chosen = metadata.client_secret.clone();
             let mut next = registration::register(id.clone(), metadata, &self.0.rules, self.now())?;
+            registration::check_recipients(&next, Some(&stored))?;
             self.check_sector(&next, Some(&stored)).await?;
             let former = Former { client: Some(&stored), by };
             let secret = settled.settle(&self.0, &mut next, former, chosen).await?;

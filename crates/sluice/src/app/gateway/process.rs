@@ -173,6 +173,9 @@ impl<'a> Process<'a> {
         };
         let sealer = Arc::clone(&keys.sealer);
         count_unknown_keys(&self.metrics, move |purpose| sealer.load().of_unknown_key(purpose));
+        // It was read before the wait, and what it names may have changed since. What is wrong with it was logged.
+        let file = Arc::clone(&self.file);
+        let _ = tokio::task::spawn_blocking(move || file.reload()).await;
         let running = RunningGateway::start(Arc::clone(&self.file), start).await?;
         let _ = self.health.routes.set(Arc::clone(&running.file));
         Ok(Some(running))
