@@ -329,13 +329,12 @@ fn make_absolute(uri: &mut Uri, scheme: Scheme, authority: Option<Authority>) ->
 
 #[cfg(test)]
 mod tests {
-    use std::num::{NonZeroU32, NonZeroUsize};
-
     use sluice_testkit::Captured;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
-    use super::super::config::{Breaker, ServerConfig, Timeouts, UpstreamConfig, UpstreamTls};
+    use super::super::config::UpstreamConfig;
+    use super::super::given::upstream;
     use super::super::shared::SharedUpstream;
     use super::*;
 
@@ -354,20 +353,7 @@ mod tests {
                 });
             }
         });
-        let server = ServerConfig { host: "127.0.0.1".into(), port, tls: false, weight: NonZeroU32::MIN };
-        let config = UpstreamConfig {
-            name: "shop".into(),
-            servers: vec![server],
-            protocol,
-            tls: UpstreamTls::default(),
-            timeouts: Timeouts::default(),
-            retries: 0,
-            idle_connections: NonZeroUsize::MIN,
-            max_head: NonZeroUsize::new(65_535).unwrap(),
-            breaker: Breaker::default(),
-            passive_health: None,
-            active_health: None,
-        };
+        let config = UpstreamConfig { protocol, ..upstream("shop", &[port]) };
         Arc::new(Upstream::new(Arc::new(SharedUpstream::new(Arc::new(config), 1, None)), 0))
     }
 

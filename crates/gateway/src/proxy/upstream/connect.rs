@@ -203,7 +203,6 @@ impl AsyncWrite for Wire {
 
 #[cfg(test)]
 mod tests {
-    use std::num::{NonZeroU32, NonZeroUsize};
     use std::path::Path;
 
     use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
@@ -217,7 +216,8 @@ mod tests {
     use tokio_rustls::rustls::pki_types::pem::PemObject;
     use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-    use super::super::config::{Breaker, ServerConfig, Timeouts, UpstreamConfig, UpstreamTls};
+    use super::super::config::{UpstreamConfig, UpstreamTls};
+    use super::super::given;
     use super::super::tls_client::TlsClient;
     use super::*;
 
@@ -246,32 +246,10 @@ mod tests {
         port
     }
 
-    /// An upstream at `port`.
-    fn plain(port: u16) -> UpstreamConfig {
-        UpstreamConfig {
-            name: "shop".into(),
-            servers: vec![ServerConfig {
-                host: "127.0.0.1".into(),
-                port,
-                tls: false,
-                weight: NonZeroU32::MIN,
-            }],
-            protocol: UpstreamProtocol::Http1,
-            tls: UpstreamTls::default(),
-            timeouts: Timeouts::default(),
-            retries: 0,
-            idle_connections: NonZeroUsize::MIN,
-            max_head: NonZeroUsize::new(65_535).unwrap(),
-            breaker: Breaker::default(),
-            passive_health: None,
-            active_health: None,
-        }
-    }
-
     /// The same over TLS: it must show what is in `ca_file`.
     fn trusting(ca_file: &Path, port: u16) -> SharedUpstream {
         let files = ClientTls { ca_file: Some(ca_file.to_owned()), ..ClientTls::default() };
-        let mut config = plain(port);
+        let mut config = given::upstream("shop", &[port]);
         config.servers[0].tls = true;
         let client = Some(TlsClient::read(&files).unwrap());
         config.tls = UpstreamTls { server_name: Some("localhost".into()), client };
@@ -285,7 +263,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         for (protocol, longest) in [(UpstreamProtocol::Http2, 30), (UpstreamProtocol::Http1, 90)] {
-            let upstream = Arc::new(UpstreamConfig { protocol, ..plain(port) });
+            let upstream = Arc::new(UpstreamConfig { protocol, ..given::upstream("shop", &[port]) });
             let upstream = SharedUpstream::new(upstream, 1, None);
             let Ok(Wire::Plain(tcp)) = connect(&upstream, &upstream.servers[0]).await else {
                 panic!("no connection");

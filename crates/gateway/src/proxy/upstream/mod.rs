@@ -10,6 +10,8 @@ mod bell;
 mod config;
 mod connect;
 mod dial;
+#[cfg(test)]
+mod given;
 mod health;
 mod link;
 mod multiplexed;

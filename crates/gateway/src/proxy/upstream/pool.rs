@@ -345,12 +345,13 @@ pub(in crate::proxy) fn by_weight(turn: u64, weights: impl Iterator<Item = u64> 
 
 #[cfg(test)]
 mod tests {
-    use std::num::{NonZeroU32, NonZeroUsize};
+    use std::num::NonZeroUsize;
 
     use http::Request;
     use tokio::net::TcpListener;
 
-    use super::super::config::{Breaker, ServerConfig, UpstreamConfig, UpstreamTls};
+    use super::super::config::UpstreamConfig;
+    use super::super::given;
     use super::*;
     use crate::proxy::body::RequestBody;
 
@@ -361,22 +362,9 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let config = UpstreamConfig {
-            name: "a".into(),
-            servers: vec![ServerConfig {
-                host: "127.0.0.1".into(),
-                port,
-                tls: false,
-                weight: NonZeroU32::MIN,
-            }],
-            protocol: UpstreamProtocol::Http1,
-            tls: UpstreamTls::default(),
             timeouts: Timeouts { keep_alive: AGE * 2, max_age, ..Timeouts::default() },
-            retries: 0,
             idle_connections: NonZeroUsize::new(8).unwrap(),
-            max_head: NonZeroUsize::new(65_535).unwrap(),
-            breaker: Breaker::default(),
-            passive_health: None,
-            active_health: None,
+            ..given::upstream("a", &[port])
         };
         let shared = SharedUpstream::new(Arc::new(config), 1, None);
         (Arc::new(Upstream::new(Arc::new(shared), 0)), listener)

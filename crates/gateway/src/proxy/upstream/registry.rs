@@ -214,33 +214,14 @@ fn find(known: &ByName, config: &Arc<UpstreamConfig>) -> Option<Arc<Upstream>> {
 
 #[cfg(test)]
 mod tests {
-    use std::num::{NonZeroU32, NonZeroUsize};
+    use std::num::NonZeroU32;
 
-    use super::super::config::{
-        ActiveHealth, Breaker, PassiveHealth, ServerConfig, Timeouts, UpstreamProtocol, UpstreamTls,
-    };
+    use super::super::config::{ActiveHealth, PassiveHealth};
+    use super::super::given::upstream;
     use super::*;
 
     fn config(name: &str, port: u16) -> Arc<UpstreamConfig> {
-        Arc::new(with_servers(name, &[port]))
-    }
-
-    fn with_servers(name: &str, ports: &[u16]) -> UpstreamConfig {
-        let weight = NonZeroU32::MIN;
-        let server = |port: &u16| ServerConfig { host: "127.0.0.1".into(), port: *port, tls: false, weight };
-        UpstreamConfig {
-            name: name.into(),
-            servers: ports.iter().map(server).collect(),
-            protocol: UpstreamProtocol::Http1,
-            tls: UpstreamTls::default(),
-            timeouts: Timeouts::default(),
-            retries: 0,
-            idle_connections: NonZeroUsize::MIN,
-            max_head: NonZeroUsize::new(65_535).unwrap(),
-            breaker: Breaker::default(),
-            passive_health: None,
-            active_health: None,
-        }
+        Arc::new(upstream(name, &[port]))
     }
 
     #[tokio::test(start_paused = true)]
@@ -271,7 +252,7 @@ mod tests {
         let upstreams = CoreUpstreams::new(0, Arc::new(Registry::new(1)));
         let probed = |port| {
             let active_health = Some(ActiveHealth::at("/health"));
-            Arc::new(UpstreamConfig { active_health, ..with_servers("app", &[port]) })
+            Arc::new(UpstreamConfig { active_health, ..upstream("app", &[port]) })
         };
         // Who asks holds a weak reference.
         let asking = |shared: &Arc<SharedUpstream>| Arc::weak_count(shared);
@@ -305,13 +286,13 @@ mod tests {
         let first = UpstreamConfig {
             passive_health: Some(passive),
             active_health: Some(ActiveHealth::at("/health")),
-            ..with_servers("app", &[1, 2, 3])
+            ..upstream("app", &[1, 2, 3])
         };
         let (were_well, shared) = well(1, first.clone());
         assert_eq!(were_well, [true, true, true]);
         shared.servers[0].probed(false);
         shared.note_failure(&shared.servers[1]);
-        let mut more = UpstreamConfig { servers: with_servers("app", &[4, 3, 2, 1]).servers, ..first };
+        let mut more = UpstreamConfig { servers: upstream("app", &[4, 3, 2, 1]).servers, ..first };
         more.servers[3].weight = NonZeroU32::new(2).unwrap();
         assert_eq!(well(2, more.clone()).0, [true, true, false, false]);
         let mut of_others = more.clone();
@@ -331,7 +312,7 @@ mod tests {
             states.map(|one| format!("{} {} {}", one.upstream, one.server, one.is_up)).collect::<Vec<_>>()
         };
         assert!(shown().is_empty());
-        let app = Arc::new(with_servers("app", &[1, 2]));
+        let app = Arc::new(upstream("app", &[1, 2]));
         upstreams.follow(1, || vec![app.clone(), config("other", 3)]);
         upstreams.find(&app).shared.servers[1].probed(false);
         assert_eq!(shown(), ["app 127.0.0.1:1 true", "app 127.0.0.1:2 false", "other 127.0.0.1:3 true"]);

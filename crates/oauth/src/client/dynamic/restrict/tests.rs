@@ -353,15 +353,11 @@ fn who_signs_registers_a_key_that_signatures_can_be_checked_with() {
 
 #[test]
 fn who_does_not_sign_request_objects_registers_so_where_they_may_be_unsigned() {
-    let unsigned = || {
-        asked(|asked| {
-            asked.request_object_signing_alg = "none".to_owned();
-            asked.security.require_signed_request_object = true;
-            asked.jwks_uri = "https://app.example/keys".to_owned();
-        })
-    };
-    let sends_none = asked(|asked| asked.request_object_signing_alg = "none".to_owned());
-    assert!(OPEN.restrict(sends_none).is_ok());
+    let none = || asked(|asked| asked.request_object_signing_alg = "none".to_owned());
+    assert!(OPEN.restrict(none()).is_ok(), "it may never send one");
+    let keys = "https://app.example/keys".to_owned();
+    let security = ClientSecurity { require_signed_request_object: true, ..Default::default() };
+    let unsigned = || ClientMetadata { security: security.clone(), jwks_uri: keys.clone(), ..none() };
     let refused = INVITED.restrict(unsigned()).unwrap_err().to_string();
     assert!(refused.contains("request_object_signing_alg"), "{refused}");
     assert!(Bounds { unsigned_requests: true, ..OPEN }.restrict(unsigned()).is_ok());
