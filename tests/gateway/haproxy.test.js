@@ -1,5 +1,7 @@
 // Debian's HAProxy with deploy/haproxy: as it is shipped, and with a Lua that fails.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http2 from 'node:http2'
 import { describe } from 'node:test'
 import { startHaproxy } from '../support/proxies.js'
 import { checks } from './checks.js'
@@ -16,6 +18,36 @@ describe('haproxy and requests without a host', () => {
       assert.match(said, /^HTTP\/1\.[01] 400 /)
     }
     assert.equal(running.echo.count(), 0)
+  })
+})
+
+describe('haproxy and WebSockets over HTTP/2', () => {
+  const { running, check } = setUp('haproxy over HTTP/2', (ports) => startHaproxy({ ...ports, bind: 'proto h2' }))
+
+  check('no page of another site opens one with a cookie (RFC 8441)', async () => {
+    const session = http2.connect(running.proxy.url)
+    await once(session, 'remoteSettings')
+    assert.ok(session.remoteSettings.enableConnectProtocol)
+    for (const [origin, expected] of [
+      ['https://evil.example', 403],
+      ['http://shop.example', 200],
+    ]) {
+      const stream = session.request({
+        ':method': 'CONNECT',
+        ':protocol': 'websocket',
+        ':scheme': 'http',
+        ':authority': 'shop.example',
+        ':path': '/kept/7',
+        'sec-websocket-version': '13',
+        cookie: `access_token=${TOKENS.good.token}`,
+        origin,
+      })
+      const [headers] = await once(stream, 'response')
+      assert.equal(headers[':status'], expected, origin)
+      stream.close()
+    }
+    assert.equal(running.echo.count(), 1)
+    session.destroy()
   })
 })
 

@@ -123,11 +123,11 @@ export function startHaproxy(options) {
   return onFreePorts(1, (...ports) => haproxyAt(ports, options))
 }
 
-async function haproxyAt([listen], { sluice, gateway, app, damage = (lua) => lua }) {
+async function haproxyAt([listen], { sluice, gateway, app, damage = (lua) => lua, bind = '' }) {
   const lua = fs.readFileSync(path.join(DEPLOY, 'haproxy/sluice.lua'), 'utf8')
   const folder = folderWith('haproxy', { 'sluice.lua': damage(lua) })
   const text = shipped('haproxy/haproxy.cfg', { listen, sluice, gateway, app }).replace('/etc/haproxy/', `${folder}/`)
-  fs.writeFileSync(path.join(folder, 'haproxy.cfg'), text)
+  fs.writeFileSync(path.join(folder, 'haproxy.cfg'), text.replace(/^ *bind .*/m, (line) => `${line} ${bind}`))
   return running('HAProxy', listen, folder, [found('haproxy', 'HAPROXY'), '-db', '-f', `${folder}/haproxy.cfg`])
 }
 
