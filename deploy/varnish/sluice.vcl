@@ -5,7 +5,7 @@
 #
 # A token that is bound to a key (DPoP) is refused: a proof is about its request, and Sluice is asked about the token alone.
 #
-# Change: the three backends; which paths need which scope (sluice_policy); the size of the largest body (1MB).
+# Change: the three backends; which paths need which scope (sluice_policy); the size of the largest body (1048576 and 1MB).
 # Sluice must trust this machine's address (trusted_proxies in its routes file), unless both run on one.
 
 vcl 4.1;
@@ -42,13 +42,13 @@ sub sluice_policy {
 }
 
 # The policy compares paths as they came; an application decodes them, merges slashes, resolves dots and cuts parameters off. So a path that
-# could be another one to it is refused, as Sluice refuses it where it is asked about paths; here `;`, `//` and escaped percent signs too,
+# could be another one to it is refused, as Sluice refuses it where it is asked about paths; here `;`, `//` and escaped `%`, `?` and `#` too,
 # which it can judge and a pattern cannot. Whatever does not match goes, also if matching itself fails.
 sub sluice_path {
     if (req.url !~ {"(?ix)
         ^ (?: / (?! / | \.\.? (?: [/?] | $ ) )  # no segment is `.` or `..`, and none but the last is empty
             (?: [^\x00-\x20\x7f-\xff%/?#;\\]++  # what needs no escape
-            | % (?: 2[0-46-9a-c] | 3[ac-f] | 40 | 5[bde] | 60 | 7[b-d] )  # escapes, but of A-Z 0-9 - . _ ~ / \ ; % and controls
+            | % (?: 2[0-246-9a-c] | 3[ac-e] | 40 | 5[bde] | 60 | 7[b-d] )  # escapes, but of A-Z 0-9 - . _ ~ / \ ; % ? # and controls
             | % (?! e0%[89] | f0%8 ) (?: c[2-9a-f] | [de][0-9a-f] | f[0-4] ) (?: %[89ab][0-9a-f] ){1,3}+  # UTF-8, none of it ASCII
             )*+
         )++ (?: \? | $ )"}) {
@@ -125,13 +125,22 @@ sub vcl_recv {
             set req.backend_hint = sluice_gateway;
             return (pass);
         }
+        # Varnish knows a header by its first line. So that a remembered yes is one about all that is sent, each of these becomes one line;
+        # Sluice answers 400 to two tokens.
+        std.collect(req.http.Authorization, ", ");
+        std.collect(req.http.Client-Cert, ", ");
+        std.collect(req.http.X-Forwarded-Client-Cert, ", ");
         # Without a token there is nothing to ask.
         if (!req.http.Authorization) {
             return (synth(401, "Unauthorized"));
         }
         # A body that is not kept in memory is lost in the restart: a keep-alive POST then waits for it until it times out, a chunked
         # one arrives empty. Over HTTP/2 nothing says that there is one. Larger ones than this need a proxy without restarts: Sluice itself,
-        # or nginx with a client_max_body_size.
+        # or nginx with a client_max_body_size. Varnish ends the connection, or the stream, of one that it cannot keep, and no answer gets
+        # out: only one whose length is told beforehand is answered.
+        if (std.integer(req.http.Content-Length, 0) > 1048576) {
+            return (synth(413, "Content Too Large"));
+        }
         if (req.http.Content-Length || req.http.Transfer-Encoding || req.proto == "HTTP/2.0") {
             if (!std.cache_req_body(1MB)) {
                 return (synth(413, "Content Too Large"));
@@ -183,8 +192,8 @@ sub vcl_hash {
     if (req.http.X-Sluice == "ask") {
         hash_data("sluice");
         hash_data(req.http.Authorization);
-        # A token that is bound to a certificate holds with that one alone. If serve.decisions.mtls.header names another header, add it here;
-        # what is in front of Varnish must set it, empty too.
+        # A token that is bound to a certificate holds with that one alone. If serve.decisions.mtls.header names another header, add it here
+        # and to the lines with std.collect; what is in front of Varnish must set it, empty too.
         hash_data(req.http.Client-Cert);
         hash_data(req.http.X-Forwarded-Client-Cert);
         hash_data(req.http.OAuth-Ip);
