@@ -12,7 +12,7 @@ use http::HeaderMap;
 use ipnet::IpNet;
 use sluice_net::{
     BindAddress, ConnectionCount, DetachedListener, Drained, ForwardedCertificatePolicy, Limits, ListenError,
-    Listener, LocalAddress, TlsAcceptorHandle, is_tls_terminated,
+    Listener, LocalAddress, NotTerminated, TlsAcceptorHandle, is_tls_terminated,
 };
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
@@ -62,10 +62,13 @@ impl PlainHttp {
     }
 
     /// Whether a request that did not come over TLS is answered.
-    pub(crate) fn admits(&self, peer: IpAddr, headers: &HeaderMap) -> bool {
+    ///
+    /// # Errors
+    /// [`NotTerminated`]: it is not, for this reason.
+    pub(crate) fn admit(&self, peer: IpAddr, headers: &HeaderMap) -> Result<(), NotTerminated> {
         match self {
-            Self::Anybody => true,
-            Self::TerminatedAt(networks) => is_tls_terminated(peer, headers, networks).is_ok(),
+            Self::Anybody => Ok(()),
+            Self::TerminatedAt(networks) => is_tls_terminated(peer, headers, networks),
         }
     }
 }

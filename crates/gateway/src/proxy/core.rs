@@ -10,6 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::body::{Hearing, Watch};
 use super::fault::{AnswerFault, Fault};
+use super::plain_refusals::PlainRefusals;
 use super::traffic::Traffic;
 use super::upstream::{CoreUpstreams, Registry, Upstream, by_weight};
 use crate::cores::PlainHttp;
@@ -18,6 +19,9 @@ use crate::route::Route;
 /// How often idle connections are looked at, and the file's upstreams followed without a request.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
+/// Whose word about certificates counts, and about TLS; and what was said of those whose word does not.
+pub(super) type Believed = (ForwardedCertificatePolicy, PlainHttp, Arc<PlainRefusals>);
+
 /// What the requests of one core are handled with.
 pub(super) struct Core<T> {
     pub(super) traffic: Arc<T>,
@@ -25,6 +29,8 @@ pub(super) struct Core<T> {
     pub(super) certificates: Arc<ForwardedCertificatePolicy>,
     /// Whose plain http is answered.
     pub(super) plain_http: PlainHttp,
+    /// What was said of that of others, by all cores.
+    pub(super) plain_refusals: Arc<PlainRefusals>,
     /// Answers that clients may let wait.
     pub(super) watch: Watch,
     /// Who hears of answers that broke off.
@@ -40,14 +46,14 @@ impl<T: Traffic> Core<T> {
     pub(super) fn new(
         number: usize,
         traffic: Arc<T>,
-        (certificates, plain_http): (ForwardedCertificatePolicy, PlainHttp),
+        (certificates, plain_http, plain_refusals): Believed,
         registry: Arc<Registry>,
     ) -> Self {
         let upstreams = CoreUpstreams::new(number, registry);
         let (watch, tunnels) = (Watch::default(), TaskTracker::new());
         let certificates = Arc::new(certificates);
         let (hearing, turn) = (hearing(traffic.clone()), AtomicU64::new(0));
-        Self { traffic, certificates, plain_http, watch, hearing, tunnels, upstreams, turn }
+        Self { traffic, certificates, plain_http, plain_refusals, watch, hearing, tunnels, upstreams, turn }
     }
 
     /// The upstream for a request under `route`.

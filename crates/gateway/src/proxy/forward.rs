@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode, Version};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use http_body::Body;
 use http_body_util::Full;
 use hyper::upgrade::OnUpgrade;
@@ -114,9 +114,8 @@ impl<T: Traffic> Passage<'_, T> {
     ) -> Result<Response<ProxyBody>, NoAnswer> {
         let host = read_target(parts, &self.visitor.host);
         self.account.uri = parts.uri.clone();
-        if !self.visitor.has_tls() && !self.core.plain_http.admits(self.visitor.peer, &parts.headers) {
-            return Err(Malformed::PlainHttp.into());
-        }
+        self.account.host = host.as_ref().ok().cloned();
+        self.demand_tls(&parts.headers)?;
         let host = host?;
         let traffic = &self.core.traffic;
         let peer = self.visitor.peer;
@@ -127,7 +126,6 @@ impl<T: Traffic> Passage<'_, T> {
         if trusted {
             self.account.client = traffic.client(peer, &parts.headers);
         }
-        self.account.host = Some(host.clone());
         let admitted = match self.judge(parts, &host, (https, !body.is_end_stream()))? {
             Judging::Now(admitted) => admitted,
             Judging::Later(judging) => judging.await,
@@ -138,6 +136,18 @@ impl<T: Traffic> Passage<'_, T> {
         }
         let forwards_host = admitted.route.as_ref().is_some_and(|route| route.enrichment.forward_host);
         self.pass(parts, body, &Origin { host: &host, https, trusted, forwards_host }).await
+    }
+
+    /// Refuses plain http, but of proxies that ended TLS.
+    fn demand_tls(&self, headers: &HeaderMap) -> Result<(), Malformed> {
+        if self.visitor.has_tls() {
+            return Ok(());
+        }
+        let peer = self.visitor.peer;
+        self.core.plain_http.admit(peer, headers).map_err(|reason| {
+            self.core.plain_refusals.say(peer, reason);
+            Malformed::PlainHttp
+        })
     }
 
     /// The verdict, or the way to it.

@@ -4,7 +4,7 @@
 //! head to the head of its answer: `headers` reads and cleans it, `outgoing` makes what the upstream gets, [`upstream`]
 //! sends it, `answering` makes what the client gets. `body`: what follows the heads. `tunnel`: upgraded connections.
 //! `account`: what is told of a request. `fault`, `problem`: what goes wrong, and the answer to it. [`Traffic`]: what
-//! requests are judged and led by. `rooms`: where the state of requests under way is.
+//! requests are judged and led by. `plain_refusals`: what the log says of plain http. `rooms`: where the state of requests under way is.
 //!
 //! Cores share the health and the limits of upstreams, never a connection. A request that is judged from memory and sent
 //! on an idle connection runs in one task, sets no timer and takes no lock that another core wants.
@@ -18,6 +18,7 @@ mod fault;
 mod forward;
 mod headers;
 mod outgoing;
+mod plain_refusals;
 mod problem;
 mod rooms;
 mod server;

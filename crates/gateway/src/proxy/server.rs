@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::account::tell_of_unreadable;
-use super::core::Core;
+use super::core::{Believed, Core};
 use super::forward::answer;
 use super::headers::Visitor;
 use super::rooms::Rooms;
@@ -46,7 +46,7 @@ impl RunningProxy {
         shutdown: CancellationToken,
     ) -> Result<Self, StartError> {
         let registry = Arc::new(Registry::new(config.cores.get()));
-        let believed = (config.certificates.clone(), config.plain_http.clone());
+        let believed: Believed = (config.certificates.clone(), config.plain_http.clone(), Arc::default());
         let of_cores = registry.clone();
         let work = move |one: OneCore| {
             let core = Core::new(one.number, traffic.clone(), believed.clone(), of_cores.clone());

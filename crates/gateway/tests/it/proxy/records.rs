@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use sluice_gateway::Refusal;
-use sluice_gateway::proxy::Fault;
+use sluice_gateway::proxy::{Fault, PlainHttp};
 
 use super::given::*;
 
@@ -113,4 +113,17 @@ async fn requests_that_go_nowhere_are_told_of_too() {
     assert_eq!(told.path, "/lost");
     world.ask("GET /document HTTP/1.1\r\nhost: a\r\n\r\n").await;
     assert_eq!(world.told().await.verdict, "document");
+}
+
+#[tokio::test]
+async fn plain_http_that_is_refused_is_told_of_with_its_host() {
+    let mut setup = Setup::to(&[nowhere()]);
+    setup.plain_http = PlainHttp::TerminatedAt(["127.0.0.0/8".parse().unwrap()].into());
+    let mut world = setup.start().await;
+    assert_eq!(world.ask("GET /a HTTP/1.1\r\nhost: api.example\r\n\r\n").await.status(), 502);
+    let told = world.told().await;
+    assert_eq!((told.verdict, told.host.as_str(), told.path.as_str()), ("plain_http", "api.example", "/a"));
+    world.ask("GET /a HTTP/1.1\r\nhost: a b\r\n\r\n").await;
+    let told = world.told().await;
+    assert_eq!((told.verdict, told.host.as_str()), ("plain_http", ""));
 }

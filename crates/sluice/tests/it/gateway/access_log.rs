@@ -1,4 +1,4 @@
-//! The access log in a file that is rotated.
+//! The access log in a file that is rotated, and what the log says beside it.
 
 use std::fs;
 use std::path::Path;
@@ -35,6 +35,19 @@ async fn a_log_that_was_moved_away_begins_anew_on_sighup() {
     assert_eq!(gateway.status("/orders/2", "nobody").await, StatusCode::UNAUTHORIZED);
     until("another line", async || !paths(&log).is_empty()).await;
     assert_eq!((paths(&moved), paths(&log)), (vec!["/orders/1".to_owned()], vec!["/orders/2".to_owned()]));
+    server.tell_to_stop();
+    assert!(server.ended().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_says_why_the_gateway_refuses_plain_http() {
+    let routes = Routes::fresh().await;
+    let mut site = site(Backend::Sqlite, &routes).await;
+    site.set(&[("serve.gateway.tls.allow_termination_from", "127.0.0.0/8")]);
+    let server = site.start().await;
+    assert_eq!(Seen::of(&server).status("/orders/1", "nobody").await, StatusCode::BAD_GATEWAY);
+    let reason = "neither X-Forwarded-Proto nor Forwarded says how the proxy was asked";
+    server.logs(&["request refused: this port is reached over TLS only", "127.0.0.1", reason]).await;
     server.tell_to_stop();
     assert!(server.ended().await.success());
 }
