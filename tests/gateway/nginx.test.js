@@ -12,6 +12,30 @@ import { setUp, TOKENS } from './given.js'
 // nginx takes a method with small letters for none.
 checks('nginx', startNginx, { smallLetters: 400 })
 
+describe('nginx and what answers say', () => {
+  const { check, ask } = setUp('nginx asked what answers say', startNginx)
+
+  check('a refusal is kept by nobody, and what passes is as the application says', async () => {
+    const [good, narrow] = [TOKENS.good.token, TOKENS.narrow.token]
+    for (const [expected, path, token] of [[401, '/orders/7'], [401, '/orders/7', TOKENS.forged.token], [403, '/orders/7', narrow], [400, '//orders/7', good]]) {
+      const { status, headers } = await ask(path, { token })
+      assert.deepEqual([status, headers['cache-control']], [expected, 'no-store'], path)
+    }
+    const { status, headers } = await ask('/orders/7', { token: good })
+    assert.deepEqual([status, headers['cache-control'], headers.ratelimit], [200, undefined, undefined])
+  })
+
+  check('a caller hears how it stands with the limits of its route', async () => {
+    const { token } = TOKENS.other
+    for (const expected of [200, 429]) {
+      const { status, headers } = await ask('/rare', { token })
+      assert.deepEqual([status, headers['ratelimit-policy']], [expected, '"subject";q=1;w=3600'])
+      assert.match(headers.ratelimit, /^"subject";r=0;t=\d+$/)
+      assert.equal(headers['cache-control'], status === 429 ? 'no-store' : undefined)
+    }
+  })
+})
+
 describe('nginx that asks one Sluice after the other', () => {
   const { running, check, ask } = setUp('nginx that asks one Sluice after the other', (ports) => startNginx({ ...ports, change: withOneThatIsDown }))
 
