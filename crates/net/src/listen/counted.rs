@@ -55,7 +55,7 @@ where
                 );
                 return Answering { inner: None, answer: None, record: None, is_old, work: None };
             };
-            (request.map(IncomingBody::unwatched), Some(work))
+            (request.map(IncomingBody::of_stream), Some(work))
         };
         Answering { inner: Some(self.inner.call(request)), answer: None, record, is_old, work }
     }
@@ -73,11 +73,7 @@ fn stage(request: &Request<Incoming>) -> Stage {
 }
 
 fn watched(body: Incoming, record: &Arc<Record>) -> IncomingBody {
-    if body.is_end_stream() {
-        IncomingBody::unwatched(body)
-    } else {
-        IncomingBody::of_last_request(body, record)
-    }
+    if body.is_end_stream() { IncomingBody::ended(body) } else { IncomingBody::of_last_request(body, record) }
 }
 
 /// An answer over HTTP/2, which this side works on or leaves to its client to take.

@@ -1,5 +1,6 @@
 //! The body of a request on its way to whoever answers it.
 
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -10,32 +11,49 @@ use hyper::body::Incoming;
 
 use super::quiet;
 use super::record::Record;
-use super::rest::Stage;
+use super::rest::{self, Stage};
 
 /// The body of a request as its client sends it. Over HTTP/1.1, what is not read of it decides whether its connection goes on: one that is
-/// dropped before its end is read away if little is missing, and otherwise the answer says that the connection ends.
+/// dropped before its end is read away if little is missing, and otherwise the answer says that the connection ends. Over HTTP/2 it is read away
+/// in the same case, and otherwise its stream is reset.
 #[derive(Debug)]
 pub struct IncomingBody {
     /// `None`: it has come back, as it is being dropped.
     incoming: Option<Incoming>,
-    /// Where it comes back, with the number of its request. `None`: it has ended, or comes over HTTP/2.
-    origin: Option<(Arc<Record>, u32)>,
+    origin: Origin,
+}
+
+/// What becomes of a body that is dropped.
+#[derive(Debug)]
+enum Origin {
+    /// Nothing: there is none, or it has ended.
+    Ended,
+    /// It comes back here, with the number of its request: over HTTP/1.1.
+    LastRequest(Arc<Record>, u32),
+    /// It is read away, if it has not ended: over HTTP/2.
+    Stream,
 }
 
 impl IncomingBody {
-    /// The body of a request that nobody has to hear of.
-    pub(super) const fn unwatched(incoming: Incoming) -> Self {
-        Self { incoming: Some(incoming), origin: None }
+    /// The body of a request over HTTP/1.1 that has none.
+    pub(super) const fn ended(incoming: Incoming) -> Self {
+        Self { incoming: Some(incoming), origin: Origin::Ended }
+    }
+
+    /// The body of a request over HTTP/2.
+    pub(super) const fn of_stream(incoming: Incoming) -> Self {
+        Self { incoming: Some(incoming), origin: Origin::Stream }
     }
 
     /// The body of the last request of a connection over HTTP/1.1.
     pub(super) fn of_last_request(incoming: Incoming, record: &Arc<Record>) -> Self {
-        Self { incoming: Some(incoming), origin: Some((record.clone(), record.requests())) }
+        let origin = Origin::LastRequest(record.clone(), record.requests());
+        Self { incoming: Some(incoming), origin }
     }
 
     /// Notes that nothing more of it comes.
     fn end(&mut self, stage: Stage) {
-        if let Some((record, request)) = self.origin.take() {
+        if let Origin::LastRequest(record, request) = mem::replace(&mut self.origin, Origin::Ended) {
             record.end_body(request, stage);
         }
     }
@@ -43,8 +61,11 @@ impl IncomingBody {
 
 impl Drop for IncomingBody {
     fn drop(&mut self) {
-        if let (Some(incoming), Some((record, request))) = (self.incoming.take(), self.origin.take()) {
-            record.take_back(incoming, request);
+        let Some(incoming) = self.incoming.take() else { return };
+        match &self.origin {
+            Origin::Ended => {}
+            Origin::LastRequest(record, request) => record.take_back(incoming, *request),
+            Origin::Stream => rest::read_stream_away(incoming),
         }
     }
 }
@@ -62,7 +83,9 @@ impl Body for IncomingBody {
         let Some(incoming) = this.incoming.as_mut().filter(|incoming| !incoming.is_end_stream()) else {
             return Poll::Ready(None);
         };
-        let Some((record, request)) = &this.origin else { return Pin::new(incoming).poll_frame(context) };
+        let Origin::LastRequest(record, request) = &this.origin else {
+            return Pin::new(incoming).poll_frame(context);
+        };
         record.hold_body(*request, Stage::held(&incoming.size_hint()));
         let polled = quiet::take(incoming, context);
         match &polled {

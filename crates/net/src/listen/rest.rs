@@ -1,4 +1,4 @@
-//! What is left of the body of a request when that is answered, over HTTP/1.1. Its connection goes on only if all of it is read (RFC 9112
+//! What is left of the body of a request when that is answered. Over HTTP/1.1 its connection goes on only if all of it is read (RFC 9112
 //! §9.3). Otherwise the answer says that it was the last one (§9.6): a client would send its next request in vain.
 //!
 //! A body comes back here where it is dropped before its end. What is left then is read away before the head of the answer goes out, if
@@ -6,7 +6,11 @@
 //! nothing. It is the last one if much of the body is left, or nobody knows how much: whether that is read on, nobody knows either. Little
 //! that is dropped later is read away within the same bounds; if it does not come in time, the client hears by the end of the connection
 //! alone.
+//!
+//! Over HTTP/2 a stream whose body was dropped is reset as soon as its answer is out (RFC 9113 §8.1), and there are clients that drop the answer
+//! then (curl 7.88). So what is left of it is read away beside the answer, within the same bounds.
 
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
@@ -16,6 +20,7 @@ use bytes::Bytes;
 use http_body::{Body, SizeHint};
 use hyper::body::Incoming;
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use tokio::time::{Sleep, sleep};
 
 /// The most that is read of what nobody wants, in bytes.
@@ -171,6 +176,18 @@ impl Rest {
             (is_last && may(stage_of(last))).then(|| packed(request, stage))
         };
         self.last.fetch_update(Ordering::AcqRel, Ordering::Acquire, change).is_ok()
+    }
+}
+
+/// Reads away what is left of the body of a request over HTTP/2: its stream stays for as long.
+pub(crate) fn read_stream_away(body: Incoming) {
+    if body.is_end_stream() || body.size_hint().lower() > MOST {
+        return;
+    }
+    // Without one its connection has ended.
+    if let Ok(runtime) = Handle::try_current() {
+        let mut left = Left { body, allowed: MOST, until: None };
+        runtime.spawn(async move { poll_fn(|context| left.poll(context)).await });
     }
 }
 

@@ -20,10 +20,10 @@ use tokio::sync::mpsc;
 
 use crate::given::*;
 
-const SOON: Duration = Duration::from_millis(100);
+pub(crate) const SOON: Duration = Duration::from_millis(100);
 const LAST: &str = "\r\nConnection: close\r\n";
 /// One byte more than is read of what nobody wants.
-const TOO_LONG: usize = 64 * 1024 + 1;
+pub(crate) const TOO_LONG: usize = 64 * 1024 + 1;
 
 /// Answers every `GET`; refuses every `POST` and drops its body. Of every `PUT`, `PATCH` and `DELETE` it hands the body on and answers at
 /// once, 200, 302 and 500; of every `OPTIONS` it reads some of the body before, and answers 302.
@@ -53,7 +53,7 @@ fn hasty(bodies: mpsc::UnboundedSender<Body>) -> Router {
     Router::new().route("/", any(answer))
 }
 
-async fn hasty_server() -> (Running, mpsc::UnboundedReceiver<Body>) {
+pub(crate) async fn hasty_server() -> (Running, mpsc::UnboundedReceiver<Body>) {
     let (bodies, handed_on) = mpsc::unbounded_channel();
     let linger = Linger { silence: SOON, ..Linger::default() };
     (running(hasty(bodies), Limits { linger, ..Limits::default() }).await, handed_on)

@@ -13,14 +13,14 @@ use tokio::net::TcpStream;
 use crate::given::*;
 
 /// Types and flags of frames (RFC 9113 §6).
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const GOAWAY: u8 = 7;
-const WINDOW_UPDATE: u8 = 8;
-const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
+pub(crate) const DATA: u8 = 0;
+pub(crate) const HEADERS: u8 = 1;
+pub(crate) const GOAWAY: u8 = 7;
+pub(crate) const WINDOW_UPDATE: u8 = 8;
+pub(crate) const END_STREAM: u8 = 1;
+pub(crate) const END_HEADERS: u8 = 4;
 /// The preface, and SETTINGS that say nothing.
-const BEGINNING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+pub(crate) const BEGINNING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 /// `POST /held` and `GET /`, most of whose fields are in the static table (RFC 7541, appendix A).
 const HELD: &[u8] = b"\x83\x86\x44\x05/held\x41\x06sluice";
 const OTHER: &[u8] = b"\x82\x86\x84\x41\x06sluice";
@@ -29,13 +29,13 @@ const OTHER: &[u8] = b"\x82\x86\x84\x41\x06sluice";
 const WAITING: u8 = 40;
 const SMALL_FRAMES: usize = 1_000;
 
-fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
-    let length = u8::try_from(payload.len()).unwrap();
-    [&[0, 0, length, kind, flags, 0, 0, 0, stream][..], payload].concat()
+pub(crate) fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    let [high, low] = u16::try_from(payload.len()).unwrap().to_be_bytes();
+    [&[0, high, low, kind, flags, 0, 0, 0, stream][..], payload].concat()
 }
 
 /// Type and stream of the next frame. `None`: the connection has ended.
-async fn next_frame(stream: &mut TcpStream) -> Option<(u8, u8)> {
+pub(crate) async fn next_frame(stream: &mut TcpStream) -> Option<(u8, u8)> {
     let mut head = [0; 9];
     stream.read_exact(&mut head).await.ok()?;
     let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);

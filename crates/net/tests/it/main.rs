@@ -13,6 +13,7 @@ mod listen_drain;
 mod listen_ends;
 mod listen_head_lines;
 mod listen_rest;
+mod listen_rest_http2;
 mod listen_small_frames;
 mod listen_unix;
 mod listen_untaken;
