@@ -24,7 +24,7 @@ use http_body::Body;
 use sluice_net::{PeerAddress, TrustedProxies};
 use sluice_primitives::{AddressText, Rng};
 use tower::{Layer, Service};
-use tracing::{Span, error, error_span, info};
+use tracing::{Span, debug, error, error_span, info};
 
 use super::current_request;
 use super::metrics::{Exchange, HttpMetrics};
@@ -35,6 +35,9 @@ pub(crate) use finishing::Finishing;
 /// What is answered when somebody only wants to know whether the server lives.
 const HEALTH_PATHS: &[&str] =
     &["/health/alive", "/health/ready", "/admin/metrics/prometheus", "/admin/metrics"];
+
+/// Where each gateway asks the link every two seconds for what is new.
+const FEED_PATH: &str = "/link/v1/feed";
 
 /// How a listener logs.
 #[derive(Clone)]
@@ -236,7 +239,9 @@ impl Shared {
         let response_bytes = response.body().size_hint().exact();
         self.metrics.record(&Exchange { response_bytes, ..arrived.exchange(Some(status), duration) });
         self.trace(within, status);
-        if !(arrived.is_health && self.options.skip_health) {
+        if status.is_success() && arrived.route() == Some(FEED_PATH) {
+            self.log_feed(arrived, status, duration);
+        } else if !(arrived.is_health && self.options.skip_health) {
             self.log(arrived, Some(status), duration);
         }
     }
@@ -271,19 +276,36 @@ impl Shared {
         }
     }
 
+    /// What a gateway was told of the feed, of which there is a line only where all is logged: there would be one every two seconds for each.
+    fn log_feed(&self, arrived: &Arrived, status: StatusCode, duration: Duration) {
+        debug!(
+            listener = self.options.listener,
+            http.method = arrived.method.as_str(),
+            http.route = FEED_PATH,
+            http.status = status.as_u16(),
+            duration.ms = milliseconds(duration),
+            client.address = arrived.client.map(|address| tracing::field::display(AddressText::of(address))),
+            "request answered"
+        );
+    }
+
     /// Called within the request, so that the line has its id.
     fn log(&self, arrived: &Arrived, status: Option<StatusCode>, duration: Duration) {
-        let milliseconds = duration.as_secs_f64() * 1e3;
         info!(
             listener = self.options.listener,
             http.method = arrived.method.as_str(),
             http.route = arrived.route().unwrap_or("-"),
             http.status = status.map(|status| status.as_u16()),
-            duration.ms = (milliseconds * 1e3).round() / 1e3,
+            duration.ms = milliseconds(duration),
             client.address = arrived.client.map(|address| tracing::field::display(AddressText::of(address))),
             message = if status.is_some() { "request answered" } else { "request abandoned by its client" },
         );
     }
+}
+
+/// To the microsecond.
+fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 
 /// What gives the lines of a request its id.

@@ -31,6 +31,7 @@ fn router() -> Router {
         .route("/admin/clients/{id}", get(echo))
         .route("/failing", get(failing))
         .route("/health/alive", get(async || "ok"))
+        .route(FEED_PATH, get(async || "news").post(async || StatusCode::UNAUTHORIZED))
 }
 
 async fn logged(request: Request<Body>, skip_health: bool) -> Logged {
@@ -106,6 +107,18 @@ async fn health_checks_stay_out_of_the_log_when_asked_but_are_counted() {
     assert!(quiet.metrics.contains(r#"endpoint="/health/alive"} 1"#), "{}", quiet.metrics);
     let loud = logged(request("/health/alive").body(Body::empty()).unwrap(), false).await;
     assert_eq!(loud.events.len(), 1);
+}
+
+#[tokio::test]
+async fn that_a_gateway_was_told_of_the_feed_is_counted_and_no_line_but_that_it_was_refused_is() {
+    let told = logged(request(FEED_PATH).body(Body::empty()).unwrap(), false).await;
+    assert!(told.events.is_empty(), "{:?}", told.events);
+    assert!(told.metrics.contains(r#"endpoint="/link/v1/feed"} 1"#), "{}", told.metrics);
+    let refused = request(FEED_PATH).method(Method::POST).body(Body::empty()).unwrap();
+    let refused = logged(refused, false).await;
+    let [line] = &refused.events[..] else { panic!("{:?}", refused.events) };
+    assert_eq!(line["message"], "request answered");
+    assert_eq!(line["http.status"], 401);
 }
 
 #[tokio::test]
