@@ -22,8 +22,25 @@ const BOUNDS: [u64; 16] = [
 ];
 /// Where is counted what took longer than the last.
 const BEYOND: usize = BOUNDS.len();
+/// The name of what is under no route.
+const NO_ROUTE: &str = "-";
 /// Where all is summed.
 const SUM: usize = BEYOND + 1;
+
+/// All that `sluice_gateway_upstream_faults_total` counts: the last two are of answers that had begun. A counter that comes into being with
+/// its first fault shows no growth: where it was nothing before, nobody is woken by it.
+const UPSTREAM_FAULTS: [&str; 10] = [
+    Fault::Connect.label(),
+    Fault::ConnectTimeout.label(),
+    Fault::Reset.label(),
+    Fault::BadAnswer.label(),
+    Fault::Timeout.label(),
+    Fault::Unprocessed.label(),
+    Fault::Overloaded.label(),
+    Fault::NoUpstream.label(),
+    "cut",
+    "stalled",
+];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByRoute {
@@ -226,9 +243,15 @@ impl GatewayMetrics {
         self.families.faults.get_or_create(&by_fault).add(1);
     }
 
-    /// Takes up a route that is new.
+    /// Takes up a route that is new. The faults of its upstream begin at nothing.
     fn learn(&self, name: &str) -> Arc<OfRoute> {
         let label = ByRoute { route: name.to_owned() };
+        if name != NO_ROUTE {
+            for fault in UPSTREAM_FAULTS {
+                let by_fault = ByFault { route: name.to_owned(), fault };
+                drop(self.families.faults.get_or_create(&by_fault));
+            }
+        }
         let made = Arc::new(OfRoute {
             seconds: self.families.seconds.get_or_create(&label).clone(),
             upstream_seconds: self.families.upstream_seconds.get_or_create(&label).clone(),
@@ -335,6 +358,23 @@ mod tests {
             r#"sluice_gateway_upstream_faults_total{route="orders",fault="unprocessed"} 1"#,
         ];
         assert_eq!(counted, expected);
+    }
+
+    #[test]
+    fn faults_of_the_upstream_of_a_route_are_counted_from_nothing_as_soon_as_it_is_asked_for() {
+        let encoded = counted(|metrics| {
+            metrics.count(&record(Some(StatusCode::OK), "caller"));
+            metrics.count_fault("orders", Fault::Reset);
+            metrics.count(&RequestRecord { route: "-", ..record(Some(StatusCode::NOT_FOUND), "no_route") });
+        });
+        let shown: Vec<_> = encoded.lines().filter(|line| line.contains("_faults_total{")).collect();
+        assert_eq!(shown.len(), UPSTREAM_FAULTS.len(), "{shown:?}");
+        for fault in UPSTREAM_FAULTS {
+            let count = u8::from(fault == "reset");
+            let line =
+                format!("sluice_gateway_upstream_faults_total{{route=\"orders\",fault=\"{fault}\"}} {count}");
+            assert!(shown.contains(&line.as_str()), "{line} in\n{encoded}");
+        }
     }
 
     #[test]
