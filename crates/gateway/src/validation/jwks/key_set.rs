@@ -139,9 +139,9 @@ impl RemoteKeys {
     }
 
     /// Asks the issuer behind the back of the requests, also if it was asked a moment ago: somebody says that its keys may have changed.
-    /// Those that were never fetched come with the first token.
+    /// Those that nobody has asked for yet come with the first token.
     pub(super) fn renew_now(self: &Arc<Self>) {
-        if self.known.load().keys.is_none() {
+        if self.known.load().tried_at.is_none() {
             return;
         }
         let now = self.clock.now();

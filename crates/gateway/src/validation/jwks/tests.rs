@@ -225,6 +225,26 @@ async fn keys_are_renewed_behind_the_requests_when_somebody_says_so() {
 }
 
 #[tokio::test]
+async fn an_issuer_that_has_never_answered_is_asked_again_when_somebody_says_so_and_the_log_tells() {
+    let (log, _guard) = Captured::begin();
+    let issuer = FakeIssuer::start().await;
+    *issuer.mood.lock() = Mood::Broken;
+    let world = World::new(&[issuer.of_jwts("one")]);
+    let token = issuer.token(&json!({}));
+    assert_eq!(world.validate(ONE, &token).await, Err(TokenFault::Unreachable));
+    *issuer.mood.lock() = Mood::Well;
+    world.validation.renew_keys();
+    let refused = async {
+        while world.validate(ONE, &token).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), refused).await.unwrap();
+    let said = log.lines("the keys of an issuer could be fetched again");
+    assert!(matches!(&said[..], [line] if line.contains("issuer.name=one")), "{said:?}");
+}
+
+#[tokio::test]
 async fn keys_are_renewed_before_they_are_too_old_while_requests_go_on() {
     let issuer = FakeIssuer::start().await;
     let world = World::new(&[issuer.of_jwts("one")]);
