@@ -98,6 +98,19 @@ fn the_documented_command_beside_the_server_gets_what_the_server_has() {
 }
 
 #[test]
+fn the_documented_commands_install_all_that_units_read() {
+    let page = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/deployment.md"));
+    let commands: Vec<_> = page.lines().filter(|line| line.starts_with("sudo install ")).collect();
+    for file in fs::read_dir(folder("systemd")).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let pattern = if name.ends_with(".service") { "*.service" } else { &name };
+        let file = format!(" deploy/systemd/{pattern} ");
+        let is_installed = commands.iter().any(|command| command.contains(&file));
+        assert!(is_installed, "{name} in {commands:#?}");
+    }
+}
+
+#[test]
 fn units_wait_longer_for_their_end_than_what_is_in_flight_may_take() {
     for unit in Unit::all().iter().filter(|unit| unit.value("Type") == Some("exec")) {
         let wait: u64 = unit.value("TimeoutStopSec").unwrap().parse().unwrap();
