@@ -11,6 +11,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use http::Request;
 use http_body_util::Empty;
+use sluice_gateway::Refusal;
 use sluice_gateway::proxy::upstream::PassiveHealth;
 use tokio::sync::{Notify, mpsc};
 
@@ -409,6 +410,27 @@ async fn an_upload_that_its_client_calls_off_does_not_end() {
         assert_eq!(upstream.until(b"half\r\n").await.unwrap(), b"4\r\nhalf\r\n");
         client.say(frame(RST_STREAM, 0, 1, &code)).await;
         assert_eq!(upstream.rest().await, b"", "{code:?}");
+    }
+}
+
+/// There are clients that drop an answer whose stream is reset (curl 7.88).
+#[tokio::test]
+async fn the_stream_of_an_upload_that_is_refused_before_it_came_is_not_reset() {
+    let mut setup = Setup::to(&[nowhere()]);
+    setup.refusal = Some(Refusal::InsufficientScope);
+    let world = setup.start().await;
+    let mut client = Peer::new(world.connect().await);
+    client.say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
+    client.say(frame(SETTINGS, 0, 0, &[])).await;
+    client.say(frame(HEADERS, END_HEADERS, 1, &UPLOAD)).await;
+    while next_frame(&mut client).await.unwrap() != (DATA, END_STREAM, 1) {}
+    client.say(frame(DATA, END_STREAM, 1, b"half")).await;
+    client.say(frame(HEADERS, END_HEADERS, 3, &UPLOAD)).await;
+    loop {
+        match next_frame(&mut client).await.unwrap() {
+            (DATA, END_STREAM, 3) => return,
+            (kind, _, stream) => assert_ne!((kind, stream), (RST_STREAM, 1)),
+        }
     }
 }
 
