@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use lettre::transport::smtp;
 
 use super::UnsendableMail;
+use super::bounded_replies::EndlessReply;
 
 /// Replies about who one is, not about the mail (RFC 4954 §6).
 const ABOUT_LOGIN: [u16; 4] = [530, 534, 535, 538];
@@ -26,7 +27,7 @@ pub enum SmtpError {
     },
     /// TLS cannot be set up.
     #[error("the TLS side of the mail client cannot be made")]
-    SetupTls(#[source] smtp::Error),
+    SetupTls(#[source] Box<dyn Error + Send + Sync>),
     /// The name to introduce oneself by is no name of a machine.
     #[error("the name for the mail server's greeting is no host name")]
     HelloName,
@@ -63,6 +64,9 @@ pub enum SmtpError {
     /// The connection ended without an answer, or the answer was not SMTP.
     #[error("the mail server hung up or did not answer in SMTP")]
     NoAnswer,
+    /// A line, or all of a reply, was longer than any is.
+    #[error("a reply of the mail server has no end")]
+    EndlessReply,
     /// Not done within the configured time.
     #[error("the mail server took too long")]
     TimedOut,
@@ -91,7 +95,8 @@ impl SmtpError {
             Self::Unsendable(_) | Self::NeedsSmtpUtf8 | Self::Refused(_) => false,
             Self::Deferred(_) | Self::LoginRefused(_) | Self::NoLogin => true,
             Self::NoStartTls | Self::PlainPassword => true,
-            Self::Unreachable(_) | Self::NoAnswer | Self::TimedOut | Self::Stopped => true,
+            Self::Unreachable(_) | Self::NoAnswer | Self::EndlessReply => true,
+            Self::TimedOut | Self::Stopped => true,
         }
     }
 
@@ -139,7 +144,13 @@ impl SmtpError {
 
     /// The library's error about an unreadable answer repeats it.
     fn without_reply(error: smtp::Error) -> Self {
-        if error.is_response() { Self::NoAnswer } else { Self::Unreachable(Box::new(error)) }
+        if error.is_response() {
+            Self::NoAnswer
+        } else if EndlessReply::is_cause_of(&error) {
+            Self::EndlessReply
+        } else {
+            Self::Unreachable(Box::new(error))
+        }
     }
 }
 

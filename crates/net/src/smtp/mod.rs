@@ -1,12 +1,13 @@
 //! Mail: handing it to the SMTP server that takes it on (RFC 5321, RFC 6409).
 //!
 //! [`SmtpTransport`]: sends. [`SmtpConfig`]: through which server, as whom. [`SmtpUrl`]: how that server is written.
-//! [`OutgoingMail`]: what is sent; `message`: as MIME. `pool`: connections and their reuse; `plain_first`: those that begin in plain text
-//! and become TLS; `dialogue`: what is said on them. [`SmtpError`]: what went wrong, and whether it is worth another attempt.
+//! [`OutgoingMail`]: what is sent; `message`: as MIME. `pool`: connections and their reuse; `tls`: what their encryption takes; `plain_first`: those that begin in
+//! plain text and become TLS; `bounded_replies`: how much is read of each; `dialogue`: what is said on them. [`SmtpError`]: what went wrong, and whether it is worth another attempt.
 //!
 //! Nothing is repeated here: who sends must keep the mail until it is taken. The library's own record of the dialogue,
 //! which would show passwords and addresses, is not compiled in.
 
+mod bounded_replies;
 mod config;
 mod dialogue;
 mod error;
@@ -15,6 +16,7 @@ mod message;
 mod plain_first;
 mod pool;
 mod server_url;
+mod tls;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

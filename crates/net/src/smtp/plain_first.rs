@@ -13,18 +13,20 @@ use lettre::transport::smtp::client::AsyncTokioStream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
+use super::bounded_replies::BoundedReplies;
+
 /// With what a client begins TLS: a handshake record (RFC 8446 §5.1). No command begins so, and no mail.
 const TLS_HANDSHAKE: u8 = 22;
 
 /// A connection that begins in plain text.
 #[derive(Debug)]
 pub(super) struct PlainFirst {
-    stream: TcpStream,
+    stream: BoundedReplies<TcpStream>,
     is_plain: bool,
 }
 
 impl PlainFirst {
-    pub(super) const fn new(stream: TcpStream) -> Self {
+    pub(super) const fn new(stream: BoundedReplies<TcpStream>) -> Self {
         Self { stream, is_plain: true }
     }
 }

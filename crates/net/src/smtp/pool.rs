@@ -5,12 +5,12 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::path::Path;
+use std::io;
 use std::time::Duration;
 
 use lettre::address::Envelope;
 use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
-use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, TlsParameters};
+use lettre::transport::smtp::client::{AsyncSmtpConnection, AsyncTokioStream, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
@@ -18,11 +18,12 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::bounded_replies::BoundedReplies;
 use super::dialogue::hand_over;
 use super::plain_first::PlainFirst;
-use super::server_url::{Encryption, SmtpUrl};
-use super::{SmtpConfig, SmtpError, StartTls};
-use crate::fetch::certificates_in;
+use super::server_url::SmtpUrl;
+use super::tls::Tls;
+use super::{SmtpConfig, SmtpError};
 
 /// How long a connection without work is kept. Servers wait for five minutes (RFC 5321 §4.5.3.2.7), some for less.
 const IDLE_FOR: Duration = Duration::from_mins(1);
@@ -52,15 +53,6 @@ struct Server {
     allow_plain_password: bool,
 }
 
-/// The library's TLS parameters, which do not print.
-struct Tls(TlsParameters);
-
-impl fmt::Debug for Tls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Tls")
-    }
-}
-
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pool").field("server", &self.server).finish_non_exhaustive()
@@ -74,7 +66,7 @@ impl Pool {
         if url.login.is_some() && url.is_always_plain() && !allow_plain_password {
             return Err(SmtpError::PlainPasswordConfigured);
         }
-        let tls = tls(&url.host, config.extra_ca_file.as_deref())?;
+        let tls = Tls::new(&url, config.extra_ca_file.as_deref())?;
         let hello = hello(config)?;
         Ok(Self {
             server: Server { url, tls, hello, allow_plain_password },
@@ -125,32 +117,41 @@ impl Pool {
 impl Server {
     /// Connects, encrypts and logs in.
     async fn connect(&self) -> Result<AsyncSmtpConnection, SmtpError> {
-        let mut connection = match self.url.encryption {
-            Encryption::StartTls(StartTls::Required) => self.start_tls(true).await?,
-            Encryption::StartTls(StartTls::Optional) => self.start_tls(false).await?,
-            Encryption::StartTls(StartTls::Never) => self.begin(None).await?,
-            Encryption::Implicit => self.begin(Some(self.tls.0.clone())).await?,
+        let connecting = TcpStream::connect((self.url.host.as_str(), self.url.port));
+        let stream = connecting.await.map_err(unreachable)?;
+        let peer = stream.peer_addr().map_err(unreachable)?;
+        let mut connection = match &self.tls {
+            Tls::Never => self.begin(Box::new(BoundedReplies::new(stream, peer))).await?,
+            Tls::Later { is_required, parameters } => {
+                let stream = PlainFirst::new(BoundedReplies::new(stream, peer));
+                self.start_tls(stream, *is_required, parameters.clone()).await?
+            }
+            Tls::AtOnce { connector, name } => {
+                let encrypting = Box::pin(connector.connect(name.clone(), stream));
+                let stream = encrypting.await.map_err(unreachable)?;
+                self.begin(Box::new(BoundedReplies::new(stream, peer))).await?
+            }
         };
         self.log_in(&mut connection).await?;
         Ok(connection)
     }
 
-    /// A connection that stays as it begins: in plain text, or in TLS.
-    async fn begin(&self, tls: Option<TlsParameters>) -> Result<AsyncSmtpConnection, SmtpError> {
-        let address = (self.url.host.as_str(), self.url.port);
-        let connecting = AsyncSmtpConnection::connect_tokio1(address, None, &self.hello, tls, None);
+    /// A connection on which the server greets.
+    async fn begin(&self, stream: Box<dyn AsyncTokioStream>) -> Result<AsyncSmtpConnection, SmtpError> {
+        let connecting = AsyncSmtpConnection::connect_with_transport(stream, &self.hello);
         connecting.await.map_err(SmtpError::connecting)
     }
 
     /// One that begins in plain text, and becomes TLS if the server offers it.
-    async fn start_tls(&self, is_required: bool) -> Result<AsyncSmtpConnection, SmtpError> {
-        let connecting = TcpStream::connect((self.url.host.as_str(), self.url.port));
-        let stream = connecting.await.map_err(|error| SmtpError::Unreachable(Box::new(error)))?;
-        let stream = Box::new(PlainFirst::new(stream));
-        let connecting = AsyncSmtpConnection::connect_with_transport(stream, &self.hello);
-        let mut connection = connecting.await.map_err(SmtpError::connecting)?;
+    async fn start_tls(
+        &self,
+        stream: PlainFirst,
+        is_required: bool,
+        parameters: TlsParameters,
+    ) -> Result<AsyncSmtpConnection, SmtpError> {
+        let mut connection = self.begin(Box::new(stream)).await?;
         if connection.can_starttls() {
-            let starting = connection.starttls(self.tls.0.clone(), &self.hello);
+            let starting = connection.starttls(parameters, &self.hello);
             starting.await.map_err(SmtpError::connecting)?;
         } else if is_required {
             return Err(SmtpError::NoStartTls);
@@ -160,7 +161,8 @@ impl Server {
 
     async fn log_in(&self, connection: &mut AsyncSmtpConnection) -> Result<(), SmtpError> {
         let Some(login) = &self.url.login else { return Ok(()) };
-        if !connection.is_encrypted() && !self.allow_plain_password {
+        let is_encrypted = connection.is_encrypted() || matches!(self.tls, Tls::AtOnce { .. });
+        if !is_encrypted && !self.allow_plain_password {
             return Err(SmtpError::PlainPassword);
         }
         let credentials = Credentials::new(login.user.clone(), login.password.expose().clone());
@@ -169,17 +171,8 @@ impl Server {
     }
 }
 
-/// The certificates of the system, and those of one more file.
-fn tls(host: &str, extra_ca_file: Option<&Path>) -> Result<Tls, SmtpError> {
-    let mut tls = TlsParameters::builder(host.to_owned());
-    if let Some(path) = extra_ca_file {
-        let failed = |source| SmtpError::ExtraCa { path: path.to_owned(), source };
-        for certificate in certificates_in(path).map_err(failed)? {
-            let certificate = Certificate::from_der(certificate.to_vec()).map_err(SmtpError::SetupTls)?;
-            tls = tls.add_root_certificate(certificate);
-        }
-    }
-    tls.build_rustls().map(Tls).map_err(SmtpError::SetupTls)
+fn unreachable(error: io::Error) -> SmtpError {
+    SmtpError::Unreachable(Box::new(error))
 }
 
 /// How this machine introduces itself: as it is told to, or as the system calls it. Servers refuse a name without a domain (RFC 5321

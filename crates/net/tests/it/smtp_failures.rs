@@ -114,6 +114,27 @@ async fn a_server_that_hangs_is_given_up_in_time() {
     assert!(matches!(late, SmtpError::TimedOut) && late.is_temporary(), "{late}");
 }
 
+/// A server that means it so, or whoever stands in between: the node would keep as much as comes within the time of a mail.
+#[tokio::test]
+async fn a_reply_without_an_end_is_given_up_before_much_of_it_is_read() {
+    for tls in [SmtpTls::None, SmtpTls::StartTls, SmtpTls::Implicit] {
+        for is_known in [false, true] {
+            let server = SmtpServer::start_with(SmtpOptions { tls, ..SmtpOptions::default() }).await;
+            let transport = trusting(&server);
+            if is_known {
+                // The connection is kept, so that the reply without an end is the answer to a command, encrypted or not.
+                transport.send(&mail()).await.unwrap();
+            }
+            server.babble();
+            let endless = in_time(Box::pin(transport.send(&mail()))).await.unwrap_err();
+            let is_told = matches!(endless, SmtpError::EndlessReply) && endless.is_temporary();
+            assert!(is_told, "{tls:?} {is_known} {endless}");
+            // More than what is read, as the system takes some from the server that nobody reads.
+            assert!(server.babbled() < 32 * 1024 * 1024, "{tls:?} {is_known} {}", server.babbled());
+        }
+    }
+}
+
 #[tokio::test]
 async fn what_a_mail_given_up_left_behind_is_never_read_by_the_next() {
     let server = SmtpServer::start().await;

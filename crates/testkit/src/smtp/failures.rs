@@ -26,6 +26,8 @@ pub(super) struct Failures {
     refusals: Mutex<HashMap<SmtpStep, (u16, usize)>>,
     drops: AtomicUsize,
     hangs: AtomicBool,
+    babbles: AtomicBool,
+    babbled: AtomicUsize,
 }
 
 impl Failures {
@@ -43,6 +45,22 @@ impl Failures {
 
     pub(super) fn hangs(&self) -> bool {
         self.hangs.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn babble(&self) {
+        self.babbles.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn babbles(&self) -> bool {
+        self.babbles.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn add_babbled(&self, bytes: usize) {
+        self.babbled.fetch_add(bytes, Ordering::SeqCst);
+    }
+
+    pub(super) fn babbled(&self) -> usize {
+        self.babbled.load(Ordering::SeqCst)
     }
 
     /// The code to refuse with, if this step is to be refused.

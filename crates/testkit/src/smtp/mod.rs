@@ -172,6 +172,16 @@ impl SmtpServer {
         self.shared.failures.hang(false);
     }
 
+    /// Answers with a line that has no end from now on, on every connection.
+    pub fn babble(&self) {
+        self.shared.failures.babble();
+    }
+
+    /// How much of such lines was written, in bytes.
+    pub fn babbled(&self) -> usize {
+        self.shared.failures.babbled()
+    }
+
     /// How many connections were accepted.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)

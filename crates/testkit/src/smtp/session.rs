@@ -13,6 +13,9 @@ use super::failures::SmtpStep;
 use super::received::{Delivery, ReceivedMail};
 use super::{Shared, SmtpTls};
 
+/// What a line without an end consists of.
+const BABBLE: [u8; 1024] = [b'x'; 1024];
+
 trait Duplex: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Duplex for T {}
 
@@ -55,6 +58,7 @@ pub(super) async fn serve(stream: TcpStream, shared: Arc<Shared>) -> io::Result<
 impl Session {
     async fn talk(mut self) -> io::Result<()> {
         self.not_hanging().await;
+        self.not_babbling().await?;
         if self.refused(SmtpStep::Greeting, "").await? {
             return Ok(());
         }
@@ -62,6 +66,7 @@ impl Session {
         loop {
             let Some(line) = self.line().await? else { return Ok(()) };
             self.not_hanging().await;
+            self.not_babbling().await?;
             match self.command(&line).await? {
                 Next::Command => {}
                 Next::Tls => self = self.encrypt().await?,
@@ -244,6 +249,15 @@ impl Session {
         if self.shared.failures.hangs() {
             std::future::pending::<()>().await;
         }
+    }
+
+    /// Who babbles ends when the client has left.
+    async fn not_babbling(&mut self) -> io::Result<()> {
+        while self.shared.failures.babbles() {
+            self.stream.write_all(&BABBLE).await?;
+            self.shared.failures.add_babbled(BABBLE.len());
+        }
+        Ok(())
     }
 
     async fn reply(&mut self, line: &str) -> io::Result<()> {
