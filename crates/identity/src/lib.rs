@@ -38,5 +38,5 @@ pub use login::{
 };
 pub use registration::{
     BreachedPasswords, InvalidField, PasswordRules, Person, RegistrationMails, RegistrationOutcome,
-    RegistrationParts, RegistrationService, SignUp, WeakPassword,
+    RegistrationParts, RegistrationService, SignUp, ValidSignUp, WeakPassword,
 };

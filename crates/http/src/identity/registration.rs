@@ -33,14 +33,23 @@ pub(super) async fn register(
     body: JsonBody,
 ) -> Result<Response, Problem> {
     let typed: SignUpBody<'_> = body.read()?;
-    state.check_puzzle(PuzzlePurpose::Registration, typed.proof_of_work.as_ref())?;
     let sign_up = SignUp {
         email: typed.email.into_string(),
         username: typed.username.into_string(),
         password: typed.password.or_empty(),
         network,
     };
-    match state.registration.register(sign_up).await? {
+    let valid = match state.registration.validate(&sign_up) {
+        Ok(valid) => valid,
+        Err(outcome) => return told(outcome),
+    };
+    // After what a typing mistake may be in: a solution is good once.
+    state.check_puzzle(PuzzlePurpose::Registration, typed.proof_of_work.as_ref())?;
+    told(state.registration.register_valid(valid).await?)
+}
+
+fn told(outcome: RegistrationOutcome) -> Result<Response, Problem> {
+    match outcome {
         RegistrationOutcome::Registered(identity) => Ok(person(StatusCode::CREATED, &identity)),
         RegistrationOutcome::Accepted => {
             Ok(answer(StatusCode::ACCEPTED, &AcceptedBody { status: "accepted" }))

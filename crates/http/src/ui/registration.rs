@@ -86,17 +86,21 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let place = Place { visit, challenge, answer: &answer };
     let text = |name| fields.get(name).unwrap_or_default();
     let typed = Typed { email: text("email"), username: text("username"), ..Typed::default() };
-    if let Some(sentence) = puzzle::mistake(ui, PuzzlePurpose::Registration, &fields) {
-        let unsolved = Typed { form_error: Some(sentence), ..typed };
-        return form(ui, &place, (StatusCode::UNPROCESSABLE_ENTITY, &unsolved));
-    }
     let sign_up = SignUp {
         email: typed.email.to_owned(),
         username: typed.username.to_owned(),
         password: Secret::new(text("password").to_owned()),
         network: visit.network,
     };
-    match ui.registration.register(sign_up).await {
+    let valid = match ui.registration.validate(&sign_up) {
+        Ok(valid) => valid,
+        Err(outcome) => return settle(ui, &place, typed, outcome).await,
+    };
+    if let Some(sentence) = puzzle::mistake(ui, PuzzlePurpose::Registration, &fields) {
+        let unsolved = Typed { form_error: Some(sentence), ..typed };
+        return form(ui, &place, (StatusCode::UNPROCESSABLE_ENTITY, &unsolved));
+    }
+    match ui.registration.register_valid(valid).await {
         Ok(outcome) => settle(ui, &place, typed, outcome).await,
         Err(error) => busy(ui, &place, typed, error),
     }

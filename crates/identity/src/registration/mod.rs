@@ -11,4 +11,6 @@ pub mod service;
 pub use breached::{BreachedEndpoint, BreachedError, BreachedFile, BreachedPasswords};
 pub use field::InvalidField;
 pub use policy::{PasswordRules, Person, WeakPassword};
-pub use service::{RegistrationMails, RegistrationOutcome, RegistrationParts, RegistrationService, SignUp};
+pub use service::{
+    RegistrationMails, RegistrationOutcome, RegistrationParts, RegistrationService, SignUp, ValidSignUp,
+};

@@ -88,11 +88,12 @@ pub struct RegistrationService {
     parts: RegistrationParts,
 }
 
-/// A sign-up with which nothing is wrong.
-struct Valid {
+/// A sign-up with which nothing is wrong, as far as that can be seen without asking anybody.
+pub struct ValidSignUp {
     email: Email,
     username: Username,
     password: Password,
+    network: Network,
 }
 
 impl RegistrationService {
@@ -111,32 +112,48 @@ impl RegistrationService {
         &self.parts.rules
     }
 
+    /// Registers a person, if nothing is wrong with the sign-up: [`Self::validate`] and [`Self::register_valid`].
+    ///
+    /// # Errors
+    /// As [`Self::register_valid`].
+    pub async fn register(&self, sign_up: SignUp) -> Result<RegistrationOutcome, IdentityError> {
+        match self.validate(&sign_up) {
+            Ok(valid) => self.register_valid(valid).await,
+            Err(outcome) => Ok(outcome),
+        }
+    }
+
+    /// What can be said of a sign-up without asking anybody, so that a mistake in it costs nothing that is good once.
+    ///
+    /// # Errors
+    /// [`RegistrationOutcome::Closed`] and [`RegistrationOutcome::Invalid`].
+    pub fn validate(&self, sign_up: &SignUp) -> Result<ValidSignUp, RegistrationOutcome> {
+        if !self.parts.config.enabled {
+            return Err(RegistrationOutcome::Closed);
+        }
+        self.fields(sign_up).map_err(RegistrationOutcome::Invalid)
+    }
+
     /// Registers a person, and writes to them in the same transaction. Free and taken names cost the same until the store
     /// has answered; where taken ones are concealed, also afterwards: something is written for both.
     ///
     /// # Errors
     /// [`IdentityError`] if the store cannot do it now, or does not know whether it did. A sign-up that is repeated then
     /// may be told that the name is taken.
-    pub async fn register(&self, sign_up: SignUp) -> Result<RegistrationOutcome, IdentityError> {
-        if !self.parts.config.enabled {
-            return Ok(RegistrationOutcome::Closed);
-        }
-        let valid = match self.validate(&sign_up) {
-            Ok(valid) => valid,
-            Err(invalid) => return Ok(RegistrationOutcome::Invalid(invalid)),
-        };
-        if let Err(wait) = self.parts.limits.check_registration(sign_up.network) {
+    pub async fn register_valid(&self, valid: ValidSignUp) -> Result<RegistrationOutcome, IdentityError> {
+        let network = valid.network;
+        if let Err(wait) = self.parts.limits.check_registration(network) {
             return Ok(RegistrationOutcome::TooMany(wait));
         }
         if self.parts.rules.is_breached(&valid.password).await? {
             return Ok(RegistrationOutcome::Invalid(WeakPassword::Breached.into()));
         }
         let identity = self.record(valid);
-        let deed = Deed::new("person registered", identity.id).at(sign_up.network);
+        let deed = Deed::new("person registered", identity.id).at(network);
         let registered = self.parts.identities.register(self.with_letters(identity.clone())).await;
         let registration = deed.noted(registered)?;
         if registration == Registration::Registered {
-            info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %sign_up.network }, "person registered");
+            info!(target: "sluice_audit", { identity.id = %identity.id, client.network = %network }, "person registered");
         }
         Ok(match registration {
             _ if self.parts.config.conceal_taken => RegistrationOutcome::Accepted,
@@ -152,15 +169,15 @@ impl RegistrationService {
         NewIdentity { identity, letters }
     }
 
-    fn validate(&self, sign_up: &SignUp) -> Result<Valid, InvalidField> {
+    fn fields(&self, sign_up: &SignUp) -> Result<ValidSignUp, InvalidField> {
         let email = Email::for_new(&sign_up.email)?;
         let username: Username = sign_up.username.parse()?;
         let person = Person { email: email.as_str(), username: username.as_str() };
         let password = self.parts.rules.judge(sign_up.password.expose(), person)?;
-        Ok(Valid { email, username, password })
+        Ok(ValidSignUp { email, username, password, network: sign_up.network })
     }
 
-    fn record(&self, valid: Valid) -> Identity {
+    fn record(&self, valid: ValidSignUp) -> Identity {
         let (now, rng): (Timestamp, &dyn Rng) = (self.parts.clock.now(), &*self.parts.rng);
         let id = IdentityId::generate(now, rng);
         Identity {

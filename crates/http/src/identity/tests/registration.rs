@@ -153,3 +153,26 @@ async fn where_a_proof_of_work_is_asked_for_each_is_good_once() {
         assert_eq!((refused.status, &refused.json["field"]), (400, &json!("purpose")));
     }
 }
+
+#[tokio::test]
+async fn a_mistake_in_a_field_leaves_the_proof_of_work_good() {
+    let world = World::with(|config| config.proof_of_work.registration_bits = 8).await;
+    let puzzle = world.ask("GET", "/auth/proof-of-work?purpose=registration", "", Value::Null).await;
+    let challenge = puzzle.json["challenge"].as_str().unwrap().to_owned();
+    let solution = sluice_identity::proof_of_work::Puzzle { challenge: challenge.clone(), bits: 8 }.solve();
+    let solved = sign_up("proof_of_work", &json!({"challenge": challenge, "solution": solution}));
+    let mistakes = [
+        ("email", "alice@example", "email_malformed"),
+        ("username", "a\u{0}b", "username_malformed"),
+        ("password", "1234567", "password_too_short"),
+        ("password", ALICE, "password_is_email"),
+    ];
+    for (member, value, code) in mistakes {
+        let mut typed = solved.clone();
+        typed[member] = json!(value);
+        assert_eq!(world.post("/auth/register", typed).await.problem(), (400, code), "{member}: {value}");
+    }
+    assert_eq!(world.post("/auth/register", solved.clone()).await.status, 201);
+    // Whether an address is taken is not told without one.
+    assert_eq!(world.post("/auth/register", solved).await.problem(), (400, "proof_of_work_required"));
+}

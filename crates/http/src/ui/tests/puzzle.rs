@@ -82,6 +82,19 @@ async fn an_unsolved_or_foreign_puzzle_is_told_and_set_anew() {
 }
 
 #[tokio::test]
+async fn a_mistake_in_a_field_is_told_before_the_puzzle_is_spent() {
+    let world = World::with_puzzles().await;
+    let page = world.at("/ui/registration").await;
+    let shown = world.get(&page).await;
+    let (challenge, solution) = solved(&shown);
+    let short = [("email", ALICE), ("password", "short"), ("puzzle", &challenge), ("solution", &solution)];
+    let refused = world.fill_in(&page, &short).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(!refused.body.contains(SPENT) && !refused.body.contains(UNSOLVED), "{}", refused.body);
+    world.accepted(&world.solve(&page, &shown).await).await;
+}
+
+#[tokio::test]
 async fn a_page_that_was_open_for_long_is_sent_as_long_as_its_flow_lives() {
     let world = World::with_puzzles().await;
     for page in ["/ui/registration", "/ui/login"] {
