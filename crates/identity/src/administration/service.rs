@@ -69,7 +69,7 @@ pub struct IdentityAdministration {
     pub rng: Arc<dyn Rng>,
 }
 
-/// An edit with which nothing is wrong, but that its address may be one that is given to nobody ([`ValidEdit::leads_elsewhere`]).
+/// An edit with which nothing is wrong, but that its address may be one that is given to nobody ([`ValidEdit::is_for_nobody`]).
 struct ValidEdit {
     email: Option<Email>,
     username: Option<String>,
@@ -144,7 +144,7 @@ impl IdentityAdministration {
         let Some(before) = self.change(id, deed, change).await? else {
             // Nothing differs, or nobody is there, or nobody is given such an address.
             let present = self.get(id).await?;
-            if edit.leads_elsewhere(&present) {
+            if edit.is_for_nobody(&present) {
                 return Err(InvalidField::from(InvalidEmail::Malformed).into());
             }
             return Ok(present);
@@ -387,9 +387,9 @@ impl ValidEdit {
         self.email.as_ref().filter(|email| email.login_name() != identity.login_name)
     }
 
-    /// Whether that is one which is given to nobody. One that is there may stay.
-    fn leads_elsewhere(&self, identity: &Identity) -> bool {
-        self.other_email(identity).is_some_and(Email::may_lead_elsewhere)
+    /// Whether that is one which is given to nobody ([`Email::is_for_nobody`]). One that is there may stay.
+    fn is_for_nobody(&self, identity: &Identity) -> bool {
+        self.other_email(identity).is_some_and(Email::is_for_nobody)
     }
 
     fn disables(&self, identity: &Identity) -> bool {
@@ -398,7 +398,7 @@ impl ValidEdit {
 
     /// What of the edit differs from the record, if anything does. None if its address is given to nobody.
     fn change(&self, identity: &Identity, nothing: &IdentityChange) -> Option<IdentityChange> {
-        if self.leads_elsewhere(identity) {
+        if self.is_for_nobody(identity) {
             return None;
         }
         let email = self.other_email(identity);

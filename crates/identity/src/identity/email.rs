@@ -44,13 +44,20 @@ pub enum InvalidEmail {
 }
 
 impl Email {
-    /// An address that nobody has yet. Mail to it goes to it: see [`Self::may_lead_elsewhere`].
+    /// An address that nobody has yet. Mail to it goes to it: see [`Self::is_for_nobody`].
     ///
     /// # Errors
-    /// [`InvalidEmail`] as in parsing, and [`InvalidEmail::Malformed`] if mail may go elsewhere.
+    /// [`InvalidEmail`] as in parsing, and [`InvalidEmail::Malformed`] if it is given to nobody.
     pub fn for_new(raw: &str) -> Result<Self, InvalidEmail> {
         let email: Self = raw.parse()?;
-        if email.may_lead_elsewhere() { Err(InvalidEmail::Malformed) } else { Ok(email) }
+        if email.is_for_nobody() { Err(InvalidEmail::Malformed) } else { Ok(email) }
+    }
+
+    /// Whether it is given to nobody: mail may go elsewhere, or nowhere, as a domain that ends in a number is none (RFC 3696 §2). Without
+    /// brackets that is no IP address either (RFC 5321 §4.1.3), though some servers connect to it.
+    pub fn is_for_nobody(&self) -> bool {
+        let last_label = self.0.rsplit(['.', '@']).next().unwrap_or_default();
+        self.may_lead_elsewhere() || last_label.bytes().all(|byte| byte.is_ascii_digit())
     }
 
     /// Whether a mail server may take the local part for something else than a mailbox of the domain: for the way to a mailbox of
@@ -284,6 +291,17 @@ mod tests {
             assert_eq!(Email::for_new(raw), Ok(email(raw)), "{raw}");
         }
         assert_eq!(Email::for_new(" "), Err(InvalidEmail::Missing));
+    }
+
+    #[test]
+    fn an_address_at_a_number_is_given_to_nobody_and_found_where_somebody_has_it() {
+        for raw in ["alice@127.0.0.1", "alice@example.7", "alice@corp.１２", "alice@1.2"] {
+            assert!(!email(raw).may_lead_elsewhere(), "{raw}");
+            assert_eq!(Email::for_new(raw), Err(InvalidEmail::Malformed), "{raw}");
+        }
+        for raw in ["alice@127.example", "alice@example.c0m", "7@7.example"] {
+            assert_eq!(Email::for_new(raw), Ok(email(raw)), "{raw}");
+        }
     }
 
     #[test]

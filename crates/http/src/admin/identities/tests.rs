@@ -92,6 +92,7 @@ async fn an_address_that_nobody_is_given_stays_where_it_is() {
     for person in [path, path_of(&world, ALICE).await] {
         let before = ask(&world, "GET", &person, Value::Null).await.json;
         assert_eq!(ask(&world, "PATCH", &person, edit.clone()).await.status, 400);
+        assert_eq!(ask(&world, "PATCH", &person, json!({"email": "b@127.0.0.1"})).await.status, 400);
         assert_eq!(ask(&world, "GET", &person, Value::Null).await.json, before);
     }
     let nobody = format!("/admin/identities/{}", given::identity_id());
