@@ -1,5 +1,5 @@
 //! Argon2id (RFC 9106) and its strings: `$argon2id$v=19$m=65536,t=1,p=4$salt$hash`. Argon2i is verified where it was
-//! imported ([`crate::foreign_hash`]), and never made.
+//! imported ([`crate::foreign_hash`]), as is version 16 of both; neither is ever made.
 //!
 //! [`hash`] and [`verify`] work in a [`HashMemory`] that the caller keeps, so that a hash does not allocate what it
 //! needs anew. Both take long: they belong on [`crate::hash_pool`].
@@ -175,7 +175,7 @@ impl HashMemory {
 
     fn compute(
         &mut self,
-        (algorithm, params): (Algorithm, Argon2Params),
+        (algorithm, version, params): (Algorithm, Version, Argon2Params),
         password: &[u8],
         salt: &[u8],
         out: &mut [u8],
@@ -192,7 +192,7 @@ impl HashMemory {
             self.blocks.resize(needed, Block::new());
         }
         let blocks = self.blocks.get_mut(..needed).ok_or(PasswordHashError::Failed)?;
-        Argon2::new(algorithm, Version::V0x13, inner)
+        Argon2::new(algorithm, version, inner)
             .hash_password_into_with_memory(password, salt, out, blocks)
             .map_err(|_| PasswordHashError::Failed)
     }
@@ -211,6 +211,7 @@ pub(crate) fn is_there(blocks: usize) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredArgon2 {
     algorithm: Algorithm,
+    version: Version,
     params: Argon2Params,
     salt: Vec<u8>,
     hash: Vec<u8>,
@@ -223,21 +224,27 @@ impl StoredArgon2 {
     /// [`PasswordHashError::Malformed`] or [`PasswordHashError::OutOfBounds`].
     pub fn parse(phc: &str) -> Result<Self, PasswordHashError> {
         let rest = phc.strip_prefix("$argon2id$v=19$").ok_or(PasswordHashError::Malformed)?;
-        Self::parse_rest(Algorithm::Argon2id, rest)
+        Self::parse_rest((Algorithm::Argon2id, Version::V0x13), rest)
     }
 
-    /// Takes a string that others made apart, which may be one of Argon2i too.
+    /// Takes a string that others made apart, which may be one of Argon2i too, and of version 16.
     ///
     /// # Errors
     /// As [`StoredArgon2::parse`].
     pub(crate) fn parse_foreign(phc: &str) -> Result<Self, PasswordHashError> {
-        match phc.strip_prefix("$argon2i$v=19$") {
-            Some(rest) => Self::parse_rest(Algorithm::Argon2i, rest),
-            None => Self::parse(phc),
-        }
+        let malformed = PasswordHashError::Malformed;
+        let (algorithm, rest) = match phc.strip_prefix("$argon2i$") {
+            Some(rest) => (Algorithm::Argon2i, rest),
+            None => (Algorithm::Argon2id, phc.strip_prefix("$argon2id$").ok_or(malformed)?),
+        };
+        let (version, rest) = match rest.strip_prefix("v=16$") {
+            Some(rest) => (Version::V0x10, rest),
+            None => (Version::V0x13, rest.strip_prefix("v=19$").ok_or(malformed)?),
+        };
+        Self::parse_rest((algorithm, version), rest)
     }
 
-    fn parse_rest(algorithm: Algorithm, rest: &str) -> Result<Self, PasswordHashError> {
+    fn parse_rest((algorithm, version): (Algorithm, Version), rest: &str) -> Result<Self, PasswordHashError> {
         let malformed = PasswordHashError::Malformed;
         if rest.len() > MAX_STRING {
             return Err(malformed);
@@ -254,7 +261,7 @@ impl StoredArgon2 {
         if !STORED_SALT.contains(&salt.len()) || !STORED_HASH.contains(&hash.len()) {
             return Err(PasswordHashError::OutOfBounds);
         }
-        Ok(Self { algorithm, params, salt, hash })
+        Ok(Self { algorithm, version, params, salt, hash })
     }
 
     /// What the hash was made with: a login may make it anew when the configuration asks for more.
@@ -279,7 +286,7 @@ impl StoredArgon2 {
     /// computation fails.
     pub fn matches(&self, password: &[u8], memory: &mut HashMemory) -> Result<bool, PasswordHashError> {
         let mut computed = Zeroizing::new(vec![0; self.hash.len()]);
-        memory.compute((self.algorithm, self.params), password, &self.salt, &mut computed)?;
+        memory.compute((self.algorithm, self.version, self.params), password, &self.salt, &mut computed)?;
         Ok(same_bytes(&computed, &self.hash))
     }
 }
@@ -298,7 +305,7 @@ pub fn hash(
         return Err(PasswordHashError::Salt);
     }
     let mut computed = Zeroizing::new([0; HASH]);
-    memory.compute((Algorithm::Argon2id, params), password, salt, computed.as_mut())?;
+    memory.compute((Algorithm::Argon2id, Version::V0x13, params), password, salt, computed.as_mut())?;
     let Argon2Params { memory_kib, passes, lanes } = params;
     let (salt, hash) = (STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(computed.as_ref()));
     Ok(format!("$argon2id$v=19$m={memory_kib},t={passes},p={lanes}${salt}${hash}"))

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `$2a$…`, `$2b$…`, `$2y$…` | bcrypt; not `$2x$…`, of a faulty release |
 //! | `bcrypt$$2b$…`, `bcrypt_sha256$$2b$…` | Django, the second of the SHA-256 of the password |
-//! | `$argon2i$…`, `$argon2id$…` | Argon2 of version 19, with `argon2$` before it from Django, padded from Keycloak |
+//! | `$argon2i$…`, `$argon2id$…` | Argon2 of version 19 or 16, also without one, with `argon2$` before it from Django, padded from Keycloak |
 //! | `$pbkdf2-sha256$i=…,l=…$salt$hash` | PHC, with SHA-1, SHA-256 and SHA-512 |
 //! | `$pbkdf2-sha256$29000$salt$hash` | passlib, also `$pbkdf2$…` for SHA-1 |
 //! | `pbkdf2_sha256$iterations$salt$hash` | Django, also `pbkdf2_sha1$…` |
@@ -49,7 +49,9 @@ const BCRYPT_PASSWORD: usize = 72;
 /// Where the last digit of the salt is, after `$2b$05$`, and the last of all.
 const BCRYPT_END_OF_SALT: usize = 28;
 const BCRYPT_END: usize = 59;
-/// Which field the salt of Argon2 is, before the hash: of `$argon2id$v=19$m=…`, the first is empty.
+/// Which field the version of Argon2 is: of `$argon2id$v=19$m=…`, the first is empty.
+const ARGON2_VERSION: usize = 2;
+/// Which the salt is, before the hash.
 const ARGON2_SALT: usize = 4;
 
 /// What is wrong with an imported hash.
@@ -283,12 +285,16 @@ fn with_bits(digit: char, bits: usize) -> char {
 }
 
 fn parse_argon2(phc: &str) -> Result<Scheme, ForeignHashError> {
-    Ok(Scheme::Argon2(Box::new(StoredArgon2::parse_foreign(&without_padding(phc))?)))
+    Ok(Scheme::Argon2(Box::new(StoredArgon2::parse_foreign(&canonical_argon2(phc))?)))
 }
 
-/// A PHC string without padding at the ends of salt and hash: it has none, but what Keycloak keeps of either does.
-fn without_padding(phc: &str) -> String {
+/// A PHC string with its version, which was left out while 16 was the only one, and without padding at the ends of salt and hash: it has
+/// none, but what Keycloak keeps of either does.
+fn canonical_argon2(phc: &str) -> String {
     let mut fields: Vec<&str> = phc.split('$').collect();
+    if fields.get(ARGON2_VERSION).is_some_and(|field| field.starts_with("m=")) {
+        fields.insert(ARGON2_VERSION, "v=16");
+    }
     for field in fields.iter_mut().skip(ARGON2_SALT) {
         *field = field.trim_end_matches('=');
     }

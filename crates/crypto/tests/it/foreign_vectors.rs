@@ -31,6 +31,21 @@ pub(crate) const VECTORS: &[(&str, &str, &str)] = &[
         PASSWORD,
         "$argon2id$v=19$m=256,t=2,p=2$c2FsdHNhbHRzYWx0c2FsdA==$hxPLLiBpfa57qgxuWv9vyCQmEygKFVJ60hWMl7OF4Jo=",
     ),
+    (
+        "argon2i",
+        PASSWORD,
+        "$argon2i$v=16$m=256,t=2,p=2$c2FsdHNhbHRzYWx0c2FsdA$HV59HzBp7WUkpbBiXy8KzoqOkZLzPKy2hQb4tyzKPd8",
+    ),
+    (
+        "argon2i",
+        PASSWORD,
+        "$argon2i$m=256,t=2,p=2$c2FsdHNhbHRzYWx0c2FsdA==$HV59HzBp7WUkpbBiXy8KzoqOkZLzPKy2hQb4tyzKPd8=",
+    ),
+    (
+        "argon2id",
+        PASSWORD,
+        "$argon2id$v=16$m=256,t=2,p=2$c2FsdHNhbHRzYWx0c2FsdA$zvm7ImB8VM4jyLQZP5LMK0tZ/8F6OTcZqog0fvDYpCk",
+    ),
     ("pbkdf2", PASSWORD, "$pbkdf2-sha1$i=1000,l=20$//79c2FsdHNhbHQ$UQ+bUnkZXT6LQ3JfDFeNFhhbtGY"),
     (
         "pbkdf2",

@@ -227,7 +227,8 @@ async fn nobody_is_given_an_address_whose_mail_may_go_elsewhere_or_nowhere() {
     let (services, alice, _) = Services::with_alice().await;
     let malformed = InvalidField::Email(InvalidEmail::Malformed);
     let refused = Outcome::Denied(Denied::Invalid(malformed));
-    for routed in [ROUTED, "example.net!stranger@example.com", "|stranger@example.com", "stranger@127.0.0.1"] {
+    for routed in [ROUTED, "example.net!stranger@example.com", "|stranger@example.com", "stranger@127.0.0.1"]
+    {
         let registered = services.sign_up(routed, false).await;
         assert_eq!(registered, RegistrationOutcome::Invalid(malformed), "{routed}");
         assert_eq!(begin_change(&services, &alice, routed).await, refused, "{routed}");
