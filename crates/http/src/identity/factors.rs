@@ -178,6 +178,7 @@ fn enrolled(outcome: &EnrolmentOutcome) -> Result<Response, Problem> {
         }
         EnrolmentOutcome::Unverified => Err(Problem::of(ProblemKind::EmailUnverified)),
         EnrolmentOutcome::Wrong => Err(Problem::of(ProblemKind::WrongCode)),
+        EnrolmentOutcome::Known => Err(Problem::of(ProblemKind::FactorExists)),
         EnrolmentOutcome::Expired => Err(Problem::of(ProblemKind::EnrolmentExpired)),
         EnrolmentOutcome::TooMany => Err(Problem::of(ProblemKind::TooManyFactors)),
     }

@@ -34,8 +34,10 @@ pub struct Enroller<'a> {
 pub enum EnrolmentOutcome {
     /// The factor is asked for from now on.
     Enrolled(Enrolled),
-    /// What was shown is not what the factor would show, or the passkey is enrolled already.
+    /// What was shown is not what the factor would show.
     Wrong,
+    /// The passkey is one that the person has enrolled already.
+    Known,
     /// It took too long, or was begun elsewhere or by somebody else, or how the person gets in was changed, or a factor was taken
     /// away, meanwhile: begin anew.
     Expired,

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use sluice_primitives::Lifetime;
+use sluice_testkit::Authenticator;
 
 use super::world::{PASSWORD, Tokens, World};
 
@@ -156,4 +157,26 @@ async fn a_passkey_is_begun_for_the_caller_and_not_enrolled_by_made_up_answers()
     assert_eq!(confirm(json!({"state": state, "response": {"id": "x"}})).await, "wrong_code");
     assert_eq!(confirm(json!({"state": "x", "response": {}})).await, "enrolment_expired");
     assert_eq!(confirm(json!({"state": state})).await, "response_missing");
+}
+
+#[tokio::test]
+async fn a_passkey_of_ones_own_is_no_wrong_one() {
+    let (world, tokens) = World::with_alice().await;
+    world.verify_alice().await;
+    let begin = async || {
+        let body = json!({"password": PASSWORD});
+        world.ask("POST", "/auth/factors/passkeys", &tokens.access, body).await.json
+    };
+    // Both before it is there: browsers make no passkey that the options exclude.
+    let (first, meanwhile) = (begin().await, begin().await);
+    let mut key = Authenticator::in_hardware(1, "https://id.example.org");
+    let mut confirm = async |begun: &Value| {
+        let response: Value = serde_json::from_str(&key.create(&begun["options"])).unwrap();
+        let body = json!({"state": begun["state"], "response": response});
+        world.ask("POST", "/auth/factors/passkeys/confirm", &tokens.access, body).await
+    };
+    assert_eq!(confirm(&first).await.status, 201);
+    assert_eq!(confirm(&meanwhile).await.problem(), (409, "factor_exists"));
+    let listed = world.ask("GET", "/auth/factors", &tokens.access, Value::Null).await;
+    assert_eq!(listed.json["factors"].as_array().unwrap().len(), 1);
 }

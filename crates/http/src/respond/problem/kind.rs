@@ -55,6 +55,8 @@ pub(crate) enum ProblemKind {
     EmailTaken,
     /// It is so already.
     Unchanged,
+    /// The passkey is among the person's already.
+    FactorExists,
     /// No further factor can be added.
     TooManyFactors,
     /// The body is too large.
@@ -100,6 +102,7 @@ impl ProblemKind {
             Self::NotOffered => "not_offered",
             Self::EmailTaken => "email_taken",
             Self::Unchanged => "unchanged",
+            Self::FactorExists => "factor_exists",
             Self::TooManyFactors => "too_many_factors",
             Self::BodyTooLarge => "body_too_large",
             Self::BodyTooSlow => "body_too_slow",
@@ -135,7 +138,9 @@ impl ProblemKind {
             | Self::RegistrationClosed => StatusCode::FORBIDDEN,
             Self::NotFound | Self::NotOffered => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::EmailTaken | Self::Unchanged | Self::TooManyFactors => StatusCode::CONFLICT,
+            Self::EmailTaken | Self::Unchanged | Self::FactorExists | Self::TooManyFactors => {
+                StatusCode::CONFLICT
+            }
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -173,6 +178,7 @@ impl ProblemKind {
             Self::NotOffered => "This server does not offer that.",
             Self::EmailTaken => "The e-mail address belongs to another account.",
             Self::Unchanged => "It is so already.",
+            Self::FactorExists => "The account has this factor already.",
             Self::TooManyFactors => "The account has as many factors as it can have.",
             Self::BodyTooLarge => "The body of the request is too large.",
             Self::BodyTooSlow => "The body of the request did not come in time.",

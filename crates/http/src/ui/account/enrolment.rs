@@ -23,7 +23,8 @@ use crate::ui::problem::Problem;
 
 const WRONG_CODE: &str = "This is not the code that your app should show. It may have changed meanwhile, or the clock of its \
                           device is wrong.";
-const WRONG_PASSKEY: &str = "This passkey could not be added. Perhaps it is yours already.";
+const WRONG_PASSKEY: &str = "This passkey could not be added.";
+const KNOWN_PASSKEY: &str = "This passkey is yours already.";
 const EXPIRED: &str = Notice::TookTooLong.sentence();
 const TOO_MANY: &str = "You have as many factors as there can be. Remove one first.";
 const NOT_OFFERED: &str = "Passkeys cannot be used here.";
@@ -174,6 +175,7 @@ async fn settled(
     let enrolled = match outcome {
         Ok(EnrolmentOutcome::Enrolled(enrolled)) => enrolled,
         Ok(EnrolmentOutcome::Wrong) => return Ok(Err(Mistake::at("", WRONG_PASSKEY))),
+        Ok(EnrolmentOutcome::Known) => return Ok(Err(Mistake::at("", KNOWN_PASSKEY))),
         Ok(EnrolmentOutcome::Expired) => return Ok(Err(Mistake::at("", EXPIRED))),
         Ok(EnrolmentOutcome::Unverified) => return unverified(ui, member).map(Ok),
         Ok(EnrolmentOutcome::TooMany) => return Ok(Err(Mistake::at("", TOO_MANY))),

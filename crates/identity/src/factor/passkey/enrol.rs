@@ -76,8 +76,11 @@ impl FactorService {
         let is_known = known.iter().any(|(factor, known)| {
             factor.id != ceremony.beginning.factor && known.has_id(stored.passkey.cred_id())
         });
+        if is_known {
+            return Ok(EnrolmentOutcome::Known);
+        }
         let sealed = stored.seal(&self.parts.at_rest, &*self.parts.rng);
-        let Some(sealed) = sealed.filter(|_| !is_known) else { return Ok(EnrolmentOutcome::Wrong) };
+        let Some(sealed) = sealed else { return Ok(EnrolmentOutcome::Wrong) };
         let beginning = &ceremony.beginning;
         let kind = FactorKind::Passkey;
         self.enrol(enroller, NewFactor { beginning, kind, name: new.name, sealed, counter: 0 }).await

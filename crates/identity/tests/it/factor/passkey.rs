@@ -127,10 +127,10 @@ async fn a_passkey_is_enrolled_once() {
     assert!(matches!(&first, EnrolmentOutcome::Enrolled(Enrolled { recovery_codes: Some(_), .. })));
     assert_eq!(world.finish_enrolment(&begun, &response).await, first);
     let response = key.create(&meanwhile.options);
-    assert_eq!(world.finish_enrolment(&meanwhile, &response).await, EnrolmentOutcome::Wrong);
+    assert_eq!(world.finish_enrolment(&meanwhile, &response).await, EnrolmentOutcome::Known);
     let begun = world.begin_enrolment().await;
     let response = key.create(&begun.options);
-    assert_eq!(world.finish_enrolment(&begun, &response).await, EnrolmentOutcome::Wrong);
+    assert_eq!(world.finish_enrolment(&begun, &response).await, EnrolmentOutcome::Known);
     let listed = world.service.list(world.alice.id).await.unwrap();
     assert_eq!(listed.iter().map(|factor| factor.kind).collect::<Vec<_>>(), [FactorKind::Passkey]);
 }
