@@ -1,5 +1,6 @@
 //! Where an authorization response goes.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -60,8 +61,9 @@ impl RedirectUri {
         if !is_plain_loopback(&registered) || !is_plain_loopback(&presented) {
             return false;
         }
-        // Only the port may differ, so nothing that parsing would have tidied up may be there.
-        if presented.as_str().trim_end_matches('/') != requested.as_str().trim_end_matches('/') {
+        // Only the port may differ, so nothing that parsing would have tidied up may be there but the port that is left out.
+        let received = without_default_port(requested.as_str(), &presented);
+        if presented.as_str().trim_end_matches('/') != received.trim_end_matches('/') {
             return false;
         }
         registered.set_port(None).is_ok() && presented.set_port(None).is_ok() && registered == presented
@@ -76,6 +78,16 @@ fn is_plain_loopback(uri: &Url) -> bool {
         None => false,
     };
     loopback && uri.scheme() == "http" && uri.username().is_empty() && uri.password().is_none()
+}
+
+/// The `http` URI without `:80`, which parsing leaves out: a native application may have been given that port, too.
+fn without_default_port<'a>(raw: &'a str, parsed: &Url) -> Cow<'a, str> {
+    let start = format!("http://{}", parsed.host_str().unwrap_or_default());
+    let rest = raw.strip_prefix(&start).and_then(|rest| rest.strip_prefix(":80"));
+    match rest.filter(|_| parsed.port().is_none()) {
+        Some(rest) => Cow::Owned(start + rest),
+        None => Cow::Borrowed(raw),
+    }
 }
 
 impl FromStr for RedirectUri {
@@ -131,6 +143,14 @@ mod tests {
     fn a_loopback_address_may_use_any_port() {
         assert!(uri("http://127.0.0.1/cb").admits(&uri("http://127.0.0.1:53112/cb")));
         assert!(uri("http://[::1]:1/cb").admits(&uri("http://[::1]:53112/cb")));
+        assert!(uri("http://127.0.0.1/cb").admits(&uri("http://127.0.0.1:80/cb")));
+        assert!(uri("http://127.0.0.1:53112/cb?a=b").admits(&uri("http://127.0.0.1:80/cb?a=b")));
+        assert!(uri("http://[::1]:1/cb").admits(&uri("http://[::1]:80/cb")));
+        assert!(uri("http://127.0.0.1:80/cb").admits(&uri("http://127.0.0.1/cb")));
+        assert!(uri("http://127.0.0.1/").admits(&uri("http://127.0.0.1:80")));
+        assert!(!uri("http://127.0.0.1/cb").admits(&uri("http://127.0.0.1:080/cb")));
+        assert!(!uri("http://127.0.0.1/cb").admits(&uri("http://127.0.0.1:/cb")));
+        assert!(!uri("http://127.0.0.1/cb").admits(&uri("http://127.0.0.1:80/x/../cb")));
         assert!(!uri("http://127.0.0.1/cb").admits(&uri("http://127.0.0.1:53112/other")));
         assert!(!uri("http://127.0.0.1/cb").admits(&uri("http://u@127.0.0.1:5/cb")));
         assert!(!uri("http://127.0.0.1/cb").admits(&uri("http://127.0.0.1:5/x/../cb")));

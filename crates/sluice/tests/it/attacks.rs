@@ -231,8 +231,10 @@ async fn a_loopback_address_is_no_way_out() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
     let client = sluice.client(&json!({"redirect_uris": ["http://127.0.0.1:9/callback?a=1"]})).await;
     let ask = |uri: &str| asked(&client, &[With("redirect_uri", uri), With("prompt", "none")]);
-    let page = sluice.browser().visit(&ask("http://127.0.0.1:50000/callback?a=1")).await;
-    assert_eq!(page.location().host_str(), Some("127.0.0.1"));
+    for own in ["http://127.0.0.1:50000/callback?a=1", "http://127.0.0.1:80/callback?a=1"] {
+        let page = sluice.browser().visit(&ask(own)).await;
+        assert_eq!(page.location().host_str(), Some("127.0.0.1"), "{own}");
+    }
     for trick in [
         "https://127.0.0.1:50000/callback?a=1",
         "http://127.0.0.1@evil.test:50000/callback?a=1",
