@@ -1,5 +1,6 @@
 //! What the authorization endpoint answers with.
 
+use std::mem;
 use std::str::FromStr;
 
 use thiserror::Error;
@@ -43,13 +44,38 @@ impl FromStr for ResponseType {
     fn from_str(raw: &str) -> Result<Self, UnknownResponseType> {
         let mut parsed = Self::default();
         for value in raw.split(' ').filter(|value| !value.is_empty()) {
-            match value {
-                "code" => parsed.code = true,
-                "token" => parsed.token = true,
-                "id_token" => parsed.id_token = true,
+            let asked = match value {
+                "code" => &mut parsed.code,
+                "token" => &mut parsed.token,
+                "id_token" => &mut parsed.id_token,
                 _ => return Err(UnknownResponseType),
+            };
+            // A set has each value once; what would have another is no response type that anybody defined.
+            if mem::replace(asked, true) {
+                return Err(UnknownResponseType);
             }
         }
         if parsed == Self::default() { Err(UnknownResponseType) } else { Ok(parsed) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_values_of_a_response_type_come_in_any_order() {
+        let both = ResponseType { code: true, token: false, id_token: true };
+        for raw in ["code id_token", "id_token code", " code  id_token "] {
+            assert_eq!(raw.parse::<ResponseType>(), Ok(both), "{raw:?}");
+        }
+        assert_eq!("code".parse::<ResponseType>(), Ok(ResponseType::CODE));
+    }
+
+    #[test]
+    fn what_is_no_response_type_or_names_a_value_twice_is_refused() {
+        for raw in ["", " ", "none", "CODE", "code none", "code code", "code id_token code", "token token"] {
+            assert_eq!(raw.parse::<ResponseType>(), Err(UnknownResponseType), "{raw:?}");
+        }
     }
 }

@@ -205,6 +205,7 @@ const REFUSED: &[(&str, &[Change<'static>])] = &[
     ("invalid_request", &[Without("response_type")]),
     ("unsupported_response_type", &[With("response_type", "none")]),
     ("unsupported_response_type", &[With("response_type", "CODE")]),
+    ("unsupported_response_type", &[With("response_type", "code code")]),
     ("invalid_request", &[With("response_mode", "pigeon")]),
     ("invalid_request", &[With("response_mode", "query.JWT")]),
     ("invalid_request", &[With("code_challenge_method", "plain")]),
