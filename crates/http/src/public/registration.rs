@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{CONTENT_TYPE, HeaderValue, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sluice_oauth::client::{DynamicRegistration, DynamicRegistrationError, OwnRequest, Registered};
 use sluice_protocol::ErrorCode;
+use thiserror::Error;
 
 use crate::admin::path::Path;
 use crate::admin::wire::client::ClientBody;
@@ -25,10 +26,15 @@ use crate::state::PublicState;
 /// A longer body is refused, in bytes.
 const MAX_BODY: usize = 64 * 1024;
 
+/// What a browser sends for a page of any site without asking here first (Fetch §2.2.2).
+const UNASKED: [&[u8]; 3] = [b"application/x-www-form-urlencoded", b"multipart/form-data", b"text/plain"];
+
 /// Why a request about a client of its own is refused.
 pub(crate) enum Refused {
     /// Clients do not register themselves here.
     NotHere,
+    /// The body does not come as JSON.
+    ContentType,
     /// There is no whole body.
     Body(NoBody),
     /// The registration's reason.
@@ -40,6 +46,11 @@ pub(crate) enum Refused {
         wait: i64,
     },
 }
+
+/// A body that comes as something else than JSON.
+#[derive(Debug, Error)]
+#[error("the body is not sent as application/json")]
+struct NotJson;
 
 #[derive(Serialize)]
 struct ErrorBody<'a> {
@@ -53,6 +64,9 @@ pub(crate) async fn register(
     request: Request,
 ) -> Result<Response, Refused> {
     let service = service(&state)?;
+    if comes_unasked(request.headers()) {
+        return Err(Refused::ContentType);
+    }
     let (parts, body) = read(request).await?;
     let made =
         service.register(own(&state, &parts, &body)).await.map_err(refused(service, &parts.headers))?;
@@ -96,6 +110,14 @@ pub(crate) async fn delete(
 
 fn service(state: &PublicState) -> Result<&DynamicRegistration, Refused> {
     state.registration.as_deref().ok_or(Refused::NotHere)
+}
+
+/// Whether a page of another site may have sent this: those who look at it would register its clients. Of what a browser asks about
+/// first, and of programs that name no type, all is read, as Hydra reads it.
+fn comes_unasked(headers: &HeaderMap) -> bool {
+    let Some(named) = headers.get(CONTENT_TYPE) else { return headers.contains_key(ORIGIN) };
+    let media_type = named.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    UNASKED.iter().any(|unasked| media_type.eq_ignore_ascii_case(unasked))
 }
 
 async fn read(request: Request<Body>) -> Result<(Parts, Bytes), Refused> {
@@ -149,6 +171,12 @@ impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         match self {
             Self::NotHere => AdminError::not_found().into_response(),
+            Self::ContentType => {
+                let code = ErrorCode::InvalidClientMetadata;
+                log("registration", code, &NotJson);
+                let reason = "The request body must be sent as application/json.";
+                told(StatusCode::UNSUPPORTED_MEDIA_TYPE, code, Some(reason))
+            }
             Self::Body(none) => {
                 let code = ErrorCode::InvalidClientMetadata;
                 log("registration", code, &none);
@@ -203,6 +231,7 @@ mod tests {
     use std::io;
 
     use axum::body::to_bytes;
+    use axum::http::header::HeaderName;
     use futures_util::stream;
 
     use super::*;
@@ -222,6 +251,28 @@ mod tests {
             assert_eq!(told["error"], "invalid_client_metadata");
             assert!(told["error_description"].as_str().unwrap().ends_with(reason), "{told}");
         }
+    }
+
+    #[test]
+    fn what_a_page_of_another_site_sends_without_asking_is_told_from_json() {
+        let sent = |headers: &[(HeaderName, &'static str)]| {
+            let named = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
+            comes_unasked(&named.collect())
+        };
+        let origin = (ORIGIN, "https://evil.test");
+        for unasked in [
+            "text/plain",
+            "Text/Plain;charset=UTF-8",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=x",
+        ] {
+            assert!(sent(&[(CONTENT_TYPE, unasked)]), "{unasked}");
+        }
+        for asked in ["application/json", "Application/JSON; charset=utf-8", "application/octet-stream"] {
+            assert!(!sent(&[(CONTENT_TYPE, asked), origin.clone()]), "{asked}");
+        }
+        assert!(sent(&[origin]), "a page may send what has no type");
+        assert!(!sent(&[]));
     }
 
     #[tokio::test]

@@ -136,6 +136,32 @@ async fn nobody_registers_where_it_is_not_enabled() {
     open.node.stop().await;
 }
 
+/// §3.1: or a page of any site could have the browsers that show it register clients here.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_registers_sends_json_and_says_so() {
+    let sluice = open(Backend::Sqlite).await;
+    let send = |name: &'static str, value: &'static str| {
+        let request = http().post(sluice.public.join("/oauth2/register").unwrap());
+        Answer::to(request.header(name, value).body(application().to_string()))
+    };
+    for (name, value) in [
+        ("content-type", "text/plain"),
+        ("content-type", "application/x-www-form-urlencoded"),
+        ("content-type", "multipart/form-data; boundary=x"),
+        ("origin", "https://evil.test"),
+    ] {
+        let refused = send(name, value).await;
+        refused.refused_with(415, "invalid_client_metadata");
+        assert!(refused.body.contains("application/json"), "{value}: {}", refused.body);
+    }
+    for (name, value) in [("content-type", "application/json;charset=utf-8"), ("user-agent", "an old script")]
+    {
+        let made = send(name, value).await;
+        assert_eq!(made.status, 201, "{value}: {}", made.body);
+    }
+    sluice.node.stop().await;
+}
+
 /// §3.2.2.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_refused_is_named() {
