@@ -14,34 +14,96 @@ const LONGEST_NAME: usize = 200;
 /// How many entries a list of the client may have: each takes more memory than the bytes that it is written with.
 const LONGEST_LIST: usize = 32;
 
-/// Schemes that a browser or a system deals with itself, or that name what is on the user's machine.
+/// Schemes that a browser or a system deals with itself, or hands to a program that nearly everybody has, or that name what is on the
+/// user's machine.
 const NOT_OF_APPLICATIONS: &[&str] = &[
     "about",
+    "afp",
     "android-app",
+    "applescript",
+    "apt",
     "blob",
+    "brave",
+    "callto",
     "chrome",
+    "cid",
+    "cifs",
     "content",
     "data",
+    "dav",
+    "davs",
+    "edge",
+    "facetime",
+    "feed",
+    "feeds",
     "file",
     "filesystem",
+    "firefox",
     "ftp",
+    "geo",
+    "googlechrome",
+    "googlechromes",
+    "gopher",
+    "hcp",
+    "help",
     "intent",
+    "irc",
+    "ircs",
+    "itms",
+    "itmss",
     "jar",
     "javascript",
+    "ldap",
+    "ldapi",
+    "ldaps",
+    "magnet",
     "mailto",
+    "maps",
+    "market",
+    "microsoft-edge",
+    "mid",
+    "mms",
+    "mmsto",
+    "msteams",
+    "news",
+    "nfs",
+    "nntp",
+    "onenote",
+    "opera",
+    "rdp",
     "res",
     "resource",
+    "search",
+    "search-ms",
+    "sftp",
+    "shell",
     "sip",
     "sips",
+    "skype",
+    "smb",
     "sms",
     "smsto",
     "ssh",
+    "steam",
     "tel",
+    "telnet",
+    "urn",
     "vbscript",
     "view-source",
+    "vnc",
+    "webcal",
+    "webcals",
     "ws",
     "wss",
+    "wtai",
+    "xmpp",
+    "zoommtg",
+    "zoomus",
 ];
+
+/// What schemes of this kind begin with: each is a family.
+const FAMILIES_OF_SYSTEMS: &[&str] =
+    &["facetime-", "googlechrome-", "itms-", "microsoft-edge-", "ms-", "x-apple"];
 
 /// Refuses what only somebody who is known may ask for.
 pub(super) fn check(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), RegistrationError> {
@@ -108,8 +170,13 @@ fn leads_to_application(uri: &Url, asked: &ClientMetadata) -> bool {
     match uri.scheme() {
         "https" => true,
         "http" => is_loopback(uri) && !(is_web && is_implicit),
-        own => !is_web && !own.starts_with("ms-") && !NOT_OF_APPLICATIONS.contains(&own),
+        own => !is_web && !is_of_system(own),
     }
+}
+
+fn is_of_system(scheme: &str) -> bool {
+    NOT_OF_APPLICATIONS.contains(&scheme)
+        || FAMILIES_OF_SYSTEMS.iter().any(|family| scheme.starts_with(family))
 }
 
 /// A client names the origins of its own pages: a pattern may be for those of anybody.
@@ -211,4 +278,58 @@ fn is_unseen(character: char) -> bool {
                 | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{110BD}' | '\u{110CD}' | '\u{13430}'..='\u{1343F}'
                 | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0001}' | '\u{E0020}'..='\u{E007F}'
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leads(uri: &str) -> bool {
+        leads_to_application(&Url::parse(uri).unwrap(), &ClientMetadata::default())
+    }
+
+    #[test]
+    fn a_scheme_that_a_browser_or_a_system_deals_with_leads_to_no_application() {
+        for uri in [
+            "search-ms:query=x",
+            "shell:startup",
+            "ldap://evil.example/o=x",
+            "itms-services://?action=download-manifest",
+            "microsoft-edge:https://evil.example",
+            "microsoft-edge-holographic://x",
+            "googlechromes://evil.example",
+            "firefox://open-url",
+            "x-apple.systempreferences:",
+            "X-Apple-Helpbasic://x",
+            "feed:https://evil.example",
+            "webcal://evil.example",
+            "smb://evil.example/share",
+            "ssh://evil.example",
+            "telnet://evil.example",
+            "market://details?id=x",
+            "geo:0,0",
+            "facetime-audio://someone",
+            "urn:ietf:wg:oauth:2.0:oob",
+            "steam://run/1",
+            "zoommtg://evil.example",
+            "skype:someone",
+            "ms-msdt:/id",
+        ] {
+            assert!(!leads(uri), "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_scheme_of_an_application_needs_no_period() {
+        for uri in [
+            "vscode://vendor.extension/callback",
+            "cursor://anysphere.cursor-deeplink/mcp/callback",
+            "com.example.app:/callback",
+            "searching://callback",
+            "shells:/callback",
+            "msal0123://auth",
+        ] {
+            assert!(leads(uri), "{uri}");
+        }
+    }
 }
