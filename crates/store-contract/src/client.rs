@@ -35,7 +35,8 @@ pub async fn a_client_is_found_as_it_was_inserted(fixture: &impl Fixture) {
     assert_eq!(find(&*fixture.store(), "Shop").await, None);
 }
 
-/// Types that it did not name, URLs as nobody else would write them, and what it said of logouts that it does not hear.
+/// Types that it did not name, URLs as nobody else would write them, what it said of logouts that it does not hear, and that it registered
+/// itself.
 pub async fn a_client_is_found_as_it_was_written(fixture: &impl Fixture) {
     let client = Client {
         grant_types: Vec::new(),
@@ -45,6 +46,7 @@ pub async fn a_client_is_found_as_it_was_written(fixture: &impl Fixture) {
         frontchannel_logout: Some("https://Shop.example/a/../out".parse().unwrap()),
         logout_sessions: LogoutSessions { frontchannel: false, backchannel: true },
         metadata: json!(["a", 1]),
+        registered_itself: true,
         ..given::client("shop", "acme")
     };
     insert(&*fixture.store(), &client).await;

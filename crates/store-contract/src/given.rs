@@ -284,6 +284,7 @@ pub fn client(id: &str, owner: &str) -> Client {
         authorization_details_types: Vec::new(),
         token_exchange: TokenExchangePolicy::default(),
         registration_token_hash: None,
+        registered_itself: false,
         created_at: at(0),
         updated_at: at(1),
     }

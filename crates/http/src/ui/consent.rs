@@ -11,7 +11,6 @@ use sluice_oauth::config::PreferredUsername;
 use sluice_oauth::flow::{AcceptConsent, AwaitingConsent, FlowAnswer, FlowProblem, RejectFlow};
 use sluice_protocol::{AuthorizationDetails, ClaimsRequest, ErrorCode, Parameters};
 use tracing::info;
-use url::Url;
 
 use super::UiState;
 use super::brand;
@@ -261,9 +260,7 @@ async fn form(
 ) -> Result<Response, Problem> {
     let (request, client) = (&answer.flow.request, &answer.client);
     let known = known(ui, &answer.flow).await?;
-    // The browser of a device's user goes back to nobody.
-    let return_to =
-        request.redirect_uri.url().filter(|_| !request.details.device).map(|url| destination(&url));
+    let return_to = super::return_host(request);
     let (client_host, another) = (super::client_host(&client.id), answer.for_another());
     let view = ConsentPage {
         brand: &brand(&ui.config),
@@ -272,25 +269,18 @@ async fn form(
         csrf: &visit.flow_token(request, challenge)?,
         client_name: super::client_name(client),
         client_host: client_host.as_deref(),
+        registered_itself: client.registered_itself,
         account: known.email().unwrap_or_else(|| answer.flow.login.subject.as_str()),
         username: known.name(),
         scopes: asked(&answer.flow).into_iter().map(ScopeEntry::new).collect(),
         audiences: request.audience.as_slice().iter().map(String::as_str).collect(),
         details: details(&answer.flow).iter().map(DetailEntry::of).collect(),
         return_host: return_to.as_deref(),
-        policy_url: super::web_url(&client.policy_uri),
-        tos_url: super::web_url(&client.tos_uri),
+        policy_url: super::link_of(client, &client.policy_uri),
+        tos_url: super::link_of(client, &client.tos_uri),
         remember: false,
         another_url: another.as_deref(),
         form_error,
     };
     Ok(page(status, &view, &Policy::form(&ui.config)))
-}
-
-/// Where the browser goes back to, as a person reads it: a host, or the scheme of a native application.
-fn destination(url: &Url) -> String {
-    match (url.scheme(), url.host_str()) {
-        ("http" | "https", Some(host)) => host.to_owned(),
-        (scheme, _) => format!("{scheme}:"),
-    }
 }

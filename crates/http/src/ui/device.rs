@@ -130,6 +130,7 @@ fn confirm(
         csrf: &token(ui, (visit, challenge))?,
         client_name: super::client_name(&waiting.client),
         client_host: client_host.as_deref(),
+        registered_itself: waiting.client.registered_itself,
         user_code: &waiting.user_code,
     };
     Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))

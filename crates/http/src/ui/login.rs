@@ -235,20 +235,24 @@ pub(super) async fn form(
     place: &Place<'_>,
     (status, typed): (StatusCode, &Typed<'_>),
 ) -> Result<Response, Problem> {
-    let (challenge, request) = (place.challenge, &place.answer.flow.request);
+    let (challenge, request, client) = (place.challenge, &place.answer.flow.request, &place.answer.client);
     let passkey = ui.factors.begin_passkey(None, challenge.as_bytes()).await?;
     let action = ui.path_in_flow(super::LOGIN_PASSKEY, challenge);
     let registration = ui.link(&ui.config.pages.registration, super::REGISTRATION, challenge);
     let recovery = super::recovery::link(ui, Some(challenge));
     let known = place.answer.flow.known.as_ref();
     let again = known.is_some_and(|known| !assurance::suffices(known, request));
+    let (client_host, return_host) = (super::client_host(&client.id), super::return_host(request));
     let view = LoginPage {
         brand: &brand(&ui.config),
         script: &script(&ui.config),
         action: &ui.path_in_flow(super::LOGIN, challenge),
         login_challenge: challenge,
         csrf: &place.visit.flow_token(request, challenge)?,
-        client_name: Some(super::client_name(&place.answer.client)),
+        client_name: Some(super::client_name(client)),
+        client_host: client_host.as_deref(),
+        registered_itself: client.registered_itself,
+        return_host: return_host.as_deref(),
         again,
         // Whoever is signed in has an account.
         registration_url: (ui.registration.is_open() && !again).then_some(registration.as_str()),

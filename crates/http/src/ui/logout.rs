@@ -3,6 +3,7 @@
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use sluice_oauth::client::Client;
 use sluice_oauth::logout::LogoutView;
 use sluice_protocol::RedirectUri;
 
@@ -85,8 +86,8 @@ async fn form(
 }
 
 fn still_signed_in(ui: &UiState, asked: &LogoutView) -> Response {
-    let home =
-        asked.client.as_deref().and_then(|client| super::web_url(&client.client_uri).map(str::to_owned));
+    let link = |client: &Client| super::link_of(client, &client.client_uri).map(str::to_owned);
+    let home = asked.client.as_deref().and_then(link);
     let home = home.or_else(|| origin(asked.logout.redirect_uri.as_ref()?));
     let view = StillSignedInPage {
         brand: &brand(&ui.config),

@@ -51,11 +51,11 @@ use sluice_oauth::Config;
 use sluice_oauth::client::Client;
 use sluice_oauth::consent::ConsentService;
 use sluice_oauth::device::UserCodeService;
-use sluice_oauth::flow::FlowService;
+use sluice_oauth::flow::{FlowService, Request as FlowRequest};
 use sluice_oauth::login_session::LoginSessionService;
 use sluice_oauth::logout::LogoutService;
 use sluice_primitives::{IdentityId, Rng};
-use sluice_protocol::{ClientId, Subject};
+use sluice_protocol::{ClientId, RedirectUri, Subject};
 use url::Url;
 
 pub(crate) use brand::{Brand, brand};
@@ -154,6 +154,28 @@ fn client_name(client: &Client) -> &str {
 fn client_host(id: &ClientId) -> Option<String> {
     let url = Url::parse(id.as_str()).ok().filter(|url| url.scheme() == "https")?;
     url.host_str().map(str::to_owned)
+}
+
+/// Where the browser goes back to, as a person reads it: a host, or the scheme of a native application. That of a device's user goes
+/// back to nobody.
+fn return_host(request: &FlowRequest) -> Option<String> {
+    let url = request.redirect_uri.url().filter(|_| !request.details.device)?;
+    Some(match (url.scheme(), url.host_str()) {
+        ("http" | "https", Some(host)) => host.to_owned(),
+        (scheme, _) => format!("{scheme}:"),
+    })
+}
+
+/// A client's address of something to read, if its pages may have it. One that registered itself borrows no trust from what others have
+/// to say: it has people read what is at a host that it also has them sent to.
+fn link_of<'a>(client: &Client, raw: &'a str) -> Option<&'a str> {
+    web_url(raw).filter(|raw| !client.registered_itself || is_at_own_host(client, raw))
+}
+
+fn is_at_own_host(client: &Client, raw: &str) -> bool {
+    let Ok(url) = Url::parse(raw) else { return false };
+    let mut own = client.redirect_uris.iter().filter_map(RedirectUri::url);
+    own.any(|own| matches!(own.scheme(), "http" | "https") && own.host_str() == url.host_str())
 }
 
 /// A client's address of something to read, if it is one for a browser.

@@ -40,6 +40,8 @@ pub(crate) struct ConsentPage<'a> {
     /// The host that the client's description is from, if that is all that is known of it: unlike the name, it cannot be made
     /// up.
     pub(crate) client_host: Option<&'a str>,
+    /// Whether it registered itself, and nobody vouches for its name.
+    pub(crate) registered_itself: bool,
     /// How the logged-in person recognises the account: the e-mail, or else the subject.
     pub(crate) account: &'a str,
     /// What the person wants to be called.
@@ -119,6 +121,8 @@ pub(crate) struct DeviceConfirmPage<'a> {
     pub(crate) client_name: &'a str,
     /// The host that its description is from, if that is all that is known of it: unlike the name, it cannot be made up.
     pub(crate) client_host: Option<&'a str>,
+    /// Whether it registered itself, and nobody vouches for its name.
+    pub(crate) registered_itself: bool,
     /// As the device shows it.
     pub(crate) user_code: &'a str,
 }
@@ -245,6 +249,9 @@ mod tests {
         login_challenge: "challenge",
         csrf: "token",
         client_name: None,
+        client_host: None,
+        registered_itself: false,
+        return_host: None,
         again: false,
         registration_url: None,
         recovery_url: None,
@@ -283,6 +290,7 @@ mod tests {
             csrf: "token",
             client_name: name,
             client_host: None,
+            registered_itself: false,
             user_code: "ABCD-EFGH",
         };
         let page = page.render().unwrap();

@@ -67,6 +67,7 @@ struct Document {
     /// Milliseconds, three to a grant type, in the order of [`Lifespans`]; -1 stands for "without end".
     lifespans: Vec<[Option<i64>; 3]>,
     registration_token_hash: Option<String>,
+    registered_itself: bool,
     security: ClientSecurity,
     formats: ResponseFormats,
     defaults: RequestDefaults,
@@ -142,6 +143,7 @@ pub fn encode(client: &Client) -> String {
         metadata: Some(&client.metadata).filter(|metadata| **metadata != no_metadata()).cloned(),
         lifespans: encode_lifespans(&client.lifespans),
         registration_token_hash: client.registration_token_hash.clone(),
+        registered_itself: client.registered_itself,
         security: client.security.clone(),
         formats: client.formats.clone(),
         defaults: client.defaults.clone(),
@@ -205,6 +207,7 @@ pub fn decode(
         metadata: document.metadata.unwrap_or_else(no_metadata),
         lifespans: decode_lifespans(&document.lifespans),
         registration_token_hash: document.registration_token_hash,
+        registered_itself: document.registered_itself,
         security: document.security,
         formats: document.formats,
         defaults: document.defaults,

@@ -25,7 +25,7 @@ pub use directory::{ClientDirectory, NoClient};
 pub use document::{UnreadableClient, decode, encode};
 pub use dynamic::{
     DynamicRegistration, DynamicRegistrationError, DynamicRegistrationParts, OwnRequest, SelfRegistered,
-    Statements,
+    Statements, Trust,
 };
 pub use given_url::GivenUrl;
 pub use in_use::{ClientSecretsInUse, HashKey, OfClients, client_with_missing_secret};

@@ -70,6 +70,9 @@ pub struct Client {
     pub token_exchange: TokenExchangePolicy,
     /// Hash of the registration access token (RFC 7592).
     pub registration_token_hash: Option<String>,
+    /// Whether what it says of itself is nobody's word but its own: it registered itself where anybody may, or calls itself otherwise
+    /// since, and no administrator has changed it after that.
+    pub registered_itself: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }

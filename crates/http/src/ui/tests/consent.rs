@@ -98,6 +98,35 @@ async fn of_a_client_that_describes_itself_the_host_is_shown_for_a_device_too() 
 }
 
 #[tokio::test]
+async fn of_a_client_that_registered_itself_it_is_shown_where_it_leads_and_no_page_of_others() {
+    let world = World::new().await;
+    let (own, others) = ("https://shop.example/terms", "https://bank.example/privacy");
+    let client = world.stranger(others, own).await;
+    let led_to = |uri: &str| {
+        let redirect_uri = uri.parse().unwrap();
+        Request { client: client.clone(), redirect_uri, ..world.request() }
+    };
+    let mut of_device = led_to("https://shop.example/callback");
+    of_device.details.device = true;
+    for (request, said) in [
+        (
+            led_to("https://shop.example/callback"),
+            ", and takes you to <strong><bdi>shop.example</bdi></strong>.",
+        ),
+        (led_to("editor://bank.example/cb"), ", and takes you to <strong><bdi>editor:</bdi></strong>."),
+        (of_device, "."),
+    ] {
+        let page = world.at_consent_of(request, ("somebody".parse().unwrap(), None), false).await;
+        let shown = world.get(&page).await.body;
+        let said = format!("Whatever it calls itself: it registered itself{said}</p>");
+        assert!(shown.contains(&said), "{said}: {shown}");
+        assert!(shown.contains(own) && !shown.contains(others), "{shown}");
+    }
+    let page = world.at_consent("somebody".parse().unwrap(), None, false).await;
+    assert!(!world.get(&page).await.body.contains("registered itself"), "an administrator registered it");
+}
+
+#[tokio::test]
 async fn whoever_is_not_the_person_who_is_asked_begins_the_same_request_with_another_account() {
     let world = World::new().await;
     let ask = async |request: Request| {

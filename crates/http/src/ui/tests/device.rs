@@ -140,6 +140,14 @@ async fn of_a_client_that_describes_itself_the_host_is_shown_too() {
 }
 
 #[tokio::test]
+async fn of_a_client_that_registered_itself_that_is_said() {
+    let world = World::new().await;
+    world.device_of(world.stranger("", "").await).await;
+    let shown = world.get(&format!("{}&user_code={CODE}", world.at_device())).await;
+    assert!(shown.body.contains("Whatever it calls itself: it registered itself.</p>"), "{}", shown.body);
+}
+
+#[tokio::test]
 async fn who_does_not_know_the_device_refuses_and_the_device_is_told() {
     let world = World::new().await;
     let device = world.device().await;

@@ -326,6 +326,20 @@ impl World {
         client.id
     }
 
+    /// A client that registered itself, and has this to read at its host and at another.
+    pub(super) async fn stranger(&self, policy_uri: &str, tos_uri: &str) -> ClientId {
+        let (policy_uri, tos_uri) = (policy_uri.to_owned(), tos_uri.to_owned());
+        let client = Client {
+            name: "Your bank".to_owned(),
+            policy_uri,
+            tos_uri,
+            registered_itself: true,
+            ..given::client("stranger", "")
+        };
+        self.store.insert(&client).await.unwrap();
+        client.id
+    }
+
     /// A client that may ask for details of this type.
     pub(super) async fn client_that_details(&self, of_type: &str) -> ClientId {
         let authorization_details_types = vec![of_type.to_owned()];

@@ -36,6 +36,13 @@ pub(crate) struct LoginPage<'a> {
     pub(crate) csrf: &'a str,
     /// The application that sent the user here; `None` shows no "to continue to" line.
     pub(crate) client_name: Option<&'a str>,
+    /// The host that the application's description is from, if that is all that is known of it: unlike the name, it cannot be made
+    /// up.
+    pub(crate) client_host: Option<&'a str>,
+    /// Whether it registered itself, and nobody vouches for its name.
+    pub(crate) registered_itself: bool,
+    /// Host of the redirect URI.
+    pub(crate) return_host: Option<&'a str>,
     /// Whether the user is signed in, but not as well as the application asks for.
     pub(crate) again: bool,
     /// The registration page with the same challenge; `None` where registration is closed, or the user is signed in.

@@ -119,7 +119,7 @@ impl DynamicRegistration {
         let metadata = bounds.restrict(metadata)?;
         // RFC 7591 §3.2.1: the id is this server's to make.
         let metadata = ClientMetadata { client_id: String::new(), ..metadata };
-        let registered = self.parts.clients.create_by_itself(metadata).await?;
+        let registered = self.parts.clients.create_by_itself(metadata, trust).await?;
         Ok(SelfRegistered { registered, software_statement })
     }
 

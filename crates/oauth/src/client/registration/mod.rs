@@ -136,6 +136,7 @@ pub fn register(
         skip_consent: metadata.skip_consent,
         skip_logout_consent: metadata.skip_logout_consent,
         registration_token_hash: None,
+        registered_itself: false,
         created_at: now,
         updated_at: now,
     };

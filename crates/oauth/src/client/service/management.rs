@@ -5,6 +5,7 @@ use sluice_protocol::ClientId;
 use tracing::info;
 
 use super::{By, ClientService, ClientServiceError, Registered};
+use crate::client::dynamic::Trust;
 use crate::client::model::Client;
 use crate::client::registration::ClientMetadata;
 
@@ -26,12 +27,17 @@ impl ClientService {
         self.stored(id).await
     }
 
-    /// As [`Self::create`], by the client itself: it is given a secret if that is what it authenticates by.
+    /// As [`Self::create`], by the client itself: it is given a secret if that is what it authenticates by. Whom it is trusted as says
+    /// whether anybody vouches for what it calls itself.
     ///
     /// # Errors
     /// Those of [`Self::create`].
-    pub async fn create_by_itself(&self, metadata: ClientMetadata) -> Result<Registered, ClientServiceError> {
-        let made = self.register(metadata, By::Itself).await?;
+    pub async fn create_by_itself(
+        &self,
+        metadata: ClientMetadata,
+        trust: Trust,
+    ) -> Result<Registered, ClientServiceError> {
+        let made = self.register(metadata, By::Itself(trust)).await?;
         info!(target: "sluice_audit", { client.id = %made.client.id }, "client registered itself");
         Ok(made)
     }
@@ -46,7 +52,8 @@ impl ClientService {
         id: &ClientId,
         edit: impl Fn(&Client) -> Result<ClientMetadata, ClientServiceError> + Send,
     ) -> Result<Registered, ClientServiceError> {
-        let changed = self.change(id, edit, By::Itself).await?;
+        // Who manages a client need not have been invited.
+        let changed = self.change(id, edit, By::Itself(Trust::Anybody)).await?;
         let new_secret = changed.secret.is_some();
         info!(target: "sluice_audit", { client.id = %id, new_secret }, "client changed itself");
         Ok(changed)

@@ -30,6 +30,7 @@ pub use listing::{ClientPage, ListClients};
 pub use management::Management;
 
 use super::directory::ClientDirectory;
+use super::dynamic::Trust;
 use super::model::{Client, Lifespans};
 use super::registration::{self, ClientMetadata, RegistrationError, RegistrationRules};
 use super::repository::{ClientRepository, Replacement};
@@ -82,7 +83,7 @@ pub struct Registered {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
     Administrator,
-    Itself,
+    Itself(Trust),
 }
 
 impl ClientService {
@@ -113,6 +114,7 @@ impl ClientService {
         let secret = Settled::default().settle(&self.0, &mut client, former, chosen).await?;
         self.make_keys_for(&client).await?;
         let management = self.manage(&mut client);
+        client.registered_itself = by == By::Itself(Trust::Anybody);
         match self.0.repo.insert(&client).await? {
             Insertion::Inserted => {
                 self.0.directory.forget(&client.id);
@@ -180,7 +182,9 @@ impl ClientService {
             let secret = settled.settle(&self.0, &mut next, former, chosen).await?;
             self.make_keys_for(&next).await?;
             next.registration_token_hash.clone_from(&stored.registration_token_hash);
-            let management = if by == By::Itself { self.manage(&mut next) } else { None };
+            let management = if matches!(by, By::Itself(_)) { self.manage(&mut next) } else { None };
+            next.registered_itself =
+                by != By::Administrator && (stored.registered_itself || says_otherwise(&stored, &next));
             next.created_at = stored.created_at;
             next.revision = stored.revision;
             if let Some(client) = self.swapped(next).await? {
@@ -312,6 +316,16 @@ impl ClientService {
     pub fn now(&self) -> Timestamp {
         self.0.clock.now()
     }
+}
+
+/// Whether the client shows itself to people as another than before.
+fn says_otherwise(stored: &Client, next: &Client) -> bool {
+    stored.name != next.name
+        || stored.client_uri != next.client_uri
+        || stored.logo_uri != next.logo_uri
+        || stored.policy_uri != next.policy_uri
+        || stored.tos_uri != next.tos_uri
+        || stored.redirect_uris != next.redirect_uris
 }
 
 impl fmt::Debug for ClientService {

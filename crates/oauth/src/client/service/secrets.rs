@@ -27,7 +27,7 @@ impl Former<'_> {
         let Some(own) = self.client else { return Kept::default() };
         match (uses_secret(own), uses_secret(next)) {
             (used, uses) if used == uses => Kept { hashes: own.secret_hashes.clone(), end: own.secrets_end },
-            _ if self.by == By::Itself => Kept::default(),
+            _ if matches!(self.by, By::Itself(_)) => Kept::default(),
             (true, _) => {
                 let current = own.secret_hashes.iter().take(1).cloned();
                 Kept { hashes: current.collect(), end: own.secrets_end }

@@ -149,7 +149,7 @@ async fn a_client_with_a_key_is_given_a_secret_by_an_administrator_only() {
     let forgotten = given.service.forget_rotated_secrets(&made.client.id).await.unwrap();
     assert_eq!((rotated.client.secret_hashes.len(), forgotten.secret_hashes.len()), (2, 1));
     let itself = ClientMetadata { client_id: "itself".to_owned(), ..by("private_key_jwt") };
-    let itself = given.service.create_by_itself(itself).await.unwrap();
+    let itself = given.service.create_by_itself(itself, Trust::Anybody).await.unwrap();
     assert!(itself.secret.is_none() && itself.client.secret_hashes.is_empty());
     // The day it needs one, it has the one that was told last.
     let basic = given.service.replace(&made.client.id, asking("app")).await.unwrap();
@@ -532,4 +532,23 @@ async fn the_tokens_of_a_client_that_is_gone_are_revoked_by_its_id() {
     let late = given.clock.now();
     given.service.revoke_tokens(&former.id).await.unwrap();
     assert!(is_over(&given, &former, late));
+}
+
+#[tokio::test]
+async fn who_registered_itself_is_nobodys_word_until_an_administrator_changes_it() {
+    let given = given();
+    let named = |name: &str| ClientMetadata { client_name: name.to_owned(), ..asking("app") };
+    let made = given.service.create_by_itself(named("Shop"), Trust::Anybody).await.unwrap();
+    let id = &made.client.id;
+    let by_itself = async |name: &str| {
+        given.service.patch_by_itself(id, |_| Ok(named(name))).await.unwrap().client.registered_itself
+    };
+    assert!(made.client.registered_itself && by_itself("Shop").await);
+    let known = given.service.replace(id, named("Shop")).await.unwrap();
+    assert!(!known.client.registered_itself && !by_itself("Shop").await);
+    assert!(by_itself("Your bank").await, "nobody has seen that name");
+    let invited = ClientMetadata { client_id: "invited".to_owned(), ..named("Shop") };
+    let invited = given.service.create_by_itself(invited, Trust::Invited).await.unwrap();
+    assert!(!invited.client.registered_itself);
+    assert!(!given.service.create(asking("known")).await.unwrap().client.registered_itself);
 }
