@@ -11,6 +11,7 @@ use sluice_crypto::hash_pool::{HashPool, Priority};
 use sluice_crypto::secret_hash::{
     FastHashKeys, SecretHashError, SlowHash, StoredSecretHash, hash_generated, key_of, verify_slow,
 };
+use sluice_net::bounded::oldest_first;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Rng, Secret, Timestamp};
 use tracing::warn;
@@ -23,6 +24,8 @@ use crate::client::Client;
 const RIGHT: usize = 16_384;
 /// Wrong secrets that are remembered.
 const WRONG: usize = 4_096;
+/// Secrets that are remembered as turned away: of a client that is guessed at 50 times in a second, what came within five minutes.
+const TURNED_AWAY: usize = 16_384;
 
 /// A keyed hash of a secret, bound to the client, its revision and the stored hashes that still count.
 type Proof = [u8; 32];
@@ -42,8 +45,8 @@ struct Looked {
 
 /// Checks secrets, in time that tells nothing of them.
 ///
-/// What is remembered: proofs, by a key that this process drew. Bound: [`RIGHT`] and [`WRONG`], apart, so that guesses
-/// push out no right secret. Staleness: none, since a changed client has another revision and so other proofs; nobody
+/// What is remembered: proofs, by a key that this process drew. Bound: [`RIGHT`], [`WRONG`] and [`TURNED_AWAY`], apart, so that
+/// guesses push out no right secret. Staleness: none, since a changed client has another revision and so other proofs; nobody
 /// has to empty it.
 pub(super) struct SecretVerifier {
     keys: FastHashKeys,
@@ -51,6 +54,7 @@ pub(super) struct SecretVerifier {
     process_key: MacKey,
     right: Cache<Proof, ()>,
     wrong: Cache<Proof, ()>,
+    turned_away: Cache<Proof, ()>,
     failures: FailureLimit,
 }
 
@@ -62,6 +66,7 @@ impl SecretVerifier {
             process_key: MacKey::new(&random_bytes::<32>(rng)),
             right: Cache::new(RIGHT),
             wrong: Cache::new(WRONG),
+            turned_away: oldest_first(TURNED_AWAY),
             failures: FailureLimit::new(),
         }
     }
@@ -157,7 +162,8 @@ impl SecretVerifier {
         if self.wrong.get(&proof).is_some() {
             return Err(ClientAuthError::WrongSecret);
         }
-        if !self.failures.take(&client.id, from, now) {
+        let comes_again = !self.failures.take(&client.id, from, now);
+        if comes_again && !self.has_turn(client, proof, now) {
             return Err(ClientAuthError::TooManyFailures);
         }
         let secret = secret.clone();
@@ -178,8 +184,21 @@ impl SecretVerifier {
             Ok(Err(error)) => Err(ClientAuthError::SecretHash(error)),
             Err(busy) => Err(ClientAuthError::HashPool(busy)),
         };
-        self.failures.give_back(&client.id, from);
+        if comes_again {
+            self.failures.give_back_again(&client.id);
+        } else {
+            self.failures.give_back(&client.id, from);
+        }
         verdict
+    }
+
+    /// Whether a secret that would be turned away was so before, and has its turn now. A wrong one has it once: it is remembered.
+    fn has_turn(&self, client: &Client, proof: Proof, now: Timestamp) -> bool {
+        if self.turned_away.get(&proof).is_none() {
+            self.turned_away.insert(proof, ());
+            return false;
+        }
+        self.failures.take_again(&client.id, now)
     }
 
     fn proof(&self, client: &Client, secret: &Secret<String>, now: Timestamp) -> Proof {

@@ -18,21 +18,30 @@ use crate::set_back::ANOTHER_CLOCK;
 const BURST: i64 = 10;
 /// And then one in so much time.
 const INTERVAL: Lifetime = Lifetime::secs(1);
+/// So many of a client that were turned away and come again at once, and then one in so much time as well.
+const AGAIN: i64 = 1;
 /// How many networks' worth of guesses a client's secret may cost, wherever they come from.
 const NETWORKS: i64 = 8;
 /// What is counted of each kind; of more than that some start anew.
 const CAPACITY: usize = 16_384;
 
-/// Guesses by client and network, so that strangers do not keep a client out that this node has not seen yet; and by client.
+/// Guesses by client and network, so that strangers do not keep a client out that this node has not seen yet; and by client. Where
+/// those of its own network guess, or those of many, what is turned away and comes again has cells of its own, by client: a client
+/// brings the same secret again, and who guesses another one.
 pub(super) struct FailureLimit {
     each: Cells<(ClientId, IpAddr)>,
     clients: Cells<ClientId>,
+    again: Cells<ClientId>,
 }
 
 impl FailureLimit {
     pub(super) fn new() -> Self {
         let interval = INTERVAL.as_millis();
-        Self { each: Cells::new(BURST, interval), clients: Cells::new(BURST * NETWORKS, interval / NETWORKS) }
+        Self {
+            each: Cells::new(BURST, interval),
+            clients: Cells::new(BURST * NETWORKS, interval / NETWORKS),
+            again: Cells::new(AGAIN, interval),
+        }
     }
 
     /// Takes the cell that a guess costs; `false` if there is none left now. What one network may not do costs the client
@@ -47,6 +56,16 @@ impl FailureLimit {
             self.each.give_back(&guesser);
         }
         is_allowed
+    }
+
+    /// Takes the cell of a secret that was turned away before and comes again.
+    pub(super) fn take_again(&self, client: &ClientId, now: Timestamp) -> bool {
+        self.again.take(client, now)
+    }
+
+    /// Gives that cell back.
+    pub(super) fn give_back_again(&self, client: &ClientId) {
+        self.again.give_back(client);
     }
 
     /// Gives a cell back: it was no guess, but the right secret.
@@ -174,6 +193,18 @@ mod tests {
             assert!(new.clone().all(take));
         }
         assert_eq!(new.filter(|number| take(*number)).count(), 0);
+    }
+
+    #[test]
+    fn what_comes_again_is_limited_by_itself() {
+        let (limit, client) = (FailureLimit::new(), "app".parse().unwrap());
+        assert_eq!((0..1000).filter(|_| limit.take(&client, HERE, NOW)).count(), 10);
+        assert!(limit.take_again(&client, NOW) && !limit.take_again(&client, NOW));
+        assert!(limit.take_again(&"other".parse().unwrap(), NOW));
+        assert!(limit.take_again(&client, NOW + INTERVAL) && !limit.take_again(&client, NOW + INTERVAL));
+        limit.give_back_again(&client);
+        assert!(limit.take_again(&client, NOW + INTERVAL));
+        assert!(!limit.take(&client, HERE, NOW), "guesses have no more for it");
     }
 
     #[test]

@@ -114,6 +114,31 @@ async fn strangers_who_guess_do_not_keep_out_a_client_that_this_node_has_not_see
 }
 
 #[tokio::test]
+async fn a_secret_that_comes_again_has_its_turn_however_many_are_guessed_beside_it() {
+    let given = given();
+    let hash = given.secrets.hash_chosen(&Secret::new("s3cret".to_owned())).await.unwrap();
+    given.client(asking(), vec![hash]);
+    // All of one network, as behind one proxy.
+    for guess in 0..100 {
+        assert!(given.basic(&format!("guess {guess}")).await.is_err());
+    }
+    assert!(matches!(given.basic("s3cret").await, Err(ClientAuthError::TooManyFailures)));
+    for guess in 100..200 {
+        assert!(given.basic(&format!("guess {guess}")).await.is_err());
+    }
+    assert!(given.basic("s3cret").await.is_ok());
+    for _ in 0..20 {
+        assert!(matches!(given.basic("guess 50").await, Err(ClientAuthError::WrongSecret)));
+    }
+    for guess in 60..100 {
+        let refused = given.basic(&format!("guess {guess}")).await;
+        assert!(matches!(refused, Err(ClientAuthError::TooManyFailures)), "{guess}");
+    }
+    // To make the hash, ten guesses, to check it, and of the guesses that come again the one that had its turn.
+    assert_eq!(given.hashes(), 13);
+}
+
+#[tokio::test]
 async fn one_site_of_ipv6_does_not_keep_a_client_out() {
     let given = given();
     let hash = given.secrets.hash_chosen(&Secret::new("s3cret".to_owned())).await.unwrap();
