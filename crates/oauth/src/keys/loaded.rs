@@ -11,7 +11,7 @@ use super::at_rest::{KeyError, KeySealer};
 use super::encryption::EncryptionKeys;
 use super::life::{Life, lives, signs_from};
 use super::repository::StoredKey;
-use super::ring::{ACCESS_TOKEN_SET, ID_TOKEN_SET};
+use super::ring::{ACCESS_TOKEN_SET, DefaultAlgorithms, ID_TOKEN_SET};
 use super::rotation::RotationPolicy;
 
 /// The rows of the sets that are in memory.
@@ -63,6 +63,7 @@ impl Loaded {
         reading: u64,
         sealer: &KeySealer,
         policy: &RotationPolicy,
+        defaults: Option<DefaultAlgorithms>,
         rows: Rows,
     ) -> Result<Self, KeyError> {
         let opened =
@@ -72,7 +73,8 @@ impl Loaded {
         let access_token = LoadedSet::parse(rows.access_token, &access_token_jwks, policy);
         let mut malformed = Vec::new();
         let signing: Vec<_> = id_token_jwks.into_iter().chain(access_token_jwks).collect();
-        let signing = well_formed(signing, &mut malformed);
+        let mut signing = well_formed(signing, &mut malformed);
+        signing.keys.sort_by_key(|key| place(key, defaults));
         let verifying = VerifyingKey::usable_of(&signing);
         let request_object = EncryptionKeys::parse(&opened(&rows.request_object)?);
         let further = well_formed(opened(&rows.further)?, &mut malformed);
@@ -82,7 +84,7 @@ impl Loaded {
         algorithms.dedup();
         let signing_jwks = serde_json::to_string(&signing).unwrap_or_default().into();
         let encrypting = well_formed(request_object.public.clone(), &mut malformed);
-        let others = encrypting.keys.into_iter().chain(further.keys);
+        let others = encrypting.keys.into_iter().map(without_rare_algorithm).chain(further.keys);
         let published = JwkSet { keys: signing.keys.into_iter().chain(others).collect() };
         let public_jwks = serde_json::to_string(&published).unwrap_or_default().into();
         Ok(Self {
@@ -106,6 +108,22 @@ impl Loaded {
             _ => None,
         }
     }
+}
+
+/// Where a key that signs stands among all that are published; of one place the newest comes first. Some libraries take the first key for what a
+/// token was signed with, whatever its header says, and most tokens are signed as no client has asked for.
+fn place(key: &Jwk, defaults: Option<DefaultAlgorithms>) -> usize {
+    let first = defaults.map_or(SigningAlgorithm::RS256, |defaults| defaults.id_token);
+    let second = defaults.map_or(first, |defaults| defaults.access_token);
+    let algorithm = key.signing_algorithm().ok();
+    [first, second].iter().position(|usual| algorithm == Some(*usual)).unwrap_or(2)
+}
+
+/// Some libraries read no key of a set in which one names an `alg` that they do not know, and that of ECDH is the one they do not: `use`, `kty`
+/// and discovery tell what the key is for (RFC 7517 §4.4: `alg` is optional).
+fn without_rare_algorithm(key: Jwk) -> Jwk {
+    let alg = key.alg.filter(|alg| !alg.starts_with("ECDH-ES"));
+    Jwk { alg, ..key }
 }
 
 /// The public parts of these keys. What was stored before keys were checked may be malformed; a key whose certificates are goes without them: it

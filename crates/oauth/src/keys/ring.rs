@@ -106,7 +106,7 @@ impl KeyRing {
     ) -> Result<Arc<Self>, KeyError> {
         options.further.retain(|set| !is_own(set) && set != REQUEST_OBJECT_SET);
         let sealer = KeySealer { at_rest, rng };
-        let empty = Loaded::parse(0, &sealer, &options.rotation, Rows::default())?;
+        let empty = Loaded::parse(0, &sealer, &options.rotation, options.defaults, Rows::default())?;
         let loaded = ArcSwap::from_pointee(empty);
         let started = Self { repo, sealer, clock, options, loaded, readings: AtomicU64::new(0) };
         started.create_missing(Vec::new()).await?;
@@ -262,7 +262,8 @@ impl KeyRing {
         self.loaded.load_full()
     }
 
-    /// The public keys of the sets as a JWK set: what `/.well-known/jwks.json` answers.
+    /// The public keys of the sets as a JWK set: what `/.well-known/jwks.json` answers. First those that sign what no client has asked to be signed
+    /// otherwise, and none for encryption with an `alg` that common libraries do not know.
     pub fn public_jwks(&self) -> Arc<str> {
         Arc::clone(&self.loaded.load().public_jwks)
     }
@@ -298,7 +299,8 @@ impl KeyRing {
         for set in &self.options.further {
             rows.further.extend(self.repo.set(set).await?);
         }
-        let fresh = Arc::new(Loaded::parse(reading, &self.sealer, self.policy(), rows)?);
+        let fresh = Loaded::parse(reading, &self.sealer, self.policy(), self.options.defaults, rows)?;
+        let fresh = Arc::new(fresh);
         if !fresh.malformed.is_empty() && fresh.malformed != self.loaded.load().malformed {
             warn!({ key.kids = ?fresh.malformed }, "stored keys are malformed: they, or their x5c alone, are not published");
         }

@@ -194,13 +194,30 @@ async fn keys_for_request_objects_are_made_once_and_published_for_encryption() {
     let public: Vec<_> = published.keys.iter().filter(|key| key.key_use.as_deref() == Some("enc")).collect();
     let mut algorithms: Vec<_> = public.iter().filter_map(|key| key.alg.as_deref()).collect();
     algorithms.sort_unstable();
-    assert_eq!(algorithms, ["ECDH-ES", "RSA-OAEP-256"]);
+    assert_eq!((public.len(), algorithms), (2, vec!["RSA-OAEP-256"]), "that of ECDH is not named");
     for jwk in public {
         let key = EncryptionKey::from_jwk(jwk).unwrap();
         let token = encrypt(b"{}", &key, ContentEncryption::A128Gcm, None).unwrap();
         assert_eq!(decrypt(&token, &other.request_object_keys()).unwrap().payload.as_slice(), b"{}");
         assert!(!jwk.is_private() && VerifyingKey::from_jwk(jwk).is_err());
     }
+}
+
+/// For those who take the first key, and for those who read no key if they do not know the `alg` of one.
+#[tokio::test]
+async fn first_comes_what_signs_if_nobody_asks_otherwise_and_nothing_has_a_rare_algorithm() {
+    let (repo, clock) = (Arc::new(FakeKeys::default()), clock());
+    let ring = start(&repo, &clock).await;
+    clock.advance(Lifetime::hours(1));
+    ring.ensure(ID_TOKEN_SET, SigningAlgorithm::ES384).await.unwrap();
+    ring.ensure_request_object_keys().await.unwrap();
+    let published: JwkSet = serde_json::from_str(&ring.public_jwks()).unwrap();
+    let algorithms: Vec<_> = published.keys.iter().map(|key| key.alg.as_deref()).collect();
+    assert_eq!(algorithms[..2], [Some("RS256"), Some("RS256")]);
+    assert_eq!((published.keys.len(), algorithms.iter().flatten().count()), (7, 6));
+    assert!(!algorithms.contains(&Some("ECDH-ES")));
+    let signing: JwkSet = serde_json::from_str(&ring.signing_jwks()).unwrap();
+    assert_eq!(signing.keys[..], published.keys[..5]);
 }
 
 #[tokio::test]
