@@ -161,7 +161,7 @@ struct StopWhenDropped(Arc<Schedule>);
 
 impl Drop for StopWhenDropped {
     fn drop(&mut self) {
-        self.0.stop();
+        self.0.stop(Instant::now());
     }
 }
 
@@ -172,7 +172,7 @@ fn glance(observer: &dyn Observer, schedule: &Schedule, board: &Board, told: usi
         observer.second(second);
     }
     if observer.has_enough() {
-        schedule.stop();
+        schedule.stop(Instant::now());
     }
     seconds.len()
 }

@@ -1,6 +1,7 @@
 //! Whose turn it is, and when.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{Length, Load, Pace};
@@ -24,7 +25,8 @@ pub(super) struct Schedule {
     timetable: Option<Timetable>,
     first_turn: u64,
     taken: AtomicU64,
-    is_stopped: AtomicBool,
+    /// The moment of the first [`Self::stop`].
+    stopped: OnceLock<Instant>,
 }
 
 impl Schedule {
@@ -50,7 +52,7 @@ impl Schedule {
             timetable,
             first_turn: load.first_turn,
             taken: AtomicU64::new(0),
-            is_stopped: AtomicBool::new(false),
+            stopped: OnceLock::new(),
         })
     }
 
@@ -86,18 +88,24 @@ impl Schedule {
         timetable.map_or(Duration::ZERO, |timetable| timetable.length)
     }
 
-    /// Nobody gets another turn.
-    pub(super) fn stop(&self) {
-        self.is_stopped.store(true, Ordering::Relaxed);
+    /// Nobody gets another turn from now on.
+    pub(super) fn stop(&self, now: Instant) {
+        // The first that stops it says when.
+        let _was_stopped = self.stopped.set(now);
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        self.is_stopped.load(Ordering::Relaxed)
+        self.stopped.get().is_some()
     }
 
-    /// Turns of an open loop that were due, and that nobody took. None in a run that was stopped.
+    /// Turns of an open loop that were due, before it was stopped if it was, and that nobody took. Whoever stops a run whose server
+    /// answers nobody is told how many waited for it.
     pub(super) fn not_begun(&self) -> u64 {
-        if !self.is_open() || self.is_stopped() { 0 } else { self.operations.saturating_sub(self.taken()) }
+        let Some(timetable) = &self.timetable else { return 0 };
+        let due = self.stopped.get().map_or(self.operations, |stopped| {
+            timetable.due_before(stopped.saturating_duration_since(self.start), self.operations)
+        });
+        due.saturating_sub(self.taken())
     }
 
     /// The number of the turn that would have been next.
@@ -140,6 +148,20 @@ impl Timetable {
             Some(shape) => shape.due(number, self.rate, self.length),
             None => Duration::try_from_secs_f64(number as f64 / self.rate).ok(),
         }
+    }
+
+    /// How many of the first `operations` are due before then.
+    fn due_before(&self, then: Duration, operations: u64) -> u64 {
+        let (mut low, mut high) = (0, operations);
+        while low < high {
+            let middle = u64::midpoint(low, high);
+            if self.due(middle).is_some_and(|due| due < then) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
     }
 
     /// How many are due before the end.
@@ -200,12 +222,36 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_a_turn_of_a_run_that_was_stopped_and_nobody_was_to_have_it() {
+    fn nobody_gets_a_turn_of_a_run_that_was_stopped_and_those_that_were_due_before_were_not_begun() {
         let start = Instant::now();
-        let schedule = schedule(Pace::Open { rate: 10.0 }, Length::Operations(300), None, start);
-        schedule.stop();
-        assert_eq!((schedule.take(start), schedule.not_begun()), (None, 0));
-        assert_eq!(schedule.lasts(), Duration::ZERO);
+        let stopped = |taken: u64, after: Duration| {
+            let schedule = schedule(Pace::Open { rate: 10.0 }, Length::Operations(300), None, start);
+            (0..taken).for_each(|_| assert!(schedule.take(start).is_some()));
+            schedule.stop(start + after);
+            schedule.stop(start + millis(20_000));
+            assert_eq!((schedule.take(start + after), schedule.lasts()), (None, Duration::ZERO));
+            schedule.not_begun()
+        };
+        assert_eq!(stopped(0, Duration::ZERO), 0, "nobody was to have any");
+        assert_eq!(stopped(4, millis(2_050)), 17, "21 were due");
+        assert_eq!(stopped(25, millis(2_050)), 0, "those that were taken ahead of their time are not missed");
+        assert_eq!(stopped(4, millis(60_000)), 296, "there are no more");
+    }
+
+    #[test]
+    fn a_closed_loop_that_was_stopped_lacks_nothing() {
+        let schedule = schedule(Pace::Closed, Length::Operations(300), None, Instant::now());
+        schedule.stop(Instant::now());
+        assert_eq!(schedule.not_begun(), 0);
+    }
+
+    #[test]
+    fn a_shape_says_how_many_were_due_when_it_was_stopped() {
+        let (start, shape) = (Instant::now(), Shape::through(&[(0.0, 0.0), (1.0, 1.0)]));
+        let schedule =
+            schedule(Pace::Open { rate: 1000.0 }, Length::Duration(millis(400)), Some(shape), start);
+        schedule.stop(start + millis(200));
+        assert_eq!(schedule.not_begun(), 50, "a quarter in the first half");
     }
 
     #[test]

@@ -181,6 +181,24 @@ async fn a_run_ends_when_its_observer_has_enough() {
 }
 
 #[tokio::test]
+async fn what_was_due_when_a_run_was_stopped_and_nobody_was_free_for_is_an_error() {
+    /// Has enough while the only user is still at its first operation.
+    struct Enough(Instant);
+    impl Observer for Enough {
+        fn has_enough(&self) -> bool {
+            self.0.elapsed() >= Duration::from_millis(300)
+        }
+    }
+    let load = load(1, 1, Pace::Open { rate: 1000.0 }, Length::Duration(Duration::from_mins(10)));
+    let work = Work { takes: Duration::from_secs(1), ..Work::default() };
+    let measured = run(&load, nowhere(), Arc::new(work), None, &Enough(Instant::now())).await.unwrap();
+    assert_eq!(measured.operations, 1);
+    let not_begun = measured.errors[NOT_BEGUN];
+    // It is asked each 100 ms; the machine may have been busy otherwise.
+    assert!((250..1000).contains(&not_begun), "{not_begun}");
+}
+
+#[tokio::test]
 async fn more_threads_than_users_are_not_started() {
     let load = load(1, 4, Pace::Closed, Length::Operations(10));
     let (measured, _) = run_work(&load, Work::default()).await;
