@@ -17,10 +17,11 @@ pub use options::{ClusterOptions, disk, is_installed};
 pub use temporary::TemporaryDatabase;
 
 /// Starts the server and waits until nobody holds the other end of its standard input any more: then the process that asked
-/// for it is gone, even by SIGKILL, and the server goes too. Arguments: directory of the programs, port, where its folder is
+/// for it is gone, even by SIGKILL, and the server goes too. If it went while the server started, nobody reads where that is: to say
+/// it must not end this. Arguments: directory of the programs, port, where its folder is
 /// made, options of the server.
 const WATCHDOG: &str = r#"
-trap '' INT TERM HUP
+trap '' INT TERM HUP PIPE
 bin=$1 port=$2
 dir=$(mktemp -d "$3/sluice-postgres.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -29,7 +30,7 @@ options="-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories=$dir 
     "$bin/initdb" -D "$dir/data" -U sluice -A trust -E UTF8 --no-locale --no-sync &&
     "$bin/pg_ctl" -D "$dir/data" -l "$dir/log" -w -t 60 -o "$options" start
 } >"$dir/start" 2>&1 </dev/null || { cat "$dir/start" "$dir/log" >&2; exit 1; }
-echo "$dir"
+echo "$dir" 2>/dev/null || :
 cat >/dev/null
 "$bin/pg_ctl" -D "$dir/data" -m immediate stop >/dev/null 2>&1
 "#;
@@ -113,16 +114,7 @@ impl PrivateCluster {
     }
 
     fn start_on(programs: &Path, port: u16, options: &ClusterOptions) -> Result<Self, ClusterError> {
-        let mut watchdog = as_server_user("sh")
-            .args(["-c", WATCHDOG, "sh"])
-            .arg(programs)
-            .arg(port.to_string())
-            .arg(&options.below)
-            .arg(options.arguments())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+        let mut watchdog = watchdog(programs, port, options).spawn()?;
         let alive = watchdog.stdin.take();
         let mut directory = String::new();
         if let Some(said) = watchdog.stdout.take() {
@@ -293,6 +285,15 @@ fn succeeded(output: &Output) -> Result<(), ClusterError> {
     Err(ClusterError::Failed(String::from_utf8_lossy(&said).into_owned()))
 }
 
+/// What starts the server and ends it.
+fn watchdog(programs: &Path, port: u16, options: &ClusterOptions) -> Command {
+    let mut command = as_server_user("sh");
+    command.args(["-c", WATCHDOG, "sh"]).arg(programs).arg(port.to_string());
+    command.arg(&options.below).arg(options.arguments());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
 /// A command under the user of the server, which refuses to run as root.
 fn as_server_user(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = if is_root() { Command::new("runuser") } else { Command::new(program.as_ref()) };
@@ -321,4 +322,21 @@ fn programs() -> Result<PathBuf, ClusterError> {
     installed.sort();
     let candidates = installed.into_iter().rev().map(|(_, programs)| programs).chain(configured);
     candidates.into_iter().find(|programs| programs.join("initdb").exists()).ok_or(ClusterError::NotInstalled)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+
+    use super::*;
+
+    #[test]
+    fn a_server_whose_process_is_killed_while_it_starts_goes_too() {
+        let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        let mut watchdog = watchdog(&programs().unwrap(), port, &ClusterOptions::of_tests()).spawn().unwrap();
+        // What is left of a process that was killed: nobody holds the other ends.
+        drop((watchdog.stdin.take(), watchdog.stdout.take(), watchdog.stderr.take()));
+        assert!(watchdog.wait().unwrap().success(), "it was started, and stopped");
+        assert!(TcpStream::connect(("127.0.0.1", port)).is_err(), "it still runs");
+    }
 }

@@ -9,13 +9,14 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Waits until nobody holds the other end of its standard input any more, and ends the process then. Arguments: file of its
-/// log, seconds that it has for its end, the command.
+/// log, seconds that it has for its end, the command. If the harness went meanwhile, nobody reads the id: to say it must not end this.
 const WATCHDOG: &str = r#"
 log=$1 patience=$2
 shift 2
 "$@" </dev/null >>"$log" 2>&1 &
 process=$!
-echo "$process"
+trap '' PIPE
+echo "$process" 2>/dev/null || :
 cat >/dev/null
 kill "$process" 2>/dev/null
 (sleep "$patience"; kill -9 "$process") >/dev/null 2>&1 </dev/null &
@@ -42,14 +43,7 @@ pub(crate) struct Process {
 impl Process {
     /// Starts a program; what it says is appended to `log`. Its temporary files are beside that, and go with the folder.
     pub(crate) fn start<S: AsRef<OsStr>>(program: &Path, arguments: &[S], log: &Path) -> io::Result<Self> {
-        let kept = ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-        let mut command = Command::new("sh");
-        command.args(["-c", WATCHDOG, "sh"]).arg(log).arg(PATIENCE_SECONDS).arg(program).args(arguments);
-        let beside = log.parent().filter(|folder| !folder.as_os_str().is_empty());
-        command.env_clear().envs(kept).envs(beside.map(|folder| (TEMPORARY, folder)));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        // Ctrl-C is for the harness, which still has something to ask the server.
-        let mut watchdog = command.process_group(0).spawn()?;
+        let mut watchdog = watchdog(program, arguments, log).spawn()?;
         let alive = watchdog.stdin.take();
         let mut said = String::new();
         if let Some(stdout) = watchdog.stdout.take() {
@@ -80,6 +74,19 @@ impl Drop for Process {
         // Gone or not, nobody waits for it.
         drop(self.watchdog.wait());
     }
+}
+
+/// What starts the process and ends it.
+fn watchdog<S: AsRef<OsStr>>(program: &Path, arguments: &[S], log: &Path) -> Command {
+    let kept = ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    let mut command = Command::new("sh");
+    command.args(["-c", WATCHDOG, "sh"]).arg(log).arg(PATIENCE_SECONDS).arg(program).args(arguments);
+    let beside = log.parent().filter(|folder| !folder.as_os_str().is_empty());
+    command.env_clear().envs(kept).envs(beside.map(|folder| (TEMPORARY, folder)));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    // Ctrl-C is for the harness, which still has something to ask the server.
+    command.process_group(0);
+    command
 }
 
 /// Whether a process runs: one that has ended and whose end nobody asked for does not.
@@ -118,5 +125,23 @@ mod tests {
         }
         let said = std::fs::read_to_string(&log).unwrap();
         assert_eq!(Path::new(said.trim_end()), folder.path());
+    }
+
+    #[test]
+    fn a_process_whose_harness_is_killed_before_it_hears_its_id_ends_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let says_its_id = ["-c", "echo $$; exec sleep 60"];
+        let mut watchdog = watchdog(Path::new("sh"), &says_its_id, &log).stdout(writer).spawn().unwrap();
+        let began = Instant::now();
+        let said = || std::fs::read_to_string(&log).unwrap_or_default();
+        while !said().ends_with('\n') && began.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        drop(watchdog.stdin.take());
+        watchdog.wait().unwrap();
+        assert!(!is_running(said().trim().parse().unwrap()));
     }
 }
