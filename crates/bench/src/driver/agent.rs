@@ -7,8 +7,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use url::Url;
 
-use super::answer::Answer;
+use super::answer::{Answer, query_value};
 use super::connection::Connection;
+use super::failure::in_words;
 use super::patience::Patience;
 use super::{Failure, Ledger, Receipt};
 
@@ -176,6 +177,10 @@ pub struct Agent {
     cookies: Vec<(String, String)>,
     request: Vec<u8>,
     ledger: Option<Arc<Ledger>>,
+    /// Whether failures say where they were met, and what the server said: that is for preparations, not to be counted.
+    explains: bool,
+    /// The URL of the last request without its query, if so.
+    asked: Option<String>,
 }
 
 impl Agent {
@@ -190,6 +195,26 @@ impl Agent {
             cookies: Vec::new(),
             request: Vec::with_capacity(2048),
             ledger,
+            explains: false,
+            asked: None,
+        }
+    }
+
+    /// One whose failures say where they were met, and what the server said.
+    #[must_use]
+    pub(crate) fn explaining(self) -> Self {
+        Self { explains: true, ..self }
+    }
+
+    /// Why the URL that the server led to is not what it should be: while something is prepared, with the error in its query.
+    pub(crate) fn explain(&self, url: &str, failure: Failure) -> Failure {
+        if !self.explains {
+            return failure;
+        }
+        let of = |name| query_value(url, name);
+        match in_words(of("error").as_deref(), of("error_description").as_deref()) {
+            Some(said) => failure.explained(said),
+            None => failure,
         }
     }
 
@@ -228,6 +253,9 @@ impl Agent {
         let endpoints = Arc::clone(&self.endpoints);
         let endpoint = endpoints.at(ask.to).ok_or_else(|| ask.to.unknown())?;
         self.write_request(ask, endpoint);
+        if self.explains {
+            self.asked = Some(url_of(ask, endpoint));
+        }
         let slot = self
             .connections
             .get_mut(ask.to as usize)
@@ -243,18 +271,23 @@ impl Agent {
             Ok::<_, Failure>(connection)
         };
         let exchanged = self.patience.with(now, exchange).await;
-        let connection = exchanged.ok_or(Failure::TimedOut(LIMIT.as_secs()))??;
+        let exchanged = exchanged.unwrap_or(Err(Failure::TimedOut(LIMIT.as_secs())));
+        let asked = self.asked.as_deref();
+        let connection = exchanged.map_err(|failure| match asked {
+            Some(url) => failure.explained(url.to_owned()),
+            None => failure,
+        })?;
         if ask.as_browser {
             for cookie in &connection.head.cookies {
                 keep_cookie(&mut self.cookies, cookie);
             }
         }
         let connection = slot.insert(connection);
-        Ok(Answer { head: &connection.head, body: connection.body() })
+        Ok(Answer { head: &connection.head, body: connection.body(), asked })
     }
 
     fn write_request(&mut self, ask: &Ask<'_>, endpoint: &Endpoint) {
-        let base = if ask.as_browser { "" } else { endpoint.path.as_str() };
+        let base = base_of(ask, endpoint);
         let request = &mut self.request;
         request.clear();
         let mut line =
@@ -284,6 +317,17 @@ impl Agent {
     }
 }
 
+/// What its path begins with: a browser's is whole.
+const fn base_of<'a>(ask: &Ask<'_>, endpoint: &'a Endpoint) -> &'a str {
+    if ask.as_browser { "" } else { endpoint.path.as_str() }
+}
+
+/// Without the query, which may be long, and secret.
+fn url_of(ask: &Ask<'_>, endpoint: &Endpoint) -> String {
+    let path = ask.path.split(['?', '#']).next().unwrap_or_default();
+    format!("http://{}{}{path}", endpoint.host, base_of(ask, endpoint))
+}
+
 /// Name and value of a `Set-Cookie` header (RFC 6265 section 5.2); its attributes say nothing to a browser that visits one
 /// server once.
 fn keep_cookie(cookies: &mut Vec<(String, String)>, header: &str) {
@@ -310,6 +354,19 @@ mod tests {
         assert_eq!(reachable(&[gone, open_at]), Some(open_at));
         assert_eq!(reachable(&[gone, gone]), Some(gone), "which says that nobody is there");
         assert_eq!(reachable(&[]), None);
+    }
+
+    #[test]
+    fn the_error_of_a_url_is_told_while_something_is_prepared() {
+        let public = Endpoint::at("127.0.0.1:9".parse().unwrap());
+        let agent = Agent::new(0, Arc::new(Endpoints { public, admin: None, gateway: None }), None);
+        let url = "http://app/callback?error=invalid_scope&error_description=not+yours&state=s";
+        let lacks = || Failure::Incomplete { step: "callback", missing: "code" };
+        assert_eq!(agent.explain(url, lacks()).to_string(), "callback: code is missing");
+        let agent = agent.explaining();
+        let told = agent.explain(url, lacks()).to_string();
+        assert_eq!(told, "callback: code is missing (invalid_scope: not yours)");
+        assert_eq!(agent.explain("http://app/", lacks()).to_string(), "callback: code is missing");
     }
 
     #[test]

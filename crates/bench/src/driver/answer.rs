@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::Failure;
+use super::failure::in_words;
 
 /// Headers that are kept of an answer: those that scenarios look at.
 #[derive(Debug, Default)]
@@ -23,6 +25,15 @@ pub(super) struct Head {
 pub struct Answer<'a> {
     pub(super) head: &'a Head,
     pub(super) body: &'a [u8],
+    /// What was asked for, where failures are explained.
+    pub(super) asked: Option<&'a str>,
+}
+
+/// What an answer says that is none of success.
+#[derive(Deserialize)]
+struct Refusal {
+    error: Option<String>,
+    error_description: Option<String>,
 }
 
 impl<'a> Answer<'a> {
@@ -34,6 +45,11 @@ impl<'a> Answer<'a> {
     /// The body, without transfer coding.
     pub const fn body(&self) -> &'a [u8] {
         self.body
+    }
+
+    /// The URL that was asked for, without its query, where failures are explained.
+    pub(crate) const fn asked(&self) -> Option<&'a str> {
+        self.asked
     }
 
     /// Where the answer leads.
@@ -49,7 +65,17 @@ impl<'a> Answer<'a> {
         if self.head.status == status {
             return Ok(self);
         }
-        Err(Failure::Status { step, status: self.head.status })
+        Err(self.explain(Failure::Status { step, status: self.head.status }))
+    }
+
+    /// Why this answer is not what it should be: while something is prepared, with the URL that was asked for and the error that the
+    /// answer tells. Nothing else of it is told, which may be secret.
+    pub(crate) fn explain(&self, failure: Failure) -> Failure {
+        let Some(url) = self.asked else { return failure };
+        let refusal: Option<Refusal> = serde_json::from_slice(self.body).ok();
+        let said =
+            refusal.and_then(|said| in_words(said.error.as_deref(), said.error_description.as_deref()));
+        failure.explained(said.map_or_else(|| url.to_owned(), |said| format!("{url} said {said}")))
     }
 
     /// Where it leads; it must be a redirect.
@@ -58,9 +84,9 @@ impl<'a> Answer<'a> {
     /// [`Failure::Status`], [`Failure::Incomplete`].
     pub fn redirect(self, step: &'static str) -> Result<&'a str, Failure> {
         if !(300..400).contains(&self.head.status) {
-            return Err(Failure::Status { step, status: self.head.status });
+            return Err(self.explain(Failure::Status { step, status: self.head.status }));
         }
-        self.location().ok_or(Failure::Incomplete { step, missing: "Location" })
+        self.location().ok_or_else(|| self.explain(Failure::Incomplete { step, missing: "Location" }))
     }
 
     /// The body as JSON.
@@ -69,7 +95,7 @@ impl<'a> Answer<'a> {
     /// [`Failure::Incomplete`] if it is something else.
     pub fn json<T: DeserializeOwned>(&self, step: &'static str) -> Result<T, Failure> {
         serde_json::from_slice(self.body)
-            .map_err(|_| Failure::Incomplete { step, missing: "the JSON that was expected" })
+            .map_err(|_| self.explain(Failure::Incomplete { step, missing: "the JSON that was expected" }))
     }
 }
 

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::support::application::{Application, Wanted, encoded};
+use super::support::tokens::differ;
 use super::support::{crowd, field, prepared};
 use super::{ListClientsOptions, Scenario};
 use crate::driver::{Agent, Ask, Failure, Origin, Receipt};
@@ -15,22 +16,31 @@ const METADATA: &str = r#"{"client_name":"Benchmark","grant_types":["authorizati
 /// `GET` of one.
 #[derive(Default)]
 pub(super) struct GetClient {
-    path: Option<String>,
+    made: Option<Made>,
+}
+
+struct Made {
+    id: String,
+    path: String,
 }
 
 #[async_trait(?Send)]
 impl Scenario for GetClient {
     async fn prepare(&mut self, target: &Target, _users: usize) -> Result<(), Failure> {
         let client = Application::registered(&mut crowd::alone(target), &Wanted::default()).await?;
-        self.path = Some(format!("{PATH}/{}", encoded(&client.id)));
+        let path = format!("{PATH}/{}", encoded(&client.id));
+        self.made = Some(Made { id: client.id, path });
         Ok(())
     }
 
     async fn operate(&self, agent: &mut Agent, _turn: u64) -> Result<(), Failure> {
         const STEP: &str = "client";
-        let answer =
-            agent.send(&Ask::get(Origin::Admin, prepared(self.path.as_ref())?)).await?.expect(200, STEP)?;
-        field::CLIENT_ID.required(&answer, STEP).map(drop)
+        let Made { id, path } = prepared(self.made.as_ref())?;
+        let answer = agent.send(&Ask::get(Origin::Admin, path)).await?.expect(200, STEP)?;
+        if field::CLIENT_ID.required(&answer, STEP)? != *id {
+            return Err(Failure::Incomplete { step: STEP, missing: "the client that was asked for" });
+        }
+        Ok(())
     }
 }
 
@@ -89,7 +99,9 @@ pub(super) struct CreateClient;
 #[async_trait(?Send)]
 impl Scenario for CreateClient {
     async fn prepare(&mut self, target: &Target, _users: usize) -> Result<(), Failure> {
-        create(&mut crowd::alone(target)).await.map(drop)
+        let mut agent = crowd::alone(target);
+        let (one, other) = (create(&mut agent).await?, create(&mut agent).await?);
+        differ(&one, &other, "client")
     }
 
     async fn operate(&self, agent: &mut Agent, _turn: u64) -> Result<(), Failure> {

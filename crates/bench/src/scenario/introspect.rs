@@ -3,15 +3,15 @@
 use async_trait::async_trait;
 use memchr::memmem;
 
-use super::support::application::encoded;
 use super::support::places::is_published;
-use super::support::prepared;
-use super::support::tokens::Issuer;
+use super::support::tokens::{INTROSPECTION, Issuer};
+use super::support::{crowd, prepared};
 use super::{Dialect, IntrospectOptions, Scenario};
-use crate::driver::{Agent, Answer, Ask, Failure, Origin};
+use crate::driver::{Agent, Answer, Failure};
 use crate::target::Target;
 
-const STEP: &str = "introspection";
+/// Nobody issued it.
+const UNKNOWN: &str = "no-such-token";
 
 pub(super) struct Introspect {
     dialect: Dialect,
@@ -37,27 +37,34 @@ impl Scenario for Introspect {
         let issuer = Issuer::prepared(target, &self.dialect, self.options.token).await?;
         is_published(&issuer.application.places.introspection, "introspection")?;
         let tokens = issuer.stock(target, self.options.tokens.unwrap_or(users).max(1)).await?;
-        let forms = match self.dialect {
-            Dialect::Hydra => tokens.iter().map(|token| format!("token={}", encoded(token))).collect(),
-            Dialect::Standard(_) => {
-                tokens.iter().map(|token| issuer.application.form(&[("token", token)])).collect()
-            }
-        };
+        if let Some(token) = tokens.first() {
+            tells_tokens_apart(&issuer, &mut crowd::alone(target), token).await?;
+        }
+        let forms = tokens.iter().map(|token| issuer.question(token)).collect();
         self.made = Some(Made { issuer, forms });
         Ok(())
     }
 
     async fn operate(&self, agent: &mut Agent, turn: u64) -> Result<(), Failure> {
         let Made { issuer, forms } = prepared(self.made.as_ref())?;
-        let form = by_turn(forms, turn)?;
-        let (path, at) =
-            (&issuer.application.places.introspection, issuer.application.places.introspected_at);
-        let answer = match at {
-            Origin::Admin => agent.send(&Ask::form(at, path, form)).await?,
-            Origin::Public | Origin::Gateway => issuer.application.post_to(agent, at, path, form).await?,
-        };
-        active(answer)
+        active(&issuer.ask_about(agent, by_turn(forms, turn)?).await?)
     }
+}
+
+/// Looks once at what answers say in full. In the run only the first `active` of each is looked at, wherever it stands.
+async fn tells_tokens_apart(issuer: &Issuer, agent: &mut Agent, token: &str) -> Result<(), Failure> {
+    let wrong = |why: &str| Err(Failure::Setup(format!("introspection is of no use here: {why}")));
+    let told = issuer.introspected(agent, token).await?;
+    if !told.active {
+        return wrong("a token that was just issued is not active");
+    }
+    if told.client_id.is_some_and(|id| id != issuer.application.id) {
+        return wrong("a token is told to be another client's");
+    }
+    if issuer.introspected(agent, UNKNOWN).await?.active {
+        return wrong("a token that nobody issued is active");
+    }
+    Ok(())
 }
 
 /// The one whose turn it is.
@@ -68,12 +75,11 @@ pub(super) fn by_turn<T>(all: &[T], turn: u64) -> Result<&T, Failure> {
         .ok_or_else(|| Failure::Setup("nothing was made before the run".to_owned()))
 }
 
-fn active(answer: Answer<'_>) -> Result<(), Failure> {
-    let answer = answer.expect(200, STEP)?;
+fn active(answer: &Answer<'_>) -> Result<(), Failure> {
     if says_active(answer.body()) {
         Ok(())
     } else {
-        Err(Failure::Incomplete { step: STEP, missing: "an active token" })
+        Err(Failure::Incomplete { step: INTROSPECTION, missing: "an active token" })
     }
 }
 

@@ -13,6 +13,8 @@ mod register;
 mod revoke;
 mod shape;
 mod support;
+#[cfg(test)]
+mod tests;
 mod userinfo;
 
 use async_trait::async_trait;

@@ -83,8 +83,7 @@ impl Scenario for Refresh {
 impl Made {
     async fn rotate(&self, agent: &mut Agent, spent: &str) -> Result<String, Failure> {
         let form = format!("{}&refresh_token={}", self.form, encoded(spent));
-        let application = &self.flow.application;
-        let answer = application.post(agent, &application.places.token, &form).await?.expect(200, STEP)?;
+        let answer = self.flow.tokens(agent, &form, STEP).await?;
         field::ACCESS_TOKEN.required(&answer, STEP)?;
         if self.has_id_token {
             field::ID_TOKEN.required(&answer, STEP)?;

@@ -5,9 +5,9 @@ use async_trait::async_trait;
 use super::introspect::by_turn;
 use super::support::code_flow::{CodeFlow, wanted};
 use super::support::places::is_published;
-use super::support::{application::Wanted, crowd, field, prepared, tokens};
+use super::support::{application::Wanted, crowd, field, id_token, prepared, tokens};
 use super::{Dialect, IntrospectOptions, LoginOptions, Scenario, ScopeOptions};
-use crate::driver::{Agent, Ask, Failure, Origin};
+use crate::driver::{Agent, Answer, Ask, Failure, Origin};
 use crate::target::Target;
 
 const STEP: &str = "userinfo";
@@ -40,6 +40,7 @@ impl Scenario for Userinfo {
         let wanted = Wanted { access_token: self.options.token, ..wanted(&self.login) };
         let flow = CodeFlow::prepared(target, &self.dialect, &self.login, wanted, users).await?;
         is_published(&flow.application.places.userinfo, "userinfo")?;
+        is_about_its_token(&flow, &mut crowd::alone(target)).await?;
         let headers = crowd::each(target, count, async |agent, number| {
             let token = flow.log_in(agent, number, number as u64).await?.access_token;
             tokens::same_format(&token, self.options.token)?;
@@ -52,8 +53,25 @@ impl Scenario for Userinfo {
 
     async fn operate(&self, agent: &mut Agent, turn: u64) -> Result<(), Failure> {
         let Made { path, headers } = prepared(self.made.as_ref())?;
-        let header = [("authorization", by_turn(headers, turn)?.as_str())];
-        let answer = agent.send(&Ask::get(Origin::Public, path).with(&header)).await?.expect(200, STEP)?;
+        let answer = ask(agent, path, by_turn(headers, turn)?).await?;
         field::SUBJECT.required(&answer, STEP).map(drop)
     }
+}
+
+async fn ask<'a>(agent: &'a mut Agent, path: &str, header: &str) -> Result<Answer<'a>, Failure> {
+    let header = [("authorization", header)];
+    agent.send(&Ask::get(Origin::Public, path).with(&header)).await?.expect(200, STEP)
+}
+
+/// Looks once whether the answer is about whom the ID token of the same login is about (OpenID Connect Core 1.0 section 5.3.2).
+async fn is_about_its_token(flow: &CodeFlow, agent: &mut Agent) -> Result<(), Failure> {
+    let tokens = flow.log_in(agent, 0, 0).await?;
+    let header = format!("Bearer {}", tokens.access_token);
+    let answer = ask(agent, &flow.application.places.userinfo, &header).await?;
+    let told = field::SUBJECT.required(&answer, STEP)?;
+    let logged_in = tokens.id_token.as_deref().and_then(id_token::subject);
+    if logged_in.is_some_and(|subject| subject != told) {
+        return Err(Failure::Setup("userinfo is about somebody else than the ID token".to_owned()));
+    }
+    Ok(())
 }

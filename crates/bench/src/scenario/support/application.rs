@@ -125,7 +125,8 @@ fn metadata(wanted: &Wanted<'_>) -> Value {
 /// Why no client was made, in the words of the server.
 fn refused(answer: &Answer<'_>) -> Failure {
     let said: String = String::from_utf8_lossy(answer.body()).chars().take(300).collect();
-    Failure::Setup(format!("no client can be registered: status {}: {said}", answer.status()))
+    let at = answer.asked().map_or_else(String::new, |url| format!(" at {url}"));
+    Failure::Setup(format!("no client can be registered{at}: status {}: {said}", answer.status()))
 }
 
 /// HTTP Basic as RFC 6749 section 2.3.1 wants it: id and secret are form-encoded first.

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use super::application::{Application, Wanted};
 use super::crowd;
-use super::field;
+use super::field::{self, Field};
 use super::id_token::{self, Expected};
 use super::legs::{Accepting, accepted, raw_query_value};
 use super::pages::{self, Credentials};
 use super::proof::Proof;
-use crate::driver::{Agent, Failure, Origin, Receipt};
+use super::tokens::differ;
+use crate::driver::{Agent, Answer, Failure, Origin, Receipt};
 use crate::scenario::kind::{has_openid, is_offline};
 use crate::scenario::{Again, Dialect, IdTokenAlgorithm, LoginOptions};
 use crate::target::Target;
@@ -87,7 +88,7 @@ impl CodeFlow {
         Self::of(application, options, Way::Pages(people), count)
     }
 
-    /// The same, after somebody has logged in and the ID token was verified.
+    /// The same, after two have logged in: the ID token of the first was verified, and the second got tokens of its own.
     pub(crate) async fn verified(
         self,
         target: &Target,
@@ -97,10 +98,27 @@ impl CodeFlow {
         let tokens = self.log_in(&mut agent, 0, 0).await?;
         if let Some(token) = &tokens.id_token {
             let Application { id, places, .. } = &self.application;
-            let expected = Expected { client_id: id, nonce: &nonce(0), algorithm, jwks: &places.jwks };
+            let (subject, nonce) = (self.subject(0), nonce(0));
+            let expected = Expected {
+                client_id: id,
+                subject: subject.as_deref(),
+                issuer: places.issuer.as_deref(),
+                nonce: &nonce,
+                algorithm,
+                jwks: &places.jwks,
+            };
             id_token::verify(&mut agent, token, &expected).await?;
         }
+        tokens.are_no_other(&self.log_in(&mut agent, 1, 1).await?)?;
         Ok(self)
+    }
+
+    /// What the server was told of whom, if somebody told it.
+    fn subject(&self, who: usize) -> Option<String> {
+        match &self.way {
+            Way::Admin { logins, .. } => who.checked_rem(logins.len()).map(person),
+            Way::Pages(_) => None,
+        }
     }
 
     fn of(
@@ -141,11 +159,8 @@ impl CodeFlow {
                 pages::walk(agent, start, &self.application.redirect_uri, of(people, who)?).await?
             }
         };
-        if raw_query_value(&callback, "state") != Some(&state) {
-            return Err(Failure::Incomplete { step: "callback", missing: "the state of the request" });
-        }
-        let code = raw_query_value(&callback, "code");
-        let code = code.ok_or_else(|| no_code(&callback))?;
+        let code = code_of(&callback, &self.application.redirect_uri, &state);
+        let code = code.map_err(|failure| agent.explain(&callback, failure))?;
         let tokens = self.tokens_for(agent, code, who, &nonce).await?;
         // Whoever tries the code again needs the verifier of the same person.
         agent.record_for(who, || tokens.receipt());
@@ -156,8 +171,7 @@ impl CodeFlow {
     pub(crate) async fn refresh(&self, agent: &mut Agent, token: &str) -> Result<String, Failure> {
         const STEP: &str = "refresh";
         let form = self.application.form(&[("grant_type", "refresh_token"), ("refresh_token", token)]);
-        let answer =
-            self.application.post(agent, &self.application.places.token, &form).await?.expect(200, STEP)?;
+        let answer = self.tokens(agent, &form, STEP).await?;
         Ok(field::REFRESH_TOKEN.required(&answer, STEP)?.into_owned())
     }
 
@@ -189,22 +203,33 @@ impl CodeFlow {
         const STEP: &str = "token";
         let verifier = &of(&self.proofs, who)?.verifier;
         let form = format!("{}&code={code}&code_verifier={verifier}", self.redeem);
-        let answer =
-            self.application.post(agent, &self.application.places.token, &form).await?.expect(200, STEP)?;
+        let answer = self.tokens(agent, &form, STEP).await?;
+        let lacks = |missing| answer.explain(Failure::Incomplete { step: STEP, missing });
+        let given =
+            |field: Field| field.of(answer.body()).filter(|token| !token.is_empty()).map(Cow::into_owned);
         let access_token = field::ACCESS_TOKEN.required(&answer, STEP)?.into_owned();
         // Some servers give a refresh token unasked.
-        let refresh_token = field::REFRESH_TOKEN.of(answer.body()).map(Cow::into_owned);
+        let refresh_token = given(field::REFRESH_TOKEN);
         if self.is_offline && refresh_token.is_none() {
-            return Err(Failure::Incomplete { step: STEP, missing: "refresh_token" });
+            return Err(lacks("refresh_token"));
         }
-        let id_token = field::ID_TOKEN.of(answer.body()).map(Cow::into_owned);
+        let id_token = given(field::ID_TOKEN);
         if self.has_id_token && !id_token.as_ref().is_some_and(|token| id_token::has_nonce(token, nonce)) {
-            return Err(Failure::Incomplete {
-                step: STEP,
-                missing: "an ID token with the nonce of the request",
-            });
+            return Err(lacks("an ID token with the nonce of the request"));
         }
         Ok(Tokens { code: code.to_owned(), access_token, refresh_token, id_token })
+    }
+
+    /// The answer to a request for tokens, if it gives some.
+    pub(crate) async fn tokens<'a>(
+        &self,
+        agent: &'a mut Agent,
+        form: &str,
+        step: &'static str,
+    ) -> Result<Answer<'a>, Failure> {
+        let application = &self.application;
+        let answer = application.post(agent, &application.places.token, form).await?.expect(200, step)?;
+        field::without_error(answer, step)
     }
 }
 
@@ -212,8 +237,8 @@ impl Way {
     fn by_admin(options: &LoginOptions, people: usize) -> Self {
         let remember =
             if options.remember { r#""remember":true,"remember_for":3600"# } else { r#""remember":false"# };
-        let logins =
-            (0..people.max(1)).map(|number| format!(r#"{{"subject":"person-{number}",{remember}}}"#));
+        let logins = (0..people.max(1)).map(person);
+        let logins = logins.map(|subject| format!(r#"{{"subject":"{subject}",{remember}}}"#));
         let scopes: Vec<_> = options.scope.scope.split_ascii_whitespace().collect();
         let consent = serde_json::json!({
             "grant_scope": scopes, "grant_access_token_audience": [], "remember": false,
@@ -223,6 +248,16 @@ impl Way {
 }
 
 impl Tokens {
+    /// Whether nothing that another login was given is the same: a server that gives one answer to everybody would be a fast one.
+    fn are_no_other(&self, other: &Self) -> Result<(), Failure> {
+        differ(&self.code, &other.code, "code")?;
+        differ(&self.access_token, &other.access_token, "access token")?;
+        match (&self.refresh_token, &other.refresh_token) {
+            (Some(one), Some(another)) => differ(one, another, "refresh token"),
+            _ => Ok(()),
+        }
+    }
+
     fn receipt(&self) -> Receipt {
         Receipt::Issued {
             code: self.code.clone(),
@@ -242,11 +277,27 @@ pub(crate) fn wanted(options: &LoginOptions) -> Wanted<'_> {
     }
 }
 
-/// Why the application got none.
-fn no_code(callback: &str) -> Failure {
-    let is_refused = raw_query_value(callback, "error").is_some();
-    let missing = if is_refused { "code (there is an error instead)" } else { "code" };
-    Failure::Incomplete { step: "callback", missing }
+/// The code that the browser brings back to the application.
+fn code_of<'a>(callback: &'a str, redirect_uri: &str, state: &str) -> Result<&'a str, Failure> {
+    let lacks = |missing| Failure::Incomplete { step: "callback", missing };
+    if !callback.starts_with(redirect_uri) {
+        return Err(lacks("the redirect URI of the application"));
+    }
+    if raw_query_value(callback, "state") != Some(state) {
+        return Err(lacks("the state of the request"));
+    }
+    match raw_query_value(callback, "code").filter(|code| !code.is_empty()) {
+        Some(code) => Ok(code),
+        None if raw_query_value(callback, "error").is_some() => {
+            Err(lacks("code (there is an error instead)"))
+        }
+        None => Err(lacks("code")),
+    }
+}
+
+/// The subject of one of the people who are accepted.
+fn person(number: usize) -> String {
+    format!("person-{number}")
 }
 
 fn of<T>(people: &[T], who: usize) -> Result<&T, Failure> {
@@ -270,6 +321,39 @@ mod tests {
     fn more_logins_than_people_begin_with_the_first_again() {
         assert_eq!(of(&["a", "b"], 3).unwrap(), &"b");
         assert!(of::<u8>(&[], 3).is_err());
+    }
+
+    #[test]
+    fn only_a_code_that_comes_back_to_the_application_is_one() {
+        let told = |callback: &str| match code_of(callback, "http://app/callback", "s") {
+            Ok(code) => code.to_owned(),
+            Err(failure) => failure.to_string(),
+        };
+        assert_eq!(told("http://app/callback?code=a%2Bb&state=s"), "a%2Bb");
+        let elsewhere = "callback: the redirect URI of the application is missing";
+        assert_eq!(told("http://evil/callback?code=a&state=s"), elsewhere);
+        assert_eq!(
+            told("http://app/callback?code=a&state=t"),
+            "callback: the state of the request is missing"
+        );
+        assert_eq!(told("http://app/callback?code=&state=s"), "callback: code is missing");
+        let refused = "callback: code (there is an error instead) is missing";
+        assert_eq!(told("http://app/callback?error=server_error&state=s"), refused);
+    }
+
+    #[test]
+    fn two_logins_have_nothing_in_common() {
+        let tokens = |[code, access, refresh]: [&str; 3]| Tokens {
+            code: code.to_owned(),
+            access_token: access.to_owned(),
+            refresh_token: Some(refresh.to_owned()),
+            id_token: None,
+        };
+        let one = tokens(["c0", "a0", "r0"]);
+        assert!(one.are_no_other(&tokens(["c1", "a1", "r1"])).is_ok());
+        for same in [["c0", "a1", "r1"], ["c1", "a0", "r1"], ["c1", "a1", "r0"]] {
+            assert!(one.are_no_other(&tokens(same)).is_err(), "{same:?}");
+        }
     }
 
     #[test]

@@ -10,9 +10,9 @@ use crate::target::Target;
 /// How many are made at a time.
 const LANES: usize = 32;
 
-/// An agent for what is done once.
+/// An agent for what is done once. What it fails with says where, and why.
 pub(crate) fn alone(target: &Target) -> Agent {
-    Agent::new(0, Arc::clone(&target.endpoints), None)
+    Agent::new(0, Arc::clone(&target.endpoints), None).explaining()
 }
 
 /// Makes `count` things; the results are in their order.
@@ -25,7 +25,7 @@ pub(crate) async fn each<T>(
     make: impl AsyncFn(&mut Agent, usize) -> Result<T, Failure>,
 ) -> Result<Vec<T>, Failure> {
     let lanes = (0..LANES.min(count)).map(async |lane| {
-        let mut agent = Agent::new(lane, Arc::clone(&target.endpoints), None);
+        let mut agent = Agent::new(lane, Arc::clone(&target.endpoints), None).explaining();
         let mut made = Vec::with_capacity(count / LANES + 1);
         for number in (lane..count).step_by(LANES) {
             made.push(make(&mut agent, number).await?);

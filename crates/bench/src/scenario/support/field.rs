@@ -17,6 +17,15 @@ pub(crate) const REDIRECT_TO: Field = Field("\"redirect_to\"");
 pub(crate) const CLIENT_ID: Field = Field("\"client_id\"");
 pub(crate) const SUBJECT: Field = Field("\"sub\"");
 pub(crate) const CHALLENGE: Field = Field("\"challenge\"");
+const ERROR: Field = Field("\"error\"");
+
+/// An answer that gives tokens, unless there is an error beside them.
+pub(crate) fn without_error<'a>(answer: Answer<'a>, step: &'static str) -> Result<Answer<'a>, Failure> {
+    if ERROR.of(answer.body()).is_some() {
+        return Err(answer.explain(Failure::Incomplete { step, missing: "success (there is an error)" }));
+    }
+    Ok(answer)
+}
 
 impl Field {
     /// Its value, if there is one and it is a text. The first field of that name counts, however deep it is.
@@ -32,13 +41,14 @@ impl Field {
         }
     }
 
-    /// Its value in an answer that must have it.
+    /// Its value in an answer that must have it: a text of no length is none.
     pub(crate) fn required<'a>(
         self,
         answer: &Answer<'a>,
         step: &'static str,
     ) -> Result<Cow<'a, str>, Failure> {
-        self.of(answer.body()).ok_or(Failure::Incomplete { step, missing: self.0.trim_matches('"') })
+        let value = self.of(answer.body()).filter(|value| !value.is_empty());
+        value.ok_or_else(|| answer.explain(Failure::Incomplete { step, missing: self.0.trim_matches('"') }))
     }
 
     /// How often its name is in an answer.

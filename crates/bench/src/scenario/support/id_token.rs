@@ -1,4 +1,4 @@
-//! ID tokens: the signature is verified once, before the run; the nonce is looked at each time.
+//! ID tokens: all that matters of one is verified once, before the run; the nonce is looked at each time.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,11 +14,17 @@ use crate::scenario::IdTokenAlgorithm;
 #[derive(Deserialize)]
 struct Claims {
     nonce: Option<String>,
+    sub: Option<String>,
+    iss: Option<String>,
 }
 
-/// Who it is for, and how it is signed.
+/// Who it is for and about, and how it is signed.
 pub(crate) struct Expected<'a> {
     pub(crate) client_id: &'a str,
+    /// Who logged in, where the server was told.
+    pub(crate) subject: Option<&'a str>,
+    /// What the server calls itself, where it says so.
+    pub(crate) issuer: Option<&'a str>,
     pub(crate) nonce: &'a str,
     pub(crate) algorithm: IdTokenAlgorithm,
     /// Where the keys of the server are.
@@ -42,11 +48,26 @@ pub(crate) async fn verify(agent: &mut Agent, token: &str, expected: &Expected<'
     let key = DecodingKey::from_jwk(key).map_err(broken)?;
     let mut validation = Validation::new(algorithm);
     validation.set_audience(&[expected.client_id]);
-    let claims = decode::<Claims>(token, &key, &validation).map_err(broken)?.claims;
-    if claims.nonce.as_deref() != Some(expected.nonce) {
-        return Err(Failure::Setup("the ID token has another nonce than the request".to_owned()));
+    same(&decode::<Claims>(token, &key, &validation).map_err(broken)?.claims, expected)
+}
+
+fn same(claims: &Claims, expected: &Expected<'_>) -> Result<(), Failure> {
+    let is = |claim: Option<&str>, wanted: Option<&str>| wanted.is_none() || claim == wanted;
+    let checks = [
+        (is(claims.nonce.as_deref(), Some(expected.nonce)), "has another nonce than the request"),
+        (is(claims.sub.as_deref(), expected.subject), "is about somebody else than who logged in"),
+        (is(claims.iss.as_deref(), expected.issuer), "names another issuer than the server does"),
+    ];
+    match checks.into_iter().find(|(holds, _)| !holds) {
+        Some((_, wrong)) => Err(Failure::Setup(format!("the ID token {wrong}"))),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Whom a token is about. Nothing is verified.
+pub(crate) fn subject(token: &str) -> Option<String> {
+    let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
+    serde_json::from_slice::<Claims>(&claims).ok()?.sub
 }
 
 /// A run says how its ID tokens are signed: that has to be true of a server that chooses by itself.
@@ -95,6 +116,36 @@ mod tests {
         assert!(has_nonce(&token, "n1"));
         assert!(!has_nonce(&token, "n"));
         assert!(!has_nonce(&token, "n12"));
+    }
+
+    #[test]
+    fn a_token_of_another_login_or_server_is_refused() {
+        let claims = |sub: &str, iss: &str| {
+            let [nonce, sub, iss] = ["n1", sub, iss].map(|text| Some(text.to_owned()));
+            Claims { nonce, sub, iss }
+        };
+        let known = Expected {
+            client_id: "c",
+            subject: Some("person-0"),
+            issuer: Some("http://a/"),
+            nonce: "n1",
+            algorithm: IdTokenAlgorithm::Es256,
+            jwks: "/keys",
+        };
+        let told = |claims: &Claims, expected: &Expected<'_>| same(claims, expected).unwrap_err().to_string();
+        assert!(same(&claims("person-0", "http://a/"), &known).is_ok());
+        assert!(told(&claims("eve", "http://a/"), &known).ends_with("than who logged in"));
+        assert!(told(&claims("person-0", "http://b/"), &known).ends_with("than the server does"));
+        let unknown = Expected { subject: None, issuer: None, ..known };
+        assert!(same(&claims("eve", "http://b/"), &unknown).is_ok(), "nobody said");
+        let other = Expected { nonce: "n2", ..unknown };
+        assert!(told(&claims("eve", "http://b/"), &other).ends_with("than the request"));
+    }
+
+    #[test]
+    fn a_subject_is_found_among_the_claims() {
+        assert_eq!(subject(&token(r#"{"sub":"somebody","aud":["c"]}"#)).as_deref(), Some("somebody"));
+        assert_eq!([subject("a.b"), subject(&token("{}"))], [None, None]);
     }
 
     #[test]

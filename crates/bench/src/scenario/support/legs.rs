@@ -42,8 +42,8 @@ const CONSENT: Leg = Leg {
 
 async fn accept(agent: &mut Agent, leg: &Leg, page: &str, body: &str) -> Result<String, Failure> {
     let Leg { challenge: name, path, asking, accepting } = leg;
-    let challenge =
-        raw_query_value(page, name).ok_or(Failure::Incomplete { step: asking, missing: "the challenge" })?;
+    let challenge = raw_query_value(page, name)
+        .ok_or_else(|| agent.explain(page, Failure::Incomplete { step: asking, missing: "the challenge" }))?;
     let ask = format!("{path}?{name}={challenge}");
     let answer = agent.send(&Ask::get(Origin::Admin, &ask)).await?.expect(200, asking)?;
     if field::CHALLENGE.count(answer.body()) == 0 {

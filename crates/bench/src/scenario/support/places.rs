@@ -15,6 +15,8 @@ pub(crate) struct Places {
     /// Where the introspection endpoint listens.
     pub(crate) introspected_at: Origin,
     pub(crate) revocation: String,
+    /// What the server calls itself, where it was discovered.
+    pub(crate) issuer: Option<String>,
 }
 
 impl Places {
@@ -28,6 +30,7 @@ impl Places {
             introspection: "/admin/oauth2/introspect".to_owned(),
             introspected_at: Origin::Admin,
             revocation: "/oauth2/revoke".to_owned(),
+            issuer: None,
         }
     }
 
@@ -51,6 +54,7 @@ pub(crate) fn is_published(path: &str, what: &str) -> Result<(), Failure> {
 /// What discovery says.
 #[derive(Deserialize)]
 struct Document {
+    issuer: Option<String>,
     authorization_endpoint: String,
     token_endpoint: String,
     jwks_uri: String,
@@ -73,6 +77,7 @@ impl From<Document> for Places {
             introspection: path(&document.introspection_endpoint),
             introspected_at: Origin::Public,
             revocation: path(&document.revocation_endpoint),
+            issuer: document.issuer,
         }
     }
 }
@@ -93,7 +98,7 @@ mod tests {
         assert_eq!(places.token, "/t?x=1");
         assert_eq!(places.userinfo, "/me");
         assert_eq!(places.introspection, "");
-        assert_eq!(places.introspected_at, Origin::Public);
+        assert_eq!((places.introspected_at, places.issuer), (Origin::Public, None));
         assert!(is_published(&places.userinfo, "userinfo").is_ok());
         let refused = is_published(&places.introspection, "introspection").unwrap_err().to_string();
         assert_eq!(refused, "the server does not publish where its introspection endpoint is");

@@ -1,12 +1,15 @@
 //! Access tokens that are made before a run.
 
-use super::application::{Application, Wanted};
+use serde::Deserialize;
+
+use super::application::{Application, Wanted, encoded};
 use super::{crowd, field};
-use crate::driver::{Agent, Answer, Failure};
+use crate::driver::{Agent, Answer, Ask, Failure, Origin};
 use crate::scenario::{Dialect, TokenFormat};
 use crate::target::Target;
 
 const STEP: &str = "token";
+pub(crate) const INTROSPECTION: &str = "introspection";
 
 /// An application, and the request that gives it a token of its own.
 pub(crate) struct Issuer {
@@ -15,7 +18,7 @@ pub(crate) struct Issuer {
 }
 
 impl Issuer {
-    /// Registers the application, or takes the one that is known, and sees that its tokens are of that format.
+    /// Registers the application, or takes the one that is known, and sees that its tokens are of that format, and each another.
     pub(crate) async fn prepared(
         target: &Target,
         dialect: &Dialect,
@@ -44,8 +47,9 @@ impl Issuer {
         };
         let form = application.form(&fields);
         let issuer = Self { application, form };
-        let token = issuer.issue(&mut agent).await?;
+        let (token, other) = (issuer.issue(&mut agent).await?, issuer.issue(&mut agent).await?);
         same_format(&token, format)?;
+        differ(&token, &other, "access token")?;
         Ok(issuer)
     }
 
@@ -62,13 +66,58 @@ impl Issuer {
     }
 
     async fn ask<'a>(&self, agent: &'a mut Agent) -> Result<Answer<'a>, Failure> {
-        self.application.post(agent, &self.application.places.token, &self.form).await?.expect(200, STEP)
+        let places = &self.application.places;
+        let answer = self.application.post(agent, &places.token, &self.form).await?.expect(200, STEP)?;
+        field::without_error(answer, STEP)
+    }
+
+    /// The request that asks what a token says: at Hydra's admin listener nobody has to say who asks.
+    pub(crate) fn question(&self, token: &str) -> String {
+        match self.application.places.introspected_at {
+            Origin::Admin => format!("token={}", encoded(token)),
+            Origin::Public | Origin::Gateway => self.application.form(&[("token", token)]),
+        }
+    }
+
+    /// Sends a [`Self::question`].
+    pub(crate) async fn ask_about<'a>(
+        &self,
+        agent: &'a mut Agent,
+        form: &str,
+    ) -> Result<Answer<'a>, Failure> {
+        let places = &self.application.places;
+        let (path, at) = (&places.introspection, places.introspected_at);
+        let answer = match at {
+            Origin::Admin => agent.send(&Ask::form(at, path, form)).await?,
+            Origin::Public | Origin::Gateway => self.application.post_to(agent, at, path, form).await?,
+        };
+        answer.expect(200, INTROSPECTION)
+    }
+
+    /// What a token says.
+    pub(crate) async fn introspected(&self, agent: &mut Agent, token: &str) -> Result<Introspected, Failure> {
+        self.ask_about(agent, &self.question(token)).await?.json(INTROSPECTION)
     }
 
     /// So many different tokens.
     pub(crate) async fn stock(&self, target: &Target, count: usize) -> Result<Vec<String>, Failure> {
         crowd::each(target, count, async |agent, _| self.issue(agent).await).await
     }
+}
+
+/// What introspection says (RFC 7662 section 2.2), as far as it is looked at.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Introspected {
+    pub(crate) active: bool,
+    pub(crate) client_id: Option<String>,
+}
+
+/// Whether what was given twice is not the same.
+pub(crate) fn differ(one: &str, other: &str, what: &str) -> Result<(), Failure> {
+    if one == other {
+        return Err(Failure::Setup(format!("the server has given the same {what} twice")));
+    }
+    Ok(())
 }
 
 /// A run says what its tokens look like: that has to be true of a server whose tokens it did not choose.
