@@ -4,10 +4,34 @@
 #
 #   bench/compare.sh [--check] [hydra] [hydra-tuned] [keycloak] [oidc-provider] [gateway]
 #
-# Without names: all. --check starts each of the servers, has it do once what is measured, and stops it. ROUNDS (2), SECONDS_EACH (10),
-# CONNECTIONS (64), WARM_UP (30 seconds, for a JVM), ALGORITHM (ES256), SCENARIOS and GATEWAYS say what and how much; RESULTS names a file that
-# keeps every line. HYDRA_BIN names a program of Hydra, which is built otherwise. What the numbers mean is in docs/benchmarks.md.
+# Without names: all. --check starts Sluice and each of the servers, has it do once what is measured, and stops it; gateways are not checked.
+# ROUNDS (2), SECONDS_EACH (10), CONNECTIONS (64), WARM_UP (30 seconds, for a JVM), ALGORITHM (ES256), SCENARIOS and GATEWAYS say what and how
+# much; RESULTS names a file that keeps every line. HYDRA_BIN names a program of Hydra, which is built otherwise. What the numbers mean is in
+# docs/benchmarks.md.
 set -euo pipefail
+
+home_of() { # home_of <peer>
+  case $1 in
+    hydra | hydra-tuned) echo bench/peers/hydra ;;
+    keycloak) echo bench/peers/keycloak ;;
+    oidc-provider) echo bench/peers/node-oidc-provider ;;
+    *) return 1 ;;
+  esac
+}
+
+# What is not understood ends this before anything is made.
+CHECK='' PEERS=() GATEWAY=''
+for one in "$@"; do
+  case $one in
+    -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit ;;
+    --check) CHECK=yes ;;
+    gateway) GATEWAY=yes ;;
+    *) home_of "$one" >/dev/null || { echo "there is no server '$one': see --help" >&2; exit 2; }; PEERS+=("$one") ;;
+  esac
+done
+[ -z "$CHECK" ] || [ -z "$GATEWAY" ] || { echo 'gateways are not checked: leave --check or gateway out' >&2; exit 2; }
+if [ ${#PEERS[@]} -eq 0 ] && [ -z "$GATEWAY" ]; then PEERS=(hydra hydra-tuned keycloak oidc-provider) GATEWAY=yes; fi
+
 [ -z "${HYDRA_BIN:-}" ] || HYDRA_BIN=$(realpath "$HYDRA_BIN")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export SECONDS_EACH=${SECONDS_EACH:-10} CONNECTIONS=${CONNECTIONS:-64} ALGORITHM=${ALGORITHM:-ES256}
@@ -33,15 +57,6 @@ end_all() {
 trap end_all EXIT
 trap 'exit 1' INT TERM HUP
 
-home_of() { # home_of <peer>
-  case $1 in
-    hydra | hydra-tuned) echo bench/peers/hydra ;;
-    keycloak) echo bench/peers/keycloak ;;
-    oidc-provider) echo bench/peers/node-oidc-provider ;;
-    *) echo "there is no server $1" >&2; return 2 ;;
-  esac
-}
-
 start_peer() { # start_peer <name>: what it tells is in $FOLDER/<name>.facts then
   local home facts=$FOLDER/$1.facts
   home=$(home_of "$1")
@@ -54,6 +69,20 @@ start_peer() { # start_peer <name>: what it tells is in $FOLDER/<name>.facts the
 }
 
 fact() { sed -n "s/^$2=//p" "$FOLDER/$1.facts"; } # fact <peer> <name>
+
+# Sluice as client.sh of Hydra takes it, whose API it has: the client is made through the admin port.
+check_sluice() {
+  local id=bench secret=a-secret-of-the-check-alone back=http://127.0.0.1:9/callback
+  start_server
+  curl -sS --fail-with-body -o /dev/null -H 'Content-Type: application/json' "http://127.0.0.1:$ADMIN_PORT/admin/clients" \
+    -d "{\"client_id\": \"$id\", \"client_secret\": \"$secret\", \"redirect_uris\": [\"$back\"], \"response_types\": [\"code\"],
+      \"grant_types\": [\"authorization_code\", \"refresh_token\", \"client_credentials\"], \"scope\": \"openid offline_access\",
+      \"token_endpoint_auth_method\": \"client_secret_basic\", \"id_token_signed_response_alg\": \"$ALGORITHM\"}"
+  printf '%s=%s\n' SYSTEM Sluice ISSUER "http://127.0.0.1:$PORT" ADMIN "http://127.0.0.1:$ADMIN_PORT" CLIENT_ID "$id" CLIENT_SECRET "$secret" \
+    REDIRECT_URI "$back" USER_NAME bench ALGORITHM "$ALGORITHM" >"$FOLDER/sluice.facts"
+  bench/peers/hydra/client.sh "$FOLDER/sluice.facts"
+  stop_server
+}
 
 check() { # check <peer>
   local pid
@@ -162,23 +191,13 @@ compare_gateways() {
   done
 }
 
-CHECK='' PEERS=() GATEWAY=''
-for one in "${@:-}"; do
-  case $one in
-    '') ;;
-    --check) CHECK=yes ;;
-    gateway) GATEWAY=yes ;;
-    *) home_of "$one" >/dev/null && PEERS+=("$one") ;;
-  esac
-done
-if [ ${#PEERS[@]} -eq 0 ] && [ -z "$GATEWAY" ]; then PEERS=(hydra hydra-tuned keycloak oidc-provider) GATEWAY=yes; fi
-
 if [ ${#PEERS[@]} -gt 0 ]; then
   # A server whose connections to the database are all taken by users of the load may wait for one more.
   export POOL=$(($(tr ' ' '\n' <<<"$CONNECTIONS" | sort -n | tail -n 1) + 16))
   PG_OPTIONS="-c max_connections=$((2 * POOL + 150))" start_postgres
 fi
 if [ -n "$CHECK" ]; then
+  check_sluice
   for peer in "${PEERS[@]}"; do check "$peer"; done
   exit
 fi

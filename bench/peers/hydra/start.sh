@@ -39,6 +39,15 @@ build() {
   (cd "$PINNED" && go build -tags sqlite,json1 -o "$PROGRAM" github.com/ory/hydra/v2)
 }
 
+# A program that fails says why, and then all its options: the end of its log alone would be those.
+migrate() {
+  local said=$FOLDER/$NAME.migration
+  "$PROGRAM" migrate sql -e --yes >"$said" 2>&1 && cat "$said" >>"$LOG" && return
+  echo "$PROGRAM migrate sql failed:" >&2
+  grep -aEi 'error|fatal|panic|unable|could not' "$said" >&2 || tail -n 15 "$said" >&2
+  return 1
+}
+
 admin() { # admin <method> <path> <JSON>
   curl -sS --fail-with-body -o /dev/null -X "$1" -H 'Content-Type: application/json' -d "$3" "$ADMIN$2"
 }
@@ -70,7 +79,7 @@ SECRETS_SYSTEM=$(random)
 # Nothing listens there: who drives it plays the application for logins.
 export URLS_LOGIN=http://127.0.0.1:9/login URLS_CONSENT=http://127.0.0.1:9/consent
 export SERVE_PUBLIC_HOST=127.0.0.1 SERVE_PUBLIC_PORT=$PORT SERVE_ADMIN_HOST=127.0.0.1 SERVE_ADMIN_PORT=$ADMIN_PORT
-"$PROGRAM" migrate sql -e --yes >>"$LOG" 2>&1 || { tail -n 15 "$LOG" >&2; exit 1; }
+migrate
 # Development mode, as Sluice has it here: there is no TLS.
 "$PROGRAM" serve all --dev >>"$LOG" 2>&1 &
 PID=$!
