@@ -187,7 +187,7 @@ compare: deps wrk
 
 .PHONY: tables
 tables:
-	node --test bench/table.test.js
+	node --test bench/table.test.js bench/compare.test.js
 
 # The program to ship. Takes the machine for itself, about a quarter of an hour on two cores.
 .PHONY: dist
