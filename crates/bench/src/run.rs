@@ -18,7 +18,7 @@ use crate::floor::{Around, Floor, Floors};
 use crate::interrupt::{Interrupt, ended, ended_in};
 use crate::open_files;
 use crate::progress::Progress;
-use crate::report::{self, RunReport};
+use crate::report::{self, Memory, RunReport};
 use crate::scenario::{Kind, Scenario};
 use crate::target::{Found, Start, Target};
 use limits::Limits;
@@ -109,6 +109,8 @@ struct Ran {
     /// Whether Ctrl-C ended it.
     is_interrupted: bool,
     costs: Costs,
+    /// Of the server, when it had ended.
+    memory: Option<Memory>,
     /// What the scenario found when nothing was left to do.
     found: Vec<(String, String)>,
     /// The flame graph, if one was asked for.
@@ -223,6 +225,7 @@ impl<'a> Bench<'a> {
         if interrupt.is_requested() {
             return Err(BenchError::Interrupted);
         }
+        self.target.forget_peaks();
         let before = self.accountant.snapshot().await?;
         let (endpoints, is_profiled) = (Arc::clone(&self.target.endpoints), self.args.profile);
         let profile = async {
@@ -248,6 +251,7 @@ impl<'a> Bench<'a> {
         let is_interrupted = self.interrupt.is_requested();
         // A profile that is written only now is no cost of the run.
         let after = self.accountant.snapshot().await?;
+        let memory = self.target.memory();
         if measured.operations == 0 {
             if is_interrupted {
                 return Err(BenchError::Interrupted);
@@ -260,7 +264,7 @@ impl<'a> Bench<'a> {
         let (costs, found) =
             tokio::join!(self.accountant.costs(before, &after), self.scenario.finish(&self.target, &waiting));
         let found = found.map_err(BenchError::Finish)?;
-        Ok(Ran { measured, is_interrupted, costs, found, profile: None })
+        Ok(Ran { measured, is_interrupted, costs, memory, found, profile: None })
     }
 
     async fn report(&self, load: &Load, ran: &Ran, around: Option<Around>) -> Result<RunReport, BenchError> {
@@ -282,7 +286,6 @@ impl<'a> Bench<'a> {
         let mut report = tell::report(self.kind, ran, around.map(Around::floor), keeper);
         (report.settings, report.machine) = (settings, on);
         report.at_rest = tell::at_rest(&self.target, self.program);
-        report.server_memory = self.target.memory();
         let cores = std::thread::available_parallelism()?.get();
         let (costs, elapsed) = (&ran.costs, ran.measured.elapsed);
         let limits = Limits { costs, elapsed, pace: load.pace, keeper, why_unaccounted: why };

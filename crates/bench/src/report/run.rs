@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::number;
+
 /// A run of a scenario, as `--json` prints it. What is "per operation" is divided by the operations that ended well.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunReport {
@@ -69,7 +71,7 @@ pub struct RunReport {
     pub machine: Vec<(String, String)>,
     /// What a server took that was started for this run, before it was asked for anything.
     pub at_rest: Option<AtRest>,
-    /// Memory of the server after the run, in bytes, and the most it had.
+    /// Memory of the server at the end of the run, in bytes, and the most it had.
     pub server_memory: Option<Memory>,
     /// What the run was limited by, in a sentence.
     pub limited_by: String,
@@ -142,8 +144,20 @@ pub struct AtRest {
 /// Resident memory in bytes.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Memory {
-    /// Now.
+    /// At the end.
     pub resident: u64,
     /// At most (`VmHWM`).
     pub peak: u64,
+    /// Whether that is the most of the run. Otherwise, and in what was written before there was this field, it is the most since the
+    /// server was started.
+    #[serde(default)]
+    pub of_run: bool,
+}
+
+impl Memory {
+    /// The most of it, in words.
+    pub(super) fn most(&self) -> String {
+        let since = if self.of_run { "" } else { " since it was started" };
+        format!("at most {}{since}", number::mebibytes(self.peak))
+    }
 }

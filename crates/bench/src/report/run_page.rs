@@ -71,7 +71,7 @@ fn tiles(report: &RunReport, verdicts: &[Verdict]) -> Vec<Tile> {
         },
     ];
     tiles.extend(memory.map(|memory| {
-        let note = format!("of the server, at most {}", number::mebibytes(memory.peak));
+        let note = format!("of the server, {}", memory.most());
         let resident = number::mebibytes(memory.resident);
         tile("Memory", resident.trim_end_matches(" MiB").to_owned(), "MiB", note)
     }));

@@ -102,8 +102,7 @@ impl Text {
         self.pair("Write-ahead log, bytes", &or_dash(report.wal_bytes));
         if let Some(memory) = report.server_memory {
             self.heading("Memory of the server");
-            let (now, peak) = (number::mebibytes(memory.resident), number::mebibytes(memory.peak));
-            self.pair("Resident", &format!("{now}, at most {peak}"));
+            self.pair("Resident", &format!("{}, {}", number::mebibytes(memory.resident), memory.most()));
         }
     }
 

@@ -115,7 +115,18 @@ fn the_page_begins_with_all_that_is_known_in_short() {
     assert_eq!(names(&RunReport { server_memory: None, ..report() }), known[..6]);
     let page = html(&report(), &[]).unwrap();
     assert!(page.contains("64<span> MiB</span>"), "{page}");
-    assert!(page.contains("of the server, at most 70 MiB"), "{page}");
+    assert!(page.contains("of the server, at most 70 MiB<"), "{page}");
+}
+
+#[test]
+fn the_most_memory_that_a_server_ever_had_is_not_taken_for_that_of_the_run() {
+    let memory = report().server_memory.map(|memory| Memory { of_run: false, ..memory });
+    let found = RunReport { server_memory: memory, ..report() };
+    let said = terminal(&found, 1);
+    assert!(said.contains("64 MiB, at most 70 MiB since it was started\n"), "{said}");
+    assert!(html(&found, &[]).unwrap().contains("of the server, at most 70 MiB since it was started"));
+    let old: Memory = serde_json::from_str(r#"{"resident":1,"peak":2}"#).unwrap();
+    assert!(!old.of_run, "nobody had said so");
 }
 
 #[test]

@@ -57,7 +57,7 @@ const fn no_target(args: &RunArgs) -> Option<&'static str> {
     }
 }
 
-/// What was counted. Settings, machine and memory are whoever's knows them.
+/// What was counted. Settings and machine are whoever's knows them.
 pub(super) fn report(kind: &Kind, ran: &Ran, floor: Option<Floor>, keeper: Keeper) -> RunReport {
     let (measured, costs) = (&ran.measured, &ran.costs);
     let operations = measured.operations;
@@ -92,7 +92,7 @@ pub(super) fn report(kind: &Kind, ran: &Ran, floor: Option<Floor>, keeper: Keepe
         settings: Vec::new(),
         machine: Vec::new(),
         at_rest: None,
-        server_memory: None,
+        server_memory: ran.memory,
         limited_by: String::new(),
         profile: ran.profile.clone(),
     }
@@ -212,7 +212,7 @@ mod tests {
         let costs = Costs { server_cpu, postgres_cpu, ..Costs::default() };
         report(
             &Kind::GetClient,
-            &Ran { measured, is_interrupted: false, costs, found: Vec::new(), profile: None },
+            &Ran { measured, is_interrupted: false, costs, memory: None, found: Vec::new(), profile: None },
             Some(FLOOR),
             keeper,
         )

@@ -1,6 +1,7 @@
 //! What a server takes while nobody asks.
 
 use std::fmt;
+use std::fs;
 use std::time::{Duration, Instant};
 
 use procfs::process::Process;
@@ -64,16 +65,39 @@ pub(super) fn memory(pids: &[u32]) -> Option<Memory> {
     let mut sum = None;
     for pid in pids.iter().flat_map(|pid| tree(*pid)) {
         let Some(status) = Process::new(pid).ok().and_then(|process| process.status().ok()) else { continue };
-        let memory = sum.get_or_insert(Memory { resident: 0, peak: 0 });
+        let memory = sum.get_or_insert(Memory { resident: 0, peak: 0, of_run: false });
         memory.resident += status.vmrss.unwrap_or_default() * KIB;
         memory.peak += status.vmhwm.unwrap_or_default() * KIB;
     }
     sum
 }
 
+/// Has the kernel count from now on what these processes, with all below them, have at most (proc(5), `clear_refs`). Whether it does so
+/// for all of them.
+pub(super) fn forget_peaks(pids: &[u32]) -> bool {
+    const PEAK: &str = "5";
+    let forget = |pid| fs::write(format!("/proc/{pid}/clear_refs"), PEAK).is_ok();
+    let forgotten = pids.iter().flat_map(|pid| tree(*pid)).map(forget);
+    forgotten.fold(!pids.is_empty(), |all, one| all && one)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_process_had_before_is_not_the_most_that_it_has_had_since() {
+        let most = || Process::myself().unwrap().status().unwrap().vmhwm.unwrap() * KIB;
+        let large = vec![1_u8; 128 << 20];
+        assert_eq!(large.last(), Some(&1));
+        drop(large);
+        let before = most();
+        forget_peaks(&[std::process::id()]);
+        assert!(most() + (64 << 20) < before, "{} of {before}", most());
+        assert!(!forget_peaks(&[]), "of nobody nothing is known");
+        // One after the highest that there may be.
+        assert!(!forget_peaks(&[(1 << 22) + 1]));
+    }
 
     #[test]
     fn a_kernel_that_does_not_count_says_not_that_nothing_was_used() {

@@ -97,6 +97,8 @@ pub struct Target {
     pub started_in: Option<Duration>,
     /// What the process took while nobody asked, if it was started here.
     pub idle: Option<Idle>,
+    /// Whether the most memory that its processes have had is that since [`Self::forget_peaks`].
+    has_new_peaks: bool,
     // In the order in which they end.
     _backend: Option<Backend>,
     server: Option<Server>,
@@ -189,6 +191,7 @@ impl Target {
             keeper: found.keeper(),
             started_in: None,
             idle: None,
+            has_new_peaks: false,
             _backend: None,
             server: None,
             database: None,
@@ -234,6 +237,7 @@ impl Target {
             keeper: if database.postgres().is_some() { Keeper::Others } else { Keeper::Server },
             started_in: Some(took),
             idle,
+            has_new_peaks: false,
             _backend: backend,
             server: Some(server),
             database: Some(database),
@@ -268,9 +272,15 @@ impl Target {
         }
     }
 
+    /// From now on the most memory that a server which was started here has had is that since now. One that was found is left as it
+    /// is: somebody else may look at it, too.
+    pub fn forget_peaks(&mut self) {
+        self.has_new_peaks = self.is_own() && idle::forget_peaks(&self.server_pids);
+    }
+
     /// Resident memory of the server's processes; `None` if they are not on this machine.
     pub fn memory(&self) -> Option<Memory> {
-        idle::memory(&self.server_pids)
+        idle::memory(&self.server_pids).map(|memory| Memory { of_run: self.has_new_peaks, ..memory })
     }
 
     /// The DSN as the server has it, whatever the store.
