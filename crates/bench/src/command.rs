@@ -7,7 +7,7 @@ mod tests;
 use clap::{Args, Subcommand};
 
 pub use args::{DatabaseArgs, Dialects, OwnServerArgs, RunArgs, ServerArgs};
-pub(crate) use args::{check_database, lasting, positive};
+pub(crate) use args::{bounded_rate, check_database, lasting};
 
 use crate::compare::CompareArgs;
 use crate::crash::CrashArgs;

@@ -11,7 +11,6 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use crate::conclusion::Outcome;
-use crate::driver::Failure;
 use crate::error::BenchError;
 use crate::report::{self, RunReport};
 
@@ -71,11 +70,17 @@ impl Run {
     }
 }
 
+/// Settings that have to be the same where runs are compared, and what a run did that does not say.
+const ALIKE: [(&str, Option<&str>); 4] =
+    [("connections", None), ("pace", None), ("length", None), ("ended", Some("as it was meant to"))];
+
 /// All systems in all scenarios.
 #[derive(Debug, Clone, Serialize)]
 pub struct Comparison {
     /// Scenario by scenario, in the order in which they were named.
     pub rows: Vec<Compared>,
+    /// What was not the same for all runs of a scenario, in sentences.
+    pub cautions: Vec<String>,
 }
 
 /// One system in one scenario: medians of its runs.
@@ -117,11 +122,12 @@ pub struct Compared {
 pub(crate) fn perform(args: &CompareArgs) -> Result<(), BenchError> {
     let mut runs = Vec::new();
     for Named { name, path } in &args.files {
-        let wrong = |why: String| Failure::Setup(format!("{} is no run: {why}", path.display()));
+        let wrong = |why: String| BenchError::Usage(format!("{} is no run: {why}", path.display()));
         let json = fs::read(path).map_err(|error| wrong(error.to_string()))?;
         let run: Run = serde_json::from_slice(&json).map_err(|error| wrong(error.to_string()))?;
         runs.extend(run.all().into_iter().map(|run| (name.clone(), run)));
     }
+    report::make(args.report.as_deref())?;
     let comparison = Comparison::of(&runs);
     Outcome {
         report: &comparison,
@@ -136,7 +142,7 @@ pub(crate) fn perform(args: &CompareArgs) -> Result<(), BenchError> {
 
 impl Comparison {
     fn of(runs: &[(String, RunReport)]) -> Self {
-        let mut rows = Vec::new();
+        let (mut rows, mut cautions) = (Vec::new(), Vec::new());
         let systems = distinct(runs.iter().map(|(system, _)| system.as_str()));
         for label in distinct(runs.iter().map(|(_, run)| run.title())) {
             let of = |system: &str| -> Vec<_> {
@@ -152,8 +158,10 @@ impl Comparison {
                 row.compare(first.as_ref());
             }
             rows.append(&mut group);
+            cautions
+                .extend(ALIKE.iter().filter_map(|(name, otherwise)| caution(runs, label, name, *otherwise)));
         }
-        Self { rows }
+        Self { rows, cautions }
     }
 
     /// For the terminal.
@@ -171,7 +179,10 @@ impl Comparison {
         for row in &self.rows {
             text += &line([&row.label, &row.system], report::compared(row));
         }
-        text
+        for caution in &self.cautions {
+            text += &format!("\nCaution: {caution}");
+        }
+        if self.cautions.is_empty() { text } else { text + "\n" }
     }
 }
 
@@ -206,6 +217,31 @@ impl Compared {
         let ratios = (ratio(|row| row.ops_per_second), ratio(|row| row.cpu_us));
         (self.rate_ratio, self.cpu_ratio) = ratios;
     }
+}
+
+/// Whether a setting of a scenario was not the same for all its runs, in a sentence. A run that does not say it counts as one that says
+/// `otherwise`, if there is such a thing.
+fn caution(
+    runs: &[(String, RunReport)],
+    label: &str,
+    name: &str,
+    otherwise: Option<&'static str>,
+) -> Option<String> {
+    let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (system, run) in runs.iter().filter(|(_, run)| run.title() == label) {
+        let set = run.settings.iter().find(|(set, _)| set == name).map(|(_, value)| value.as_str());
+        let Some(value) = set.or(otherwise) else { continue };
+        // What follows explains it.
+        let value = value.split(',').next().unwrap_or(value);
+        match said.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, systems)) if systems.contains(&system.as_str()) => {}
+            Some((_, systems)) => systems.push(system),
+            None => said.push((value, vec![system.as_str()])),
+        }
+    }
+    let told = said.iter().map(|(value, systems)| format!("{value} ({})", systems.join(", ")));
+    let told: Vec<_> = told.collect();
+    (told.len() > 1).then(|| format!("{label}: not the same {name}: {}", told.join("; ")))
 }
 
 /// CPU of server and database. Before there was a field for both, it cannot be told whether a server without PostgreSQL has one elsewhere.

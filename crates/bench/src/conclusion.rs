@@ -69,7 +69,9 @@ mod tests {
         let file = temporary.path().join("file");
         fs::write(&file, "").unwrap();
         let folder = file.join("report");
-        let refused = report::make(Some(&folder)).unwrap_err().to_string();
+        let refused = report::make(Some(&folder)).unwrap_err();
+        assert!(refused.is_usage());
+        let refused = refused.to_string();
         let named = format!("the report cannot be written to {}: ", folder.display());
         assert!(refused.starts_with(&named), "{refused}");
         assert!(report::make(None).is_ok());

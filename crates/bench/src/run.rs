@@ -100,6 +100,8 @@ struct Bench<'a> {
     accountant: Accountant,
     scenario: Arc<dyn Scenario>,
     floors: Option<Floors>,
+    /// What a server that was found says of itself.
+    version: Option<String>,
     next_turn: u64,
 }
 
@@ -128,6 +130,7 @@ impl<'a> Bench<'a> {
         let target = target(args, kind, program).await?;
         let mut scenario = kind.scenario(&args.server.dialect())?;
         scenario.prepare(&target, load.users.get()).await.map_err(BenchError::Prepare)?;
+        let version = if target.is_own() { None } else { tell::version(&target).await };
         let accountant = Accountant::new(&target).await?;
         let own_program = std::env::current_exe()?;
         let floors = if args.no_floor { None } else { Some(Floors::start(&own_program).await?) };
@@ -142,6 +145,7 @@ impl<'a> Bench<'a> {
             accountant,
             scenario: Arc::from(scenario),
             floors,
+            version,
             next_turn: 0,
         })
     }
@@ -277,7 +281,9 @@ impl<'a> Bench<'a> {
         settings.extend(is_lost.then(|| ("CPU of the server".to_owned(), format!("unknown: {why}"))));
         settings.extend(ran.found.iter().cloned());
         settings.extend(around.and_then(Around::caution).map(|caution| ("floor".to_owned(), caution)));
+        settings.extend(tell::occasion());
         let mut on = machine::describe();
+        on.extend(self.version.iter().map(|version| ("version of the server".to_owned(), version.clone())));
         if self.target.is_own() {
             on.extend(machine::program(self.program));
         }

@@ -30,7 +30,7 @@ pub struct RunArgs {
     #[arg(long, default_value = "2s", value_parser = humantime::parse_duration)]
     pub warm_up: Duration,
     /// Begin so many operations a second, answered or not (open loop); without it each user begins when its last has ended
-    #[arg(long, value_parser = positive)]
+    #[arg(long, value_parser = bounded_rate)]
     pub rate: Option<f64>,
     /// Raise the rate until the server does not keep up
     #[arg(long, conflicts_with_all = ["rate", "runs"])]
@@ -261,7 +261,13 @@ pub(crate) fn lasting(said: &str) -> Result<Duration, String> {
     if time.is_zero() { Err("not more than nothing".to_owned()) } else { Ok(time) }
 }
 
-pub(crate) fn positive(said: &str) -> Result<f64, String> {
+/// Operations a second, of which no driver begins more.
+pub(crate) fn bounded_rate(said: &str) -> Result<f64, String> {
+    const MOST: f64 = 1_000_000.0;
+    positive(said).and_then(|rate| if rate > MOST { Err("more than 1,000,000".to_owned()) } else { Ok(rate) })
+}
+
+fn positive(said: &str) -> Result<f64, String> {
     let number: f64 = said.parse().map_err(|_| "not a number".to_owned())?;
     if number.is_finite() && number > 0.0 { Ok(number) } else { Err("not more than nothing".to_owned()) }
 }

@@ -99,7 +99,10 @@ fn there_are_no_more_threads_than_users() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    assert_eq!(refusal("login --rate 0"), ErrorKind::ValueValidation);
+    for rate in ["0", "1000001", "1e300", "inf", "NaN"] {
+        assert_eq!(refusal(&format!("login --rate {rate}")), ErrorKind::ValueValidation, "{rate}");
+    }
+    assert!(said("login --rate 1000000").is_ok());
     assert_eq!(refusal("login -c 0"), ErrorKind::ValueValidation);
     assert_eq!(refusal("login --find-knee --rate 5"), ErrorKind::ArgumentConflict);
     for other in ["--rate 5", "--runs 3", "--find-knee"] {

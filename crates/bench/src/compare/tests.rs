@@ -11,7 +11,7 @@ fn run(system: &str, label: &str, ops_per_second: f64, server: f64) -> (String, 
 fn systems_are_compared_by_the_medians_of_their_runs() {
     let turns = [run("a", "login", 100.0, 50.0), run("b", "login", 10.0, 90.0)];
     let again = [run("a", "login", 200.0, 30.0), run("b", "login", 20.0, 110.0), run("b", "mix", 1.0, 1.0)];
-    let Comparison { rows } = Comparison::of(&[turns.as_slice(), &again].concat());
+    let Comparison { rows, .. } = Comparison::of(&[turns.as_slice(), &again].concat());
     let told: Vec<_> = rows
         .iter()
         .map(|row| (row.label.as_str(), row.system.as_str(), row.runs, row.rate_ratio, row.cpu_ratio))
@@ -51,7 +51,7 @@ fn variants_of_a_scenario_are_not_mixed_and_a_run_without_a_label_goes_by_its_sc
     let mut old = run("b", "", 30.0, 1.0);
     old.1.scenario = "login (ES256)".to_owned();
     let runs = [run("a", "login (ES256)", 60.0, 1.0), run("a", "login (RS256)", 40.0, 1.0), old];
-    let Comparison { rows } = Comparison::of(&runs);
+    let Comparison { rows, .. } = Comparison::of(&runs);
     let told: Vec<_> = rows
         .iter()
         .map(|row| (row.scenario.as_str(), row.label.as_str(), row.system.as_str(), row.rate_ratio))
@@ -108,4 +108,41 @@ fn the_page_names_a_database_where_one_was_seen_and_its_table_is_scrolled_by_key
     let table = "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All systems\"><table";
     assert!(page.contains(table), "{page}");
     assert_eq!(page.matches("<td class=\"word\">").count(), 2 * 2, "scenario and system: {page}");
+}
+
+#[test]
+fn runs_that_cannot_be_compared_are_told_from_those_that_can() {
+    let with = |(system, run): (String, RunReport), changed: &[(&str, &str)]| {
+        let mut settings = vec![("length".to_owned(), "10s".to_owned())];
+        settings.extend(run.settings.clone());
+        for (name, value) in changed {
+            settings.retain(|(known, _)| known != name);
+            settings.push(((*name).to_owned(), (*value).to_owned()));
+        }
+        (system, RunReport { settings, ..run })
+    };
+    let (one, other) = (run("a", "login", 100.0, 50.0), run("b", "login", 10.0, 90.0));
+    let elsewhere = with(run("b", "mix", 1.0, 1.0), &[("connections", "8")]);
+    let alike = [with(one.clone(), &[]), with(other.clone(), &[]), with(other.clone(), &[]), elsewhere];
+    assert_eq!(Comparison::of(&alike).cautions, [] as [String; 0], "each scenario by itself");
+    let interrupted = [("connections", "64"), ("ended", "interrupted after 2.3 s")];
+    let open = [("pace", "open loop: 5 operations a second, latency from the moment they are due")];
+    let runs =
+        [with(one.clone(), &[]), with(one, &[]), with(other.clone(), &interrupted), with(other, &open)];
+    let compared = Comparison::of(&runs);
+    let closed = "closed loop: a user begins when its last operation has ended";
+    assert_eq!(
+        compared.cautions,
+        [
+            "login: not the same connections: 256 (a, b); 64 (b)".to_owned(),
+            format!("login: not the same pace: {closed} (a, b); open loop: 5 operations a second (b)"),
+            "login: not the same ended: as it was meant to (a, b); interrupted after 2.3 s (b)".to_owned(),
+        ]
+    );
+    assert!(compared.text().ends_with(&format!("\nCaution: {}\n", compared.cautions[2])));
+    let page = report::comparison_html(&compared).unwrap();
+    assert!(
+        page.contains("<b>Caution</b> login: not the same connections: 256 (a, b); 64 (b)</p>"),
+        "{page}"
+    );
 }

@@ -47,7 +47,7 @@ const LIFETIMES: &[&str] = &[
 #[derive(Debug, Clone, Args)]
 pub struct EnduranceArgs {
     /// Logins a second, in an open loop: 772 are two billion a month
-    #[arg(long, default_value = "772", value_parser = crate::command::positive)]
+    #[arg(long, default_value = "772", value_parser = crate::command::bounded_rate)]
     pub rate: f64,
     /// For how long
     #[arg(long, default_value = "30m", value_parser = crate::command::lasting)]

@@ -45,6 +45,7 @@ pub(super) fn page(comparison: &Comparison) -> Page {
         kind: "Benchmark",
         title: "Comparison".to_owned(),
         lead: format!("Medians of the runs of each system; × is in multiples of {first}."),
+        cautions: comparison.cautions.clone(),
         splits: groups.filter_map(split).collect(),
         tables: vec![Table {
             title: "All systems".to_owned(),

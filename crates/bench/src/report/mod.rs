@@ -27,6 +27,7 @@ use askama::Template as _;
 
 use crate::compare::Comparison;
 use crate::endurance::EnduranceReport;
+use crate::error::BenchError;
 use crate::growth::GrowthReport;
 pub(crate) use compare_page::{COMPARED, compared};
 pub use run::{AtRest, Latency, Memory, RunReport, SecondReport};
@@ -82,11 +83,11 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 /// measured.
 ///
 /// # Errors
-/// With the path, if it cannot be made or written to.
-pub(crate) fn make(folder: Option<&Path>) -> io::Result<()> {
+/// [`BenchError::Usage`] with the path, if it cannot be made or written to.
+pub(crate) fn make(folder: Option<&Path>) -> Result<(), BenchError> {
     let Some(folder) = folder else { return Ok(()) };
     let made = fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
-    made.map(drop).map_err(|error| unwritten(folder, &error))
+    made.map(drop).map_err(|error| BenchError::Usage(unwritten(folder, &error).to_string()))
 }
 
 /// Files of a report by their names, in a folder that is made if it is not there.

@@ -22,6 +22,8 @@ pub(super) struct Page {
     pub(super) tiles: Vec<Tile>,
     pub(super) verdicts: Vec<Verdict>,
     pub(super) limited_by: String,
+    /// Why what is told has to be read with care.
+    pub(super) cautions: Vec<String>,
     pub(super) splits: Vec<Split>,
     pub(super) charts: Vec<Chart>,
     pub(super) bars: Vec<Bar>,

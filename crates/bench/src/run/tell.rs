@@ -2,17 +2,18 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
 use super::Ran;
 use crate::command::RunArgs;
-use crate::driver::{Length, Load, Pace, Second};
+use crate::driver::{Agent, Ask, Length, Load, Origin, Pace, Second};
 use crate::floor::Floor;
 use crate::report::{AtRest, Latency, NO_TARGET, RunReport, SecondReport};
 use crate::scenario::{Kind, Shape};
-use crate::target::{Keeper, Target};
+use crate::target::{Keeper, Target, shown_command};
 
 /// Steps of the plot of percentiles for each halving of what is left to 100.
 const STEPS: u32 = 5;
@@ -44,6 +45,33 @@ pub(super) fn settings(load: &Load, shape: Option<&Shape>, args: &RunArgs) -> Ve
         ("warm-up", humantime::format_duration(args.warm_up).to_string()),
     ];
     said.into_iter().chain(no_target).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// When it was, and what was typed for it.
+pub(super) fn occasion() -> [(String, String); 2] {
+    let date = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
+    let typed = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+    [("date", date), ("command", shown_command(typed))].map(|(name, value)| (name.to_owned(), value))
+}
+
+/// What a server that was found says of its version, if it does so as Hydra does.
+pub(super) async fn version(target: &Target) -> Option<String> {
+    const STEP: &str = "version";
+    /// In characters.
+    const LONGEST: usize = 80;
+    let endpoints = &target.endpoints;
+    let at = if endpoints.admin.is_some() { Origin::Admin } else { Origin::Public };
+    let mut agent = Agent::new(0, Arc::clone(endpoints), None);
+    let answer = agent.send(&Ask::get(at, "/version")).await.ok()?.expect(200, STEP).ok()?;
+    let said: Version = answer.json(STEP).ok()?;
+    let version: String = said.version.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+    (!version.is_empty()).then_some(version)
+}
+
+/// What is said of it.
+#[derive(serde::Deserialize)]
+struct Version {
+    version: String,
 }
 
 /// Why the server is held against no target: those are for this program as it ships.

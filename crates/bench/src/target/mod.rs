@@ -40,6 +40,7 @@ pub use error::TargetError;
 pub(crate) use error::told;
 pub use idle::Idle;
 pub use keeper::Keeper;
+pub(crate) use shown::shown_command;
 pub use shown::shown_setting;
 
 /// A path behind the gateway of a started target. It takes a token with [`GATEWAY_SCOPE`].

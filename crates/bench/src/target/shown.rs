@@ -16,6 +16,10 @@ const ENDS: &[&str] = &[
     "api_key",
     "private_key",
 ];
+/// Options of the benchmark whose values are secret.
+const OPTIONS: &[&str] = &["--client-secret", "--password"];
+/// What a shell takes as it stands, beside letters and digits.
+const PLAIN: &str = "-_./:=@,+%…";
 /// Before a password among the parameters of a DSN.
 const PARAMETER: &str = "password=";
 
@@ -26,6 +30,35 @@ pub fn shown_setting(setting: &str) -> String {
         return format!("{key}={HIDDEN}");
     }
     format!("{key}={}", without_passwords(value))
+}
+
+/// A command line as it is typed, without what is secret in it.
+pub(crate) fn shown_command(arguments: impl IntoIterator<Item = String>) -> String {
+    let (mut option, mut shown) = (String::new(), Vec::new());
+    for argument in arguments {
+        let is_option = argument.starts_with('-');
+        shown.push(quoted(match argument.split_once('=') {
+            Some((name, value)) if is_option => format!("{name}={}", shown_value(name, value)),
+            _ if is_option => argument.clone(),
+            _ => shown_value(&option, &argument),
+        }));
+        option = argument;
+    }
+    shown.join(" ")
+}
+
+/// What stands behind an option.
+fn shown_value(option: &str, value: &str) -> String {
+    match option {
+        _ if OPTIONS.contains(&option) => HIDDEN.to_owned(),
+        "--set" => shown_setting(value),
+        _ => without_passwords(value),
+    }
+}
+
+fn quoted(word: String) -> String {
+    let is_plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c));
+    if is_plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 fn is_secret(key: &str) -> bool {
@@ -93,6 +126,18 @@ mod tests {
         ] {
             assert_eq!(shown_setting(set), told);
         }
+    }
+
+    #[test]
+    fn a_command_is_told_as_it_is_typed_but_for_its_secrets() {
+        let told = |line: &[&str]| shown_command(line.iter().map(|word| (*word).to_owned()));
+        let line =
+            ["sluice", "bench", "login", "-c", "8", "--set", "secrets.system=abc", "--set=log.level=error"];
+        assert_eq!(told(&line), "sluice bench login -c 8 --set secrets.system=… --set=log.level=error");
+        let line = ["--client-secret", "abc", "--password=def", "--user", "bench", "--scope", "openid email"];
+        assert_eq!(told(&line), "--client-secret … --password=… --user bench --scope 'openid email'");
+        let line = ["--database-dsn", "postgres://u:secret@db/x", "--report", "it's", ""];
+        assert_eq!(told(&line), r"--database-dsn postgres://u:…@db/x --report 'it'\''s' ''");
     }
 
     #[test]

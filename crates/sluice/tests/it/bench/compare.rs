@@ -30,8 +30,12 @@ fn two_runs_are_compared_from_what_they_printed() {
 fn what_is_no_run_is_not_compared() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("other.json").display().to_string();
-    fs::write(&file, "{}").unwrap();
-    let ended = bench(&["compare", &file]);
-    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
-    assert!(ended.stderr.contains("other.json is no run"), "{}", ended.stderr);
+    for is_there in [false, true] {
+        if is_there {
+            fs::write(&file, "{}").unwrap();
+        }
+        let ended = bench(&["compare", &file]);
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert!(ended.stderr.contains("other.json is no run"), "{}", ended.stderr);
+    }
 }

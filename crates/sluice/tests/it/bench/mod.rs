@@ -194,7 +194,7 @@ fn a_folder_that_cannot_be_written_to_is_named_before_anything_is_measured() {
     fs::write(&file, "").unwrap();
     let folder = file.join("report").display().to_string();
     let ended = bench(&[INTROSPECT, &["--dsn", "sqlite:", "--report", &folder]].concat());
-    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     assert_eq!(ended.stdout, "");
     let named = format!("the report cannot be written to {folder}: ");
     assert!(ended.stderr.starts_with(&named), "{}", ended.stderr);
