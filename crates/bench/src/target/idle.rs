@@ -76,7 +76,7 @@ pub(super) fn memory(pids: &[u32]) -> Option<Memory> {
 /// for all of them.
 pub(super) fn forget_peaks(pids: &[u32]) -> bool {
     const PEAK: &str = "5";
-    let forget = |pid| fs::write(format!("/proc/{pid}/clear_refs"), PEAK).is_ok();
+    let forget = |pid: i32| fs::write(format!("/proc/{pid}/clear_refs"), PEAK).is_ok();
     let forgotten = pids.iter().flat_map(|pid| tree(*pid)).map(forget);
     forgotten.fold(!pids.is_empty(), |all, one| all && one)
 }
