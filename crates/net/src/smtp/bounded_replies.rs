@@ -47,7 +47,7 @@ impl EndlessReply {
         let mut cause = Some(error);
         while let Some(error) = cause {
             let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-            if inner.is_some_and(|inner| inner.is::<Self>()) {
+            if inner.is_some_and(<dyn Error + Send + Sync>::is::<Self>) {
                 return true;
             }
             cause = error.source();

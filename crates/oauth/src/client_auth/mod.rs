@@ -108,9 +108,15 @@ impl ClientAuthenticator {
         now: Timestamp,
     ) -> Result<Arc<Client>, ClientAuthError> {
         match presented {
-            Presented::Basic { client, secret } => {
+            Presented::Basic { client, secret, as_sent } => {
                 let client = self.registered(&client, AuthMethod::ClientSecretBasic).await?;
-                self.with_secret(client, &secret, (caller.address, now)).await
+                let decoded = self.with_secret(Arc::clone(&client), &secret, (caller.address, now)).await;
+                match (decoded, as_sent) {
+                    (Err(ClientAuthError::WrongSecret), Some(as_sent)) => {
+                        Box::pin(self.with_secret(client, &as_sent, (caller.address, now))).await
+                    }
+                    (decoded, _) => decoded,
+                }
             }
             Presented::Post { client, secret } => {
                 let client = self.registered(&client, AuthMethod::ClientSecretPost).await?;

@@ -13,7 +13,7 @@ const MAX_NAME: usize = 255;
 /// wrong with them otherwise.
 pub fn named_client(authorization_header: Option<&str>, form: &[u8]) -> Option<String> {
     let by_header = authorization_header.and_then(strip_basic).and_then(|basic| decode_basic(basic).ok());
-    let by_header = by_header.map(|(id, _)| id).filter(|id| !id.is_empty()).map(cut);
+    let by_header = by_header.map(|basic| basic.id).filter(|id| !id.is_empty()).map(cut);
     by_header.or_else(|| client_parameter(form)).or_else(|| by_assertion(form))
 }
 

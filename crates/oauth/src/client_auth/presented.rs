@@ -1,5 +1,7 @@
 //! What a request brings to authenticate its client.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode_str;
@@ -20,6 +22,8 @@ pub enum Presented {
         client: ClientId,
         /// The secret.
         secret: Secret<String>,
+        /// The secret for a client that did not encode it, if that is another one.
+        as_sent: Option<Secret<String>>,
     },
     /// Id and secret in the form.
     Post {
@@ -52,13 +56,13 @@ impl Presented {
         let basic = authorization_header.and_then(strip_basic).map(decode_basic).transpose()?;
         let named = form.get("client_id");
         let (secret, assertion) = (form.get("client_secret"), assertion(form)?);
-        let ways = usize::from(basic.as_ref().is_some_and(|(_, secret)| !secret.expose().is_empty()))
+        let ways = usize::from(basic.as_ref().is_some_and(|basic| !basic.secret.expose().is_empty()))
             + usize::from(secret.is_some())
             + usize::from(assertion.is_some());
         if ways > 1 || (assertion.is_some() && basic.is_some()) {
             return Err(ClientAuthError::SeveralMethods);
         }
-        if let (Some((id, _)), Some(named)) = (&basic, named)
+        if let (Some(Basic { id, .. }), Some(named)) = (&basic, named)
             && id != named
         {
             return Err(ClientAuthError::DifferentClients);
@@ -68,15 +72,15 @@ impl Presented {
             return Ok(Self::Assertion { client, assertion: Secret::new(assertion.to_owned()) });
         }
         match (basic, named, secret) {
-            (Some((id, secret)), _, None) if !secret.expose().is_empty() => {
-                Ok(Self::Basic { client: parse_id(&id)?, secret })
+            (Some(Basic { id, secret, as_sent }), _, None) if !secret.expose().is_empty() => {
+                Ok(Self::Basic { client: parse_id(&id)?, secret, as_sent })
             }
-            (Some((id, _)), _, None) => Ok(Self::Public { client: parse_id(&id)? }),
+            (Some(Basic { id, .. }), _, None) => Ok(Self::Public { client: parse_id(&id)? }),
             (None, Some(id), Some(secret)) => {
                 Ok(Self::Post { client: parse_id(id)?, secret: Secret::new(secret.to_owned()) })
             }
             // An empty Basic secret beside a form secret: the form is what authenticates.
-            (Some((id, _)), _, Some(secret)) => {
+            (Some(Basic { id, .. }), _, Some(secret)) => {
                 Ok(Self::Post { client: parse_id(&id)?, secret: Secret::new(secret.to_owned()) })
             }
             (None, Some(id), None) => Ok(Self::Public { client: parse_id(id)? }),
@@ -105,18 +109,28 @@ pub(super) fn strip_basic(header: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("basic").then(|| credentials.trim())
 }
 
-/// Id and secret are form-encoded before they are put together (RFC 6749 §2.3.1).
-pub(super) fn decode_basic(credentials: &str) -> Result<(String, Secret<String>), ClientAuthError> {
-    let malformed = |_| ClientAuthError::MalformedHeader;
-    let bytes =
-        STANDARD.decode(credentials).map(Secret::new).map_err(|_| ClientAuthError::MalformedHeader)?;
-    let text = std::str::from_utf8(bytes.expose()).map_err(malformed)?;
-    let (id, secret) = text.split_once(':').ok_or(ClientAuthError::MalformedHeader)?;
-    Ok((form_decode(id).map_err(malformed)?, Secret::new(form_decode(secret).map_err(malformed)?)))
+/// What an `Authorization` header of the scheme Basic says.
+pub(super) struct Basic {
+    pub(super) id: String,
+    secret: Secret<String>,
+    /// As in [`Presented::Basic`].
+    as_sent: Option<Secret<String>>,
 }
 
-/// Lenient where a client did not encode: a `%` that starts no escape stands for itself.
-fn form_decode(raw: &str) -> Result<String, std::str::Utf8Error> {
+/// Id and secret are form-encoded before they are put together (RFC 6749 §2.3.1). Some clients do not encode them.
+pub(super) fn decode_basic(credentials: &str) -> Result<Basic, ClientAuthError> {
+    let bytes =
+        STANDARD.decode(credentials).map(Secret::new).map_err(|_| ClientAuthError::MalformedHeader)?;
+    let text = std::str::from_utf8(bytes.expose()).map_err(|_| ClientAuthError::MalformedHeader)?;
+    let (id, sent) = text.split_once(':').ok_or(ClientAuthError::MalformedHeader)?;
+    let secret = Secret::new(form_decode(sent));
+    let as_sent = (secret.expose() != sent).then(|| Secret::new(sent.to_owned()));
+    Ok(Basic { id: form_decode(id), secret, as_sent })
+}
+
+/// Lenient where a client did not encode: a `%` that starts no escape stands for itself, and what would be no text once it is decoded is as it was
+/// sent.
+fn form_decode(raw: &str) -> String {
     let spaced = raw.replace('+', " ");
-    percent_decode_str(&spaced).decode_utf8().map(std::borrow::Cow::into_owned)
+    percent_decode_str(&spaced).decode_utf8().map_or_else(|_| raw.to_owned(), Cow::into_owned)
 }

@@ -137,8 +137,8 @@ impl Given {
         secret: &str,
         address: Option<IpAddr>,
     ) -> Result<Arc<Client>, ClientAuthError> {
-        let presented =
-            Presented::Basic { client: "app".parse().unwrap(), secret: Secret::new(secret.to_owned()) };
+        let (client, secret) = ("app".parse().unwrap(), Secret::new(secret.to_owned()));
+        let presented = Presented::Basic { client, secret, as_sent: None };
         let caller = Caller { address, ..Caller::default() };
         self.authenticator.authenticate(presented, &caller, NOW).await
     }

@@ -21,12 +21,22 @@ const ASSERTION: &str = "client_assertion=a.b.c&client_assertion_type=urn%3Aietf
 
 #[test]
 fn basic_credentials_are_form_decoded() {
-    let Ok(Presented::Basic { client, secret }) = read(Some(&basic("my%3Aapp:a+b%25%2B")), "") else {
+    let Ok(Presented::Basic { client, secret, as_sent }) = read(Some(&basic("my%3Aapp:a+b%25%2B")), "")
+    else {
         panic!()
     };
     assert_eq!((client.as_str(), secret.expose().as_str()), ("my:app", "a b%+"));
-    let Ok(Presented::Basic { secret, .. }) = read(Some(&basic("app:100%:x")), "") else { panic!() };
-    assert_eq!(secret.expose(), "100%:x", "a percent sign that starts no escape stands for itself");
+    assert_eq!(as_sent.unwrap().expose(), "a+b%25%2B", "for clients that do not encode");
+    for (sent, why) in [
+        ("100%:x", "a percent sign that starts no escape stands for itself"),
+        ("%fd", "what would be no text is as it was sent"),
+    ] {
+        let Ok(Presented::Basic { secret, as_sent, .. }) = read(Some(&basic(&format!("app:{sent}"))), "")
+        else {
+            panic!()
+        };
+        assert_eq!((secret.expose().as_str(), as_sent.is_none()), (sent, true), "{why}");
+    }
     assert!(matches!(read(Some(&basic("app:x").replace("Basic", "bAsIc")), ""), Ok(Presented::Basic { .. })));
 }
 

@@ -1,5 +1,8 @@
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
-use sluice_protocol::ErrorCode;
+use sluice_protocol::{ErrorCode, Parameters};
+use url::form_urlencoded;
 
 use super::*;
 use crate::client::{ClientSecurity, SecurityProfile, document};
@@ -253,8 +256,9 @@ async fn a_secret_may_come_in_header_or_form_where_either_is_registered() {
     let (secret, hash) = given.secrets.generate();
     let (id, secret) = ("app".parse::<ClientId>().unwrap(), secret);
     let ways = || {
+        let (client, as_sent) = (id.clone(), None);
         [
-            ("client_secret_basic", Presented::Basic { client: id.clone(), secret: secret.clone() }),
+            ("client_secret_basic", Presented::Basic { client, secret: secret.clone(), as_sent }),
             ("client_secret_post", Presented::Post { client: id.clone(), secret: secret.clone() }),
             ("none", Presented::Public { client: id.clone() }),
         ]
@@ -267,6 +271,32 @@ async fn a_secret_may_come_in_header_or_form_where_either_is_registered() {
             let shows_secret = |method: &str| method.starts_with("client_secret_");
             let is_alike = shows_secret(way) && shows_secret(registered);
             assert_eq!(answer.is_ok(), way == registered || is_alike, "{registered} by {way}");
+        }
+    }
+}
+
+/// As `openssl rand -base64` makes them, and sent by those who do not encode what goes into the header.
+#[tokio::test]
+async fn a_secret_may_stand_in_the_header_as_it_is() {
+    let given = given();
+    for secret in
+        ["Zm9v+YmFy/0123456789012345678=", "p%41ssword of an application", "%fd no text once decoded"]
+    {
+        given.client(
+            asking(),
+            vec![given.secrets.hash_chosen(&Secret::new(secret.to_owned())).await.unwrap()],
+        );
+        let encoded: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
+        for (sent, is_right) in
+            [(secret, true), (&*encoded, true), ("Zm9v YmFy", false), ("Zm9v+YmFy", false)]
+        {
+            let header = format!("Basic {}", STANDARD.encode(format!("app:{sent}")));
+            let presented =
+                Presented::read(Some(&header), &Parameters::parse(b"", 4096, &[]).unwrap()).unwrap();
+            let answer = given.authenticator.authenticate(presented, &Caller::default(), NOW).await;
+            assert_eq!(answer.is_ok(), is_right, "{secret} sent as {sent}");
+            let is_wrong = matches!(answer, Err(ClientAuthError::WrongSecret));
+            assert_eq!(is_wrong, !is_right, "{secret} sent as {sent}");
         }
     }
 }
