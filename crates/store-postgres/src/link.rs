@@ -29,6 +29,9 @@ const BETWEEN_DIALS: Duration = Duration::from_millis(100);
 const BETWEEN_DIALS_WITH_A_LOAN: Duration = Duration::from_secs(1);
 /// The same if it was waited for the connection in vain: each attempt keeps those waiting who could use the loan.
 const BETWEEN_DIALS_IN_VAIN: Duration = Duration::from_secs(5);
+/// How long a new connection is kept to a server that only read when it was opened, and refuses to write. Else each attempt to write would open
+/// another.
+const BETWEEN_REFUSED: Duration = Duration::from_secs(1);
 
 /// A place that holds a connection at a time, shared by all who use it.
 pub(crate) struct Link {
@@ -260,7 +263,7 @@ impl Link {
     }
 
     fn give_up(&self, session: &Arc<Session>, failure: &Failure) {
-        if !session.note_lost() {
+        if (failure.is_refusal_to_write() && self.was_just_opened_to_read(session)) || !session.note_lost() {
             return;
         }
         if failure.is_refusal_to_write() {
@@ -273,6 +276,12 @@ impl Link {
             session.give_up();
         }
         self.part_with(session);
+    }
+
+    /// Whether another session would only read, too: this one was opened a moment ago, to the best server that there was. Who is content with any
+    /// server may come to another one each time.
+    fn was_just_opened_to_read(&self, session: &Session) -> bool {
+        self.dialer.wants_a_primary() && session.only_read_at_first() && session.age() < BETWEEN_REFUSED
     }
 
     /// Ends the link; what is under way is finished.

@@ -15,12 +15,21 @@ pub(crate) struct Tries {
     deadline: Instant,
     pause: Duration,
     is_start: bool,
+    /// How many more times a server may say that it only reads.
+    refusals_left: u32,
 }
 
 impl Tries {
     /// Attempts until `patience` has passed.
     pub(crate) fn within(patience: Duration) -> Self {
-        Self { deadline: Instant::now() + patience, pause: FIRST_PAUSE, is_start: false }
+        let (deadline, refusals_left) = (Instant::now() + patience, u32::MAX);
+        Self { deadline, pause: FIRST_PAUSE, is_start: false, refusals_left }
+    }
+
+    /// The same of what nobody waits for. A server that only reads is asked once more, over another connection, which may lead to one that writes;
+    /// then it is left alone until the next time: each attempt leaves an error in its log.
+    pub(crate) fn that_nobody_waits_for(patience: Duration) -> Self {
+        Self { refusals_left: 1, ..Self::within(patience) }
     }
 
     /// The same before anything was answered: who is turned away then has the wrong password or the wrong database, and is told at once.
@@ -42,7 +51,7 @@ impl Tries {
             return Err(StoreError::refused(failure));
         }
         let helps = matches!(failure.nature(), Nature::Lost | Nature::Busy);
-        if !helps || self.is_over() {
+        if !helps || self.is_over() || self.is_refused_for_good(&failure) {
             return Err(failure.into_store_error());
         }
         self.rest().await;
@@ -51,6 +60,16 @@ impl Tries {
 
     fn is_over(&self) -> bool {
         Instant::now() + self.pause >= self.deadline
+    }
+
+    /// Whether this is said once too often.
+    fn is_refused_for_good(&mut self, failure: &Failure) -> bool {
+        if !failure.is_refusal_to_write() && !matches!(failure, Failure::Standby) {
+            return false;
+        }
+        let left = self.refusals_left.checked_sub(1);
+        self.refusals_left = left.unwrap_or_default();
+        left.is_none()
     }
 
     async fn rest(&mut self) {

@@ -380,10 +380,11 @@ impl PostgresStore {
     }
 
     /// The same for a statement that nobody asked for: it looks for what there is to do. Whatever it finds, no login waits behind it, unless
-    /// there are too few connections for that.
+    /// there are too few connections for that; and it tries no more than twice while the server only reads.
     pub(crate) async fn upkeep(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         let link = self.upkeep_link.as_ref().or_else(|| self.next_lane());
-        let written = self.persist(link.map(Arc::as_ref), sql, params).await;
+        let tries = Tries::that_nobody_waits_for(self.patience);
+        let written = self.persist_by(tries, link.map(Arc::as_ref).map(Caller::new), sql, params).await;
         let rows = self.refusals.writes.noted(written)?;
         self.counters.count(Kind::Upkeep, 1, rows.len());
         Ok(rows)

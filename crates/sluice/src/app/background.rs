@@ -19,6 +19,7 @@ use tracing::{error, warn};
 use super::hearing::Hearing;
 use super::janitor::Janitor;
 use super::lookout::Lookout;
+use super::pause::Pause;
 use super::steady_clock::SteadyClock;
 
 /// How often expired rows are looked for.
@@ -84,11 +85,11 @@ impl Background {
 
     /// Delivers back-channel logout notices.
     pub(crate) fn deliver_logouts(&self, delivery: Arc<LogoutDelivery>) {
-        let shutdown = self.shutdown.clone();
+        let (shutdown, pause) = (self.shutdown.clone(), Arc::new(Pause::default()));
         self.every(("logout notices", OUTBOX_EVERY), Late::IsCut, move || {
-            let (delivery, shutdown) = (Arc::clone(&delivery), shutdown.clone());
+            let (delivery, shutdown, pause) = (Arc::clone(&delivery), shutdown.clone(), Arc::clone(&pause));
             async move {
-                if let Err(error) = delivery.run(|| !shutdown.is_cancelled()).await {
+                if let Err(error) = pause.or(Box::pin(delivery.run(|| !shutdown.is_cancelled()))).await {
                     warn!(error = %chain(&error), "the outbox cannot be taken from");
                 }
             }
@@ -98,11 +99,11 @@ impl Background {
     /// Sends mails. Once the node stops, what the mail server has been told of goes on until it is known what became of it:
     /// else it would be sent again.
     pub(crate) fn deliver_mails(&self, delivery: Arc<MailDelivery>) {
-        let shutdown = self.shutdown.clone();
+        let (shutdown, pause) = (self.shutdown.clone(), Arc::new(Pause::default()));
         self.every(("mails", OUTBOX_EVERY), Late::GivesUp(Arc::clone(&delivery)), move || {
-            let (delivery, shutdown) = (Arc::clone(&delivery), shutdown.clone());
+            let (delivery, shutdown, pause) = (Arc::clone(&delivery), shutdown.clone(), Arc::clone(&pause));
             async move {
-                if let Err(error) = delivery.run(|| !shutdown.is_cancelled()).await {
+                if let Err(error) = pause.or(Box::pin(delivery.run(|| !shutdown.is_cancelled()))).await {
                     warn!(error = %chain(&error), "the outbox of mails cannot be taken from");
                 }
             }

@@ -27,6 +27,8 @@ const ROWS: u32 = 1_000;
 const ROUNDS: usize = 1_000;
 /// How often a sweep goes on in one round at most.
 const SWEEPS: usize = 100;
+/// After how many kinds in a row of which none can be deleted now, the others wait for the next round.
+const IN_VAIN: usize = 3;
 /// How far the clock of another node may be behind this one's: there, an id that was spent is still good for so long after its end here.
 const CLOCKS_APART: Lifetime = Lifetime::minutes(5);
 /// How long a mail or a logout notice that was given up is kept for an operator to look into.
@@ -185,7 +187,8 @@ impl JanitorKind {
     }
 }
 
-/// One round of the janitor. What fails keeps it from no other kind; when all is deleted that may be, it ends.
+/// One round of the janitor. What fails keeps it from no other kind, unless the store can do nothing now; when all is deleted that may be, it
+/// ends.
 pub(crate) async fn janitor_round(store: &dyn Repositories, task: Task<'_>) -> Round {
     let mut round = Round::default();
     for kind in task.kinds {
@@ -194,6 +197,9 @@ pub(crate) async fn janitor_round(store: &dyn Repositories, task: Task<'_>) -> R
             break;
         }
         round.note(*kind, limit, kind.purge(store, Task { limit, ..task }).await);
+        if round.in_vain == IN_VAIN {
+            break;
+        }
     }
     round
 }
@@ -217,10 +223,16 @@ pub(crate) struct Round {
     pub(crate) full: Vec<JanitorKind>,
     /// What failed first.
     pub(crate) failed: Option<StoreError>,
+    /// How many kinds in a row nothing could be deleted of now.
+    in_vain: usize,
 }
 
 impl Round {
     fn note(&mut self, kind: JanitorKind, limit: u32, outcome: Result<u64, StoreError>) {
+        self.in_vain = match &outcome {
+            Err(error) if error.is_temporary() => self.in_vain + 1,
+            _ => 0,
+        };
         match outcome {
             Ok(deleted) => {
                 self.deleted += deleted;
@@ -316,5 +328,28 @@ mod tests {
         }
         assert_eq!((round.deleted, round.full), (7, vec![JanitorKind::Grants]));
         assert!(matches!(round.failed, Some(StoreError::Busy)));
+    }
+
+    /// Each kind would wait in vain for as long as a store may take, and be an error in its log.
+    #[test]
+    fn a_round_ends_when_the_store_can_do_nothing_now() {
+        let mut round = Round::default();
+        let vain = || Err(StoreError::Unavailable(None));
+        let fault = Err(StoreError::fault(std::io::Error::other("a row")));
+        let outcomes = [vain(), vain(), Ok(1), vain(), vain(), fault, vain(), vain(), vain()];
+        let in_vain = outcomes.map(|outcome| {
+            round.note(JanitorKind::Grants, 4, outcome);
+            round.in_vain
+        });
+        assert_eq!(in_vain, [1, 2, 0, 1, 2, 0, 1, 2, IN_VAIN]);
+    }
+
+    #[tokio::test]
+    async fn a_store_that_is_gone_is_not_asked_for_every_kind() {
+        let store = store(1).await;
+        store.shutdown().await;
+        let round = janitor_round(&*store, ALL).await;
+        assert_eq!((round.deleted, round.in_vain), (0, IN_VAIN));
+        assert!(matches!(round.failed, Some(StoreError::Unavailable(_))));
     }
 }

@@ -23,6 +23,7 @@ mod node;
 mod numbers;
 mod oauth_config;
 mod opening;
+mod pause;
 mod people;
 mod policies;
 mod registration;

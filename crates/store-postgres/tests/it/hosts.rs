@@ -3,12 +3,14 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sluice_commit::StoreError;
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::grant::GrantRepository;
+use sluice_oauth::replay::ReplayRepository;
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{PostgresStore, StoreOptions};
 use sluice_testkit::{PrivateCluster, Stop};
@@ -267,6 +269,49 @@ async fn who_came_while_a_server_only_read_takes_another_connection_to_it() {
     };
     timeout(Duration::from_secs(30), replaced).await.unwrap();
     assert_eq!(moves(&store).await, 0, "it is the same server");
+}
+
+/// A node on a server that only reads from now on, the way there, how many connections it has led so far, and what lets the server write again.
+async fn node_that_may_not_write(fixture: &PostgresFixture) -> (Arc<PostgresStore>, Proxy, usize, String) {
+    let proxy = Proxy::start(fixture.dsn()).await;
+    let store = node(&proxy.dsn(fixture.dsn())).await;
+    let only_reads = format!("ALTER DATABASE {} SET default_transaction_read_only = on", fixture.name());
+    connection(fixture.dsn()).await.batch_execute(&only_reads).await.unwrap();
+    let (led, name) = (proxy.led(), fixture.name());
+    (store, proxy, led, format!("ALTER DATABASE {name} RESET default_transaction_read_only"))
+}
+
+/// Each would begin a process there. What was set when a connection was opened holds for it, so another one is needed in the end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_for_a_server_to_write_opens_a_connection_a_second_and_writes_at_last() {
+    let fixture = PostgresFixture::start().await;
+    let client = connection(fixture.dsn()).await;
+    let (store, proxy, before, writes_again) = node_that_may_not_write(&fixture).await;
+    let (began, unknown) = (Instant::now(), given::client_id("unknown"));
+    let mut deleting = pin!(ClientRepository::delete(&*store, &unknown, given::at(20), given::at(9000)));
+    let deleted = timeout(Duration::from_secs(3), deleting.as_mut()).await;
+    assert!(deleted.is_err(), "nothing can be written: {deleted:?}");
+    let (opened, seconds) = (proxy.led() - before, began.elapsed().as_secs());
+    assert!((2..=seconds + 1).contains(&(opened as u64)), "{opened} in {seconds} seconds");
+    client.batch_execute(&writes_again).await.unwrap();
+    assert!(!deleting.await.unwrap());
+}
+
+/// However long others would wait: each attempt leaves an error in the log of the server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nobody_waits_for_is_tried_no_more_than_twice_while_a_server_only_reads() {
+    let fixture = PostgresFixture::start().await;
+    let client = connection(fixture.dsn()).await;
+    let (store, proxy, before, writes_again) = node_that_may_not_write(&fixture).await;
+    let tidy = async || ReplayRepository::purge_expired(&*store, given::at(20), 10).await;
+    let (began, purged) = (Instant::now(), tidy().await);
+    let Err(StoreError::Unavailable(Some(why))) = purged else { panic!("{purged:?}") };
+    assert!(why.to_string().contains("(25006)"), "{why}");
+    assert!(began.elapsed() < options().deadline, "{:?}", began.elapsed());
+    assert!(proxy.led() - before <= 2, "{}", proxy.led() - before);
+    client.batch_execute(&writes_again).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(tidy().await.unwrap(), 0);
 }
 
 /// It stays where it is, and the server may have lost something all the same.

@@ -45,6 +45,8 @@ struct Shared {
     harms: AtomicUsize,
     /// Connections that are still to be refused.
     refusals: AtomicUsize,
+    /// Connections that led to a server.
+    led: AtomicUsize,
     /// Where new connections lead.
     server: AtomicU16,
     /// Whether new connections lead nowhere, and nobody says so.
@@ -72,6 +74,7 @@ impl Proxy {
                     waiting.push(client);
                     continue;
                 }
+                accepting.led.fetch_add(1, Ordering::SeqCst);
                 let server = accepting.server.load(Ordering::SeqCst);
                 let server = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
                 let delay = Duration::from_millis(accepting.delay.load(Ordering::SeqCst));
@@ -140,6 +143,11 @@ impl Proxy {
     /// How many connections are still to be refused.
     pub(crate) fn refusals(&self) -> usize {
         self.shared.refusals.load(Ordering::SeqCst)
+    }
+
+    /// How many connections led to a server.
+    pub(crate) fn led(&self) -> usize {
+        self.shared.led.load(Ordering::SeqCst)
     }
 
     /// How many connections were cut, or answers harmed in another way.
