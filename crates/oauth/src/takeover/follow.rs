@@ -9,7 +9,7 @@ use sluice_protocol::{ClientId, Subject};
 use tracing::info;
 
 use super::import::{Count, Takeover, TakeoverError, TakesAway};
-use super::known_clients::KnownClients;
+use super::known_clients::{Fit, KnownClients};
 use super::mark_repository::{Mark, MarkSet, both_names};
 use super::report::Part;
 use crate::client::Client;
@@ -193,7 +193,7 @@ impl Takeover {
             return Ok(false);
         };
         // One about a client that has gone holds no more, and its client may have many.
-        if known.refusal_of_decision((&client, mark.at), &*self.clients).await?.is_some() {
+        if !matches!(known.fit_of_decision((&client, mark.at), self).await?, Fit::Good) {
             return Ok(false);
         }
         // Of one that was on its way the one may be here whose place it was to take.

@@ -6,52 +6,83 @@ use sluice_commit::StoreError;
 use sluice_primitives::Timestamp;
 use sluice_protocol::ClientId;
 
-use crate::client::ClientRepository;
+use super::import::Takeover;
+use super::report::Part;
 
-/// Since when clients are here.
+/// What becomes of something, for its client's sake.
+pub(super) enum Fit {
+    /// It is of use here.
+    Good,
+    /// Its client was imported and then deleted here, and does not come back: nor does what belonged to it.
+    Gone,
+    /// It is of no use here, and this is why.
+    Refused(String),
+}
+
+/// Where a client is.
+#[derive(Debug, Clone, Copy)]
+enum Whereabouts {
+    /// It is here since then.
+    Here(Timestamp),
+    /// It was imported, and deleted here.
+    DeletedHere,
+    /// It was not imported, as far as anybody knows.
+    Nowhere,
+}
+
+/// What was found out of clients.
 #[derive(Default)]
-pub(super) struct KnownClients(HashMap<ClientId, Option<Timestamp>>);
+pub(super) struct KnownClients(HashMap<ClientId, Whereabouts>);
 
 impl KnownClients {
-    /// Why a decision about a client would not hold here, if it would not.
-    pub(super) async fn refusal_of_decision(
+    /// Whether a decision about a client holds here.
+    pub(super) async fn fit_of_decision(
         &mut self,
         (id, decided_at): (&ClientId, Timestamp),
-        clients: &dyn ClientRepository,
-    ) -> Result<Option<String>, StoreError> {
-        Ok(match self.since(id, clients).await? {
-            None => Some(not_here(id)),
-            Some(since) if since > decided_at => {
-                Some(format!("its client {id} was registered here after that was decided"))
+        takeover: &Takeover,
+    ) -> Result<Fit, StoreError> {
+        Ok(match self.whereabouts(id, takeover).await? {
+            Whereabouts::Here(since) if since > decided_at => {
+                Fit::Refused(format!("its client {id} was registered here after that was decided"))
             }
-            Some(_) => None,
+            found => fit(found, id),
         })
     }
 
-    /// Why what a client was granted is of no use here, if it is not.
-    pub(super) async fn refusal_of_grant(
+    /// Whether what a client was granted is of use here.
+    pub(super) async fn fit_of_grant(
         &mut self,
         id: &ClientId,
-        clients: &dyn ClientRepository,
-    ) -> Result<Option<String>, StoreError> {
-        let since = self.since(id, clients).await?;
-        Ok(since.is_none().then(|| not_here(id)))
+        takeover: &Takeover,
+    ) -> Result<Fit, StoreError> {
+        Ok(fit(self.whereabouts(id, takeover).await?, id))
     }
 
-    async fn since(
-        &mut self,
-        id: &ClientId,
-        clients: &dyn ClientRepository,
-    ) -> Result<Option<Timestamp>, StoreError> {
-        if let Some(since) = self.0.get(id) {
-            return Ok(*since);
+    async fn whereabouts(&mut self, id: &ClientId, takeover: &Takeover) -> Result<Whereabouts, StoreError> {
+        if let Some(known) = self.0.get(id) {
+            return Ok(*known);
         }
-        let since = clients.find(id).await?.map(|client| client.created_at);
-        self.0.insert(id.clone(), since);
-        Ok(since)
+        let found = match takeover.clients.find(id).await? {
+            Some(client) => Whereabouts::Here(client.created_at),
+            None if was_imported(id, takeover).await? => Whereabouts::DeletedHere,
+            None => Whereabouts::Nowhere,
+        };
+        self.0.insert(id.clone(), found);
+        Ok(found)
     }
 }
 
-fn not_here(id: &ClientId) -> String {
-    format!("its client {id} is not here")
+fn fit(client: Whereabouts, id: &ClientId) -> Fit {
+    match client {
+        Whereabouts::Here(_) => Fit::Good,
+        Whereabouts::DeletedHere => Fit::Gone,
+        Whereabouts::Nowhere => Fit::Refused(format!("its client {id} is not here")),
+    }
+}
+
+/// Whether a client has a mark. That of one on its way says nothing: it may never have been here.
+async fn was_imported(id: &ClientId, takeover: &Takeover) -> Result<bool, StoreError> {
+    let ids = vec![id.as_str().to_owned()];
+    let marks = takeover.marks.marks_of(takeover.marks_of_part(Part::Clients), ids).await?;
+    Ok(marks.iter().any(|mark| !mark.is_going))
 }

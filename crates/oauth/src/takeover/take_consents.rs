@@ -6,7 +6,7 @@ use sluice_commit::StoreError;
 
 use super::consent;
 use super::import::{Count, PAGE, Pages, Takeover, TakeoverError};
-use super::known_clients::KnownClients;
+use super::known_clients::{Fit, KnownClients};
 use super::mark_repository::{Mark, decision_id};
 use super::report::Part;
 use super::source::{HydraRow, HydraTable};
@@ -69,9 +69,10 @@ impl Takeover {
             match consent::consent(&row, self.now()) {
                 Ok(Some(decision)) => {
                     let made = (&decision.client, decision.decided_at);
-                    match known.refusal_of_decision(made, &*self.clients).await? {
-                        None => decisions.push((row.key, decision)),
-                        Some(reason) => count.refused(row.key, reason),
+                    match known.fit_of_decision(made, self).await? {
+                        Fit::Good => decisions.push((row.key, decision)),
+                        Fit::Gone => count.imported(0, 1),
+                        Fit::Refused(reason) => count.refused(row.key, reason),
                     }
                 }
                 Ok(None) => count.expired(1),

@@ -8,7 +8,7 @@ use sluice_primitives::AttemptId;
 
 use super::grant;
 use super::import::{Count, Takeover, TakeoverError, TakesAway};
-use super::known_clients::KnownClients;
+use super::known_clients::{Fit, KnownClients};
 use super::report::Part;
 use super::source::HydraRow;
 use super::token_repository::{HydraToken, TokenMac};
@@ -67,9 +67,10 @@ impl Takeover {
             let attempt = AttemptId::generate(now, &*self.rng);
             match grant::token(&row, &self.secrets, (self.network, now, attempt)) {
                 Ok(None) => count.expired(1),
-                Ok(Some(token)) => match known.refusal_of_grant(&token.grant.client, &*self.clients).await? {
-                    None => tokens.push((name, token)),
-                    Some(reason) => count.refused(name, reason),
+                Ok(Some(token)) => match known.fit_of_grant(&token.grant.client, self).await? {
+                    Fit::Good => tokens.push((name, token)),
+                    Fit::Gone => count.imported(0, 1),
+                    Fit::Refused(reason) => count.refused(name, reason),
                 },
                 Err(reason) => count.refused(name, reason),
             }

@@ -18,6 +18,7 @@ on_both_stores!(
     a_client_that_was_deleted_there_is_deleted,
     a_client_that_was_registered_anew_there_has_nothing_of_the_one_before,
     a_client_that_was_deleted_or_made_here_stays_so,
+    what_belonged_to_a_client_that_was_deleted_here_does_not_come_back_and_is_not_refused,
     a_trust_that_ended_there_ends,
     a_trust_that_is_here_without_a_mark_is_followed,
     a_consent_that_was_withdrawn_there_is_forgotten,
@@ -159,6 +160,32 @@ async fn a_client_that_was_deleted_or_made_here_stays_so(backend: Backend) {
     assert!(gone(&sluice, "/admin/clients/rich").await);
     let post = sluice.ask_json(Method::GET, "/admin/clients/post", None, 200).await;
     assert_eq!(post["client_name"], "Made here");
+    sluice.node.stop().await;
+}
+
+/// Nor is what it was granted there since.
+async fn what_belonged_to_a_client_that_was_deleted_here_does_not_come_back_and_is_not_refused(
+    backend: Backend,
+) {
+    let site = Site::new(backend).await;
+    site.import(HYDRA_SECRET, &[]);
+    let sluice = site.serves().await;
+    sluice.ask_json(Method::DELETE, "/admin/clients/web", None, 204).await;
+    site.at_hydra(
+        "INSERT INTO hydra_oauth2_refresh
+         SELECT (jsonb_populate_record(r, jsonb_build_object(
+             'signature', rtrim(translate(encode(sha256('new'), 'base64'), '+/', '-_'), '='), 'request_id', md5('new')
+         ))).*
+         FROM hydra_oauth2_refresh AS r WHERE r.subject = 'alice' AND r.active",
+    )
+    .await;
+    for _ in 0..2 {
+        let ended = site.import(HYDRA_SECRET, &["--only", "consents", "--only", "tokens"]);
+        assert!(ended.success, "{}", ended.stderr);
+        let again = summary(&ended);
+        assert_eq!((counts(&again, "consents"), counts(&again, "tokens")), ([0, 1, 0], [0, 3, 0]));
+    }
+    assert!(gone(&sluice, "/admin/clients/web").await && !sluice.is_active(OF_ALICE).await);
     sluice.node.stop().await;
 }
 
