@@ -162,6 +162,21 @@ pub async fn tokens_of_hydra_are_gone_through_in_pages_and_forgotten(fixture: &i
     assert_eq!(grant(&*store, one.grant.id).await, one.grant);
 }
 
+/// What was exchanged here lives on with its grant: it has not ended by that.
+pub async fn tokens_of_hydra_that_nobody_exchanged_are_counted_when_they_are_forgotten(
+    fixture: &impl Fixture,
+) {
+    let store = fixture.store();
+    let [unused, exchanged] = [token(), token()];
+    import(&*store, vec![unused.clone(), exchanged.clone()]).await;
+    given::rotated(&*store, given::rotate(exchanged.grant.id, 0, 100)).await;
+    assert_eq!(store.forget_tokens(vec![unused.mac, exchanged.mac]).await.unwrap(), 1);
+    for token in [unused, exchanged] {
+        assert_eq!(find(&*store, token.mac, 200).await, None);
+        assert!(grant(&*store, token.grant.id).await.revoked_at.is_none());
+    }
+}
+
 /// Those that have expired, and no others, a few at a time.
 pub async fn expired_tokens_of_hydra_are_purged_in_bounded_steps(fixture: &impl Fixture) {
     let store = fixture.store();

@@ -147,6 +147,7 @@ macro_rules! store_contract {
                 a_grant_of_hydra_that_was_revoked_is_there_as_long_as_its_last_token,
                 the_token_of_hydra_that_ends_last_speaks_for_its_grant,
                 tokens_of_hydra_are_gone_through_in_pages_and_forgotten,
+                tokens_of_hydra_that_nobody_exchanged_are_counted_when_they_are_forgotten,
                 expired_tokens_of_hydra_are_purged_in_bounded_steps,
             }
             identity {

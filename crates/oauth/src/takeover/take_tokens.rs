@@ -114,7 +114,8 @@ impl Takeover {
     }
 
     /// Forgets tokens of this Hydra that were rotated or revoked there since an earlier import: each that was presented would be taken for good
-    /// here. Their grants are not touched: what a later token stands for is the same.
+    /// here. Their grants are not touched: what a later token stands for is the same, and what was exchanged here goes on, whatever becomes of it
+    /// there. That has not ended, and is not counted.
     async fn drop_ended(&self, count: &mut Count<'_>) -> Result<(), TakeoverError> {
         let mut after = None;
         loop {

@@ -56,7 +56,7 @@ pub trait HydraTokenRepository: Send + Sync {
         limit: u32,
     ) -> Result<Vec<TokenMac>, StoreError>;
 
-    /// Deletes tokens, but not what they stand for; how many were there.
+    /// Deletes tokens, but not what they stand for; how many were there of which the grant was not refreshed here.
     async fn forget_tokens(&self, macs: Vec<TokenMac>) -> Result<u64, StoreError>;
 
     /// Deletes at most `limit` tokens that expired before `now`; how many it was. None where their table is not there yet.

@@ -4,6 +4,7 @@ use std::ops::Bound;
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
+use sluice_oauth::grant::Generation;
 use sluice_oauth::takeover::{HydraNetwork, HydraToken, HydraTokenRepository, TokenGrant, TokenMac};
 use sluice_primitives::{GrantId, Timestamp};
 
@@ -73,8 +74,12 @@ impl HydraTokenRepository for MemoryStore {
 
     async fn forget_tokens(&self, macs: Vec<TokenMac>) -> Result<u64, StoreError> {
         self.write(|data| {
-            let gone: Vec<_> = macs.iter().filter_map(|mac| data.hydra_tokens.remove(mac)).collect();
-            count(&gone)
+            let gone: Vec<Token> = macs.iter().filter_map(|mac| data.hydra_tokens.remove(mac)).collect();
+            let is_unused = |(grant, ..): &Token| {
+                data.grants.get(grant).is_some_and(|row| row.grant.generation == Generation(0))
+            };
+            let unused: Vec<Token> = gone.into_iter().filter(is_unused).collect();
+            count(&unused)
         })
         .await
     }

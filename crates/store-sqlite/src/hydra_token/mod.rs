@@ -16,6 +16,7 @@ const IMPORT: &str = include_str!("import.sql");
 const IS_KNOWN: &str = include_str!("is_known.sql");
 const FIND: &str = include_str!("find.sql");
 const PAGE: &str = include_str!("page.sql");
+const IS_UNUSED: &str = include_str!("is_unused.sql");
 const FORGET: &str = include_str!("forget.sql");
 const IS_THERE: &str = include_str!("is_there.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
@@ -116,11 +117,12 @@ impl HydraTokenRepository for SqliteStore {
 
     async fn forget_tokens(&self, macs: Vec<TokenMac>) -> Result<u64, StoreError> {
         self.write(move |write| {
-            let mut forgotten = 0;
+            let mut unused = 0;
             for mac in &macs {
-                forgotten += write.delete("hydra_token", FORGET, [mac])?;
+                unused += usize::from(write.row(IS_UNUSED, [mac], |_| Ok(()))?.is_some());
+                write.delete("hydra_token", FORGET, [mac])?;
             }
-            Ok(row::count(forgotten))
+            Ok(row::count(unused))
         })
         .await
     }

@@ -14,6 +14,7 @@ on_both_stores!(
     a_refresh_token_of_hydra_is_introspected_and_revoked,
     what_only_looks_like_a_token_of_hydra_is_refused,
     a_later_import_follows_what_was_rotated_there,
+    what_was_exchanged_here_goes_on_when_its_token_is_revoked_there,
     a_token_needs_its_client,
     a_client_that_lost_a_scope_by_a_clock_behind_utc_uses_up_no_token,
     a_hydra_that_seals_no_sessions_is_read_too,
@@ -117,6 +118,19 @@ async fn a_later_import_follows_what_was_rotated_there(backend: Backend) {
     spa(&sluice).refresh(BEFORE).await.refused_with("invalid_grant");
     spa(&sluice).refresh(OF_CAROL).await.ok();
     web(&sluice).refresh(OF_ALICE).await.ok();
+    sluice.node.stop().await;
+}
+
+async fn what_was_exchanged_here_goes_on_when_its_token_is_revoked_there(backend: Backend) {
+    let site = Site::new(backend).await;
+    site.import(HYDRA_SECRET, &[]);
+    let sluice = site.serves().await;
+    let web = web(&sluice);
+    let tokens = web.refresh(OF_ALICE).await.ok();
+    let revoked = "UPDATE hydra_oauth2_refresh SET active = FALSE WHERE subject = 'alice'";
+    PrivateCluster::shared().await.execute(site.hydra.name(), revoked).await;
+    assert_eq!(site.again("tokens"), ([0, 1, 0], 0));
+    web.refresh(token(&tokens, "refresh_token")).await.ok();
     sluice.node.stop().await;
 }
 
