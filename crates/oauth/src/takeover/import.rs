@@ -22,6 +22,8 @@ use crate::trust::{TrustedIssuer, TrustedIssuerRepository};
 
 /// How many rows are read at a time.
 pub(super) const PAGE: u32 = 500;
+/// How many sets of keys that are not taken over are looked at.
+const OTHER_SETS: u32 = 100;
 
 /// Why a takeover went no further. What was imported before stays; it may be done again.
 #[derive(Debug, Error)]
@@ -141,7 +143,22 @@ impl Takeover {
         for (set, keys) in sets {
             self.take_set(&set, keys, count).await?;
         }
+        self.tell_of_other_sets(count).await?;
         self.drop_gone(Part::SigningKeys, count).await
+    }
+
+    /// Tells of sets that applications made there, unless somebody has brought them along: what they need them for is not known here.
+    async fn tell_of_other_sets(&self, count: &mut Count<'_>) -> Result<(), TakeoverError> {
+        let mut left = Vec::new();
+        for set in self.hydra.other_key_sets(OTHER_SETS).await.map_err(TakeoverError::Hydra)? {
+            if signing_keys::present(&self.keys, &set).await?.is_empty() {
+                left.push(set);
+            }
+        }
+        if !left.is_empty() {
+            count.sets_left(&left);
+        }
+        Ok(())
     }
 
     /// Takes over the keys of a set, of which the newest signs there.
@@ -300,6 +317,11 @@ impl Count<'_> {
 
     pub(super) fn warned(&mut self, id: &str, warning: &str) {
         self.watcher.warned(self.part, id, warning);
+    }
+
+    /// Sets of keys of these names are not taken over.
+    fn sets_left(&mut self, names: &[String]) {
+        self.watcher.sets_left(names);
     }
 
     /// So many that were here are here no more.

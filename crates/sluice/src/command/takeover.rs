@@ -36,6 +36,8 @@ const SAID: u64 = 1_000;
 const SHOWN: u64 = 100;
 /// What is told of a Hydra that is a standby.
 const STANDBY: &str = "warning: the database of Hydra is a standby, which may not have heard of everything: nothing is taken away here; the last import must be from the primary";
+/// How a set of keys is brought along that no import takes over.
+const BY_HAND: &str = "`hydra get jwk SET --format json > keys.json` and then `sluice import jwk SET keys.json` bring one along";
 
 /// What was gone through whole.
 #[derive(Default)]
@@ -267,6 +269,11 @@ impl TakeoverWatcher for Told<'_> {
         self.write(&format!("warning: {} {}: {}", part.as_str(), printable(id), printable(warning)));
     }
 
+    fn sets_left(&mut self, names: &[String]) {
+        let names: Vec<String> = names.iter().map(|name| printable(name)).collect();
+        self.write(&format!("warning: key sets that are not taken over: {}; {BY_HAND}", names.join(", ")));
+    }
+
     fn ended(&mut self, part: Part, id: &str) {
         let (part, id) = (part.as_str(), printable(id));
         self.write(&format!("{part} {id}: it is not at Hydra any more, and was taken away here"));
@@ -337,6 +344,17 @@ mod tests {
         assert!(ended.starts_with("client web") && !ended.contains('\u{1b}'), "{ended:?}");
         assert!(kept.starts_with("consents: 11 of 12 that were imported"), "{kept:?}");
         assert!(kept.contains("--take-away-all"), "{kept:?}");
+    }
+
+    #[test]
+    fn sets_that_are_left_are_named_on_one_line() {
+        let (bar, mut err) = (ProgressBar::hidden(), Vec::new());
+        let names = ["billing".to_owned(), "my\nset".to_owned()];
+        Told::new(None, &mut err, &bar).unwrap().sets_left(&names);
+        let told = String::from_utf8(err).unwrap();
+        let expected = r"warning: key sets that are not taken over: billing, my\nset; ";
+        assert!(told.starts_with(expected) && told.contains("sluice import jwk SET"), "{told:?}");
+        assert_eq!(told.lines().count(), 1, "{told:?}");
     }
 
     #[test]

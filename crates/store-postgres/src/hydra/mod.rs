@@ -20,6 +20,7 @@ const CLIENTS: &str = include_str!("clients.sql");
 const ISSUERS: &str = include_str!("issuers.sql");
 const SIGNING_KEYS: &str = include_str!("signing_keys.sql");
 const CONSENTS: &str = include_str!("consents.sql");
+const OTHER_KEY_SETS: &str = include_str!("other_key_sets.sql");
 const CLIENTS_THERE: &str = include_str!("clients_there.sql");
 const ISSUERS_THERE: &str = include_str!("issuers_there.sql");
 const SIGNING_KEYS_THERE: &str = include_str!("signing_keys_there.sql");
@@ -116,6 +117,10 @@ impl HydraDatabase for HydraReader {
             Part::Tokens => LIVING,
         };
         texts_of(&self.ask(sql, &[&ids]).await?)
+    }
+
+    async fn other_key_sets(&self, limit: u32) -> Result<Vec<String>, StoreError> {
+        texts_of(&self.ask(OTHER_KEY_SETS, &[&i64::from(limit)]).await?)
     }
 
     async fn living_tokens(&self) -> Result<u64, StoreError> {

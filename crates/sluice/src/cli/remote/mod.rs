@@ -50,7 +50,7 @@ pub(crate) enum RemoteCommand {
     Update(Verb<Update>),
     /// Delete clients, keys, people, or the access tokens of a client
     Delete(Verb<Delete>),
-    /// Bring clients, keys or people along from files, or all that a Hydra keeps
+    /// Bring clients, keys or people along from files, or what a Hydra keeps
     Import(Verb<Import>),
     /// List, rotate and import the keys that the server signs with
     Keys(Verb<Keys>),
@@ -156,8 +156,9 @@ pub(crate) enum Import {
     /// Add people from a file of JSON lines to the database of the configuration; no server is asked
     #[command(visible_alias = "identity")]
     Identities(ImportIdentitiesArgs),
-    /// Bring along what an Ory Hydra 2.x keeps in its PostgreSQL database, to the database of the configuration: signing keys, clients with
-    /// their secrets, trusted issuers, remembered consents and refresh tokens. For the time before the change; may be done again. No server is asked
+    /// Bring along what an Ory Hydra 2.x keeps in its PostgreSQL database, to the database of the configuration: the keys that it signs
+    /// with, clients with their secrets, trusted issuers, remembered consents and refresh tokens. Other sets of keys are left there, and named.
+    /// For the time before the change; may be done again. No server is asked
     Hydra(Box<ImportHydraArgs>),
 }
 

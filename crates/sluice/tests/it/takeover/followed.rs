@@ -26,6 +26,7 @@ on_both_stores!(
     a_consent_that_is_refused_takes_that_alone_with_it_whose_place_it_was_to_take,
     a_key_that_was_deleted_there_is_deleted,
     a_key_that_took_the_place_of_one_here_stays,
+    sets_of_keys_that_applications_made_are_told_until_they_are_here,
     another_hydra_takes_nothing_away,
     what_cannot_be_stored_stands_in_the_way_of_nothing_else,
 );
@@ -347,6 +348,33 @@ async fn a_key_that_took_the_place_of_one_here_stays(backend: Backend) {
     let sluice = site.serves().await;
     let kept = sluice.ask_json(Method::GET, path, None, 200).await;
     assert_eq!(kept["keys"][0]["x"], made["keys"][0]["x"], "{kept}");
+    sluice.node.stop().await;
+}
+
+/// Those of trusted issuers come along with them, and are not told of.
+async fn sets_of_keys_that_applications_made_are_told_until_they_are_here(backend: Backend) {
+    let site = Site::new(backend).await;
+    let told = "warning: key sets that are not taken over: ";
+    let ended = site.import(HYDRA_SECRET, &["--only", "keys"]);
+    assert!(ended.success && !ended.stderr.contains(told), "{}", ended.stderr);
+    site.at_hydra(
+        "INSERT INTO hydra_jwk (sid, kid, keydata, created_at, pk, nid)
+         SELECT s.sid, k.kid, k.keydata, k.created_at, s.pk::uuid, k.nid
+         FROM hydra_jwk AS k
+         CROSS JOIN (VALUES
+             ('mine', '33333333-3333-4333-8333-333333333333'), ('billing', '44444444-4444-4444-8444-444444444444')
+         ) AS s (sid, pk)
+         WHERE k.kid = 'hydra-es256'",
+    )
+    .await;
+    let ended = site.import(HYDRA_SECRET, &["--only", "keys"]);
+    assert_eq!(counts(&summary(&ended), "keys"), [0, 1, 0]);
+    assert!(ended.success && ended.stderr.contains(&format!("{told}billing, mine; ")), "{}", ended.stderr);
+    let sluice = site.serves().await;
+    let asked = json!({"alg": "ES256", "use": "sig", "kid": "k1"});
+    sluice.ask_json(Method::POST, "/admin/keys/mine", Some(&asked), 201).await;
+    let ended = site.import(HYDRA_SECRET, &["--only", "keys"]);
+    assert!(ended.stderr.contains(&format!("{told}billing; ")), "{}", ended.stderr);
     sluice.node.stop().await;
 }
 
