@@ -305,7 +305,7 @@ async fn what_nobody_waits_for_is_tried_no_more_than_twice_while_a_server_only_r
     let (store, proxy, before, writes_again) = node_that_may_not_write(&fixture).await;
     let tidy = async || ReplayRepository::purge_expired(&*store, given::at(20), 10).await;
     let (began, purged) = (Instant::now(), tidy().await);
-    let Err(StoreError::Unavailable(Some(why))) = purged else { panic!("{purged:?}") };
+    let Err(StoreError::Unavailable(Some(why))) = &purged else { panic!("{purged:?}") };
     assert!(why.to_string().contains("(25006)"), "{why}");
     assert!(began.elapsed() < options().deadline, "{:?}", began.elapsed());
     assert!(proxy.led() - before <= 2, "{}", proxy.led() - before);
