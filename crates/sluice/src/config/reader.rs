@@ -59,9 +59,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Refuses a key that has no value where it was written down: it was left to be filled in, and `without` is what it means not to.
+    /// Refuses a key that has no value where it was written down, or a list with nothing in it: it was left to be filled in, and
+    /// `without` is what it means not to.
     pub(super) fn refuse_blank(&mut self, key: &str, without: &str) {
-        let Some(origin) = self.values.blank(key).filter(|_| !self.has(key)) else { return };
+        let values = self.values;
+        let origin = match values.get(key) {
+            None => values.blank(key),
+            Some(Value::Array(items)) if items.is_empty() => values.origin(key),
+            Some(_) => None,
+        };
+        let Some(origin) = origin else { return };
         let reason = format!("is empty, and without it {without}: give it a value, or leave the key out");
         match origin {
             Origin::Environment(variable) => self.findings.refuse(variable, reason),
@@ -104,6 +111,11 @@ impl<'a> Reader<'a> {
     /// Whether the key has the value of another, for it was given none.
     pub(super) fn is_inherited(&self, key: &str) -> bool {
         self.values.is_inherited(key)
+    }
+
+    /// The key whose value this one has: another where it was given none of its own.
+    pub(super) fn written_as(&self, key: &str) -> String {
+        self.values.inherited_from(key).unwrap_or(key).to_owned()
     }
 
     /// Whether the key of another section is true; what is wrong with it is said there.

@@ -100,9 +100,6 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<RegistrationSettings> {
         software_statement_jwks: read_key_set(reader),
         software_statement_issuers: reader.texts(&format!("{PREFIX}.software_statement_issuers")),
     };
-    if enabled && !reader.has(TOKEN) {
-        reader.warn(TOKEN, "is not set: anybody may register clients");
-    }
     if registration.software_statements == SoftwareStatements::Verify && !reader.has(JWKS) {
         reader.refuse(JWKS, "is required to verify software statements");
     }
@@ -121,7 +118,12 @@ pub(super) fn read_default_audience(reader: &mut Reader<'_>) -> Vec<String> {
 
 fn read_token(reader: &mut Reader<'_>, enabled: bool) -> Option<SecretString> {
     if enabled {
+        let problems = reader.problem_count();
         reader.refuse_blank(TOKEN, "anybody may register clients");
+        // Who is refused an empty one has read it there.
+        if !reader.has(TOKEN) && reader.problem_count() == problems {
+            reader.warn(TOKEN, "is not set: anybody may register clients");
+        }
     }
     let token = reader.bearer_token(TOKEN)?;
     if token.expose().chars().count() < SHORTEST_TOKEN {

@@ -1,6 +1,6 @@
 //! `tracing`: where traces are sent. Sluice speaks OTLP over HTTP; Jaeger and Zipkin receive that too.
 
-use url::Url;
+use url::{Host, Url};
 
 use super::key::{Choice, Key, Kind, names};
 use super::reader::Reader;
@@ -118,9 +118,20 @@ fn read_otlp(reader: &mut Reader<'_>) -> Option<OtlpSettings> {
         (false, true) => format!("http://{server}"),
         (false, false) => format!("https://{server}"),
     };
-    let Some(endpoint) = Url::parse(&address).ok().filter(Url::has_host) else {
-        reader.refuse(SERVER, "must be a URL, or host and port");
+    let Some(endpoint) = Url::parse(&address).ok().filter(is_reachable) else {
+        reader.refuse(SERVER, "must be an http or https URL, or host and port");
         return None;
     };
     Some(OtlpSettings { endpoint, authorization_header, sampling_ratio })
+}
+
+/// Whether requests can go there. As a host, [`Url`] takes what no name server knows, a list such as `a,b` too.
+fn is_reachable(url: &Url) -> bool {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    let names_a_host = match url.host() {
+        Some(Host::Domain(name)) => !name.is_empty() && name.bytes().all(is_of_name),
+        Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
+        None => false,
+    };
+    names_a_host && matches!(url.scheme(), "http" | "https")
 }

@@ -104,7 +104,15 @@ impl Values {
 
     /// Whether the value is that of another key.
     pub(super) fn is_inherited(&self, path: &str) -> bool {
-        self.entries.get(path).is_some_and(|entry| matches!(entry.origin, Origin::Inherited(_)))
+        self.inherited_from(path).is_some()
+    }
+
+    /// The key whose value this one has, if it has another's.
+    pub(super) fn inherited_from(&self, path: &str) -> Option<&str> {
+        match &self.entries.get(path)?.origin {
+            Origin::Inherited(from) => Some(from.as_str()),
+            _ => None,
+        }
     }
 
     /// Sets a default, unless the key has a value.

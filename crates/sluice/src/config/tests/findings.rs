@@ -67,6 +67,34 @@ fn traces_that_are_not_sent_are_warned_about_with_what_is_missing() {
 }
 
 #[test]
+fn a_collector_that_requests_cannot_go_to_is_refused() {
+    let key = "tracing.providers.otlp.server_url";
+    let with = |server: &str| given(MINIMAL).set("tracing.provider", "otel").set(key, server);
+    for wrong in [
+        "a,b,a",
+        "collector:4318,other:4318",
+        "http://a,b/",
+        "a b",
+        "grpc://collector:4317",
+        "collector:x",
+        "/",
+    ] {
+        let expected = format!("{key}: must be an http or https URL, or host and port");
+        assert_eq!(with(wrong).problems(), expected, "{wrong}");
+    }
+    for right in [
+        "collector",
+        "collector_1.example.com:4318",
+        "10.0.0.7:4318",
+        "[::1]:4318",
+        "bücher.example",
+        "http://collector:4318/v1/traces",
+    ] {
+        assert!(with(right).load().is_ok(), "{right}");
+    }
+}
+
+#[test]
 fn health_checks_stay_out_of_the_logs_that_there_are() {
     let with = |listener: &str| {
         let yaml = format!("serve: {{{listener}: {{request_log: {{disable_for_health: true}}}}}}");
@@ -369,17 +397,42 @@ fn what_must_not_be_left_empty_is_refused_by_the_name_it_has_there() {
         let elsewhere = registering().variable(variable, "").set(key, "what-counts-in-its-place");
         assert!(elsewhere.load().is_ok(), "{key}");
     }
+    for (variable, key) in [("SECRETS_STORAGE", "secrets.storage"), ("SECRETS_PEPPER", "secrets.pepper")] {
+        for empty in ["[]", ",", " , "] {
+            let problems = given(MINIMAL).variable(variable, empty).problems();
+            assert!(problems.starts_with(&format!("{variable}: is empty, and without it ")), "{problems}");
+            let problems = given(MINIMAL).set(key, empty).problems();
+            assert!(problems.starts_with(&format!("{key}: is empty, and without it ")), "{problems}");
+        }
+        let emptied = given(MINIMAL).set(key, "[]").variable(variable, "what-counted-in-its-place");
+        assert!(emptied.problems().starts_with(&format!("{key}: is empty")), "{key}");
+        let elsewhere = given(MINIMAL).variable(variable, "[]").set(key, "what-counts-in-its-place");
+        assert!(elsewhere.load().is_ok(), "{key}");
+    }
     let files = [
         "serve: {admin: {bearer_token: ''}}",
         "serve: {admin: {bearer_token: }}",
         "secrets: {system: [a-system-secret-for-tests], storage: }",
+        "secrets: {system: [a-system-secret-for-tests], storage: []}",
+        "secrets: {system: [a-system-secret-for-tests], pepper: []}",
     ];
     for file in files {
         assert!(given(MINIMAL).and_file(file).problems().contains(": is empty, and without it "), "{file}");
     }
     assert_eq!(given(MINIMAL).variable("SECRETS_COOKIE", "").warnings(), "");
+    assert_eq!(given(MINIMAL).variable("SECRETS_COOKIE", "[]").warnings(), "");
     let unused = given(MINIMAL).variable("OIDC_DYNAMIC_CLIENT_REGISTRATION_INITIAL_ACCESS_TOKEN", "");
     assert_eq!(unused.warnings(), "", "nobody registers clients");
+}
+
+#[test]
+fn who_is_refused_an_empty_token_of_registration_is_not_warned_besides() {
+    let key = "oidc.dynamic_client_registration.initial_access_token";
+    let registering = || given(MINIMAL).variable("OIDC_DYNAMIC_CLIENT_REGISTRATION_ENABLED", "true");
+    assert_eq!(registering().warnings(), format!("{key}: is not set: anybody may register clients"));
+    let refused = registering().set(key, "").load().err().unwrap();
+    assert!(messages(refused.problems()).starts_with(&format!("{key}: is empty")));
+    assert_eq!(lines(refused.warnings()), "");
 }
 
 #[test]
