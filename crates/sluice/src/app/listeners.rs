@@ -1,5 +1,6 @@
 //! Ports: bound, with or without TLS, served until the node ends.
 
+use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -108,10 +109,7 @@ pub(super) fn bind_address(address: &ListenAddress) -> BindAddress {
 
 /// A listener that is not there, with what says where it is to be.
 pub(super) fn unbound(listener: &'static str, address: &ListenAddress, cause: ListenError) -> StartError {
-    let name = match address {
-        ListenAddress::Tcp { .. } => "port",
-        ListenAddress::Unix { .. } => "host",
-    };
+    let name = setting(address, &cause);
     let key = match listener {
         "metrics" => "--metrics-port".to_owned(),
         // It is where the admin port would be.
@@ -119,6 +117,18 @@ pub(super) fn unbound(listener: &'static str, address: &ListenAddress, cause: Li
         _ => format!("serve.{listener}.{name}"),
     };
     StartError::Listen { listener, key, cause }
+}
+
+/// The setting of a listener that is to be mended: of an address that this machine does not have, and of a name that has none, that is
+/// not the port.
+fn setting(address: &ListenAddress, cause: &ListenError) -> &'static str {
+    match (cause, address) {
+        (ListenError::UnknownOwner { kind: "group", .. }, _) => "socket.group",
+        (ListenError::UnknownOwner { .. }, _) => "socket.owner",
+        (ListenError::NoAddress { .. }, _) | (ListenError::Bind { .. }, ListenAddress::Unix { .. }) => "host",
+        (ListenError::Bind { source, .. }, _) if source.kind() == ErrorKind::AddrNotAvailable => "host",
+        (ListenError::Bind { .. }, ListenAddress::Tcp { .. }) => "port",
+    }
 }
 
 /// What speaks TLS on a port; none where it speaks none. Errors call the port by its `listener`.
@@ -130,7 +140,7 @@ pub(super) fn acceptor(
 ) -> Result<Option<TlsAcceptorHandle>, StartError> {
     let handle = match &settings.certificate {
         Some(pair) => TlsAcceptorHandle::load(pem(&pair.chain), pem(&pair.private_key))
-            .map_err(|cause| StartError::Certificate { listener, cause })?,
+            .map_err(|cause| StartError::Certificate { listener, keys: pair.keys.clone(), cause })?,
         None if with_self_signed => {
             let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
             self_signed(&hosts, clock.now())?.acceptor()?

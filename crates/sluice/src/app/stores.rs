@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sluice_commit::{CommitMetrics, StoreError, StoreRefusals};
+use sluice_gateway::link::LinkError;
 use sluice_identity::factor::FactorRepository;
 use sluice_identity::hardening::HardeningRepository;
 use sluice_identity::identity::IdentityDirectory;
 use sluice_identity::mail::{CodeRepository, MailRepository};
 use sluice_identity::session::IdentitySessionRepository;
+use sluice_net::FetchError;
 use sluice_oauth::client::ClientRepository;
 use sluice_oauth::consent::ConsentRepository;
 use sluice_oauth::device::DeviceCodeRepository;
@@ -69,14 +71,16 @@ pub(crate) enum StartError {
     },
     #[error("TLS: {0}")]
     Tls(#[from] sluice_net::TlsError),
-    #[error("TLS of the listener {listener}: {cause}")]
+    /// The keys say where the certificate and its private key were written.
+    #[error("TLS of the listener {listener} ({keys}): {cause}")]
     Certificate {
         listener: &'static str,
+        keys: String,
         #[source]
         cause: sluice_net::AcceptorError,
     },
-    #[error("outbound requests: {0}")]
-    Fetch(#[from] sluice_net::FetchError),
+    #[error("outbound requests{setting}: {0}", setting = named(.0, " (clients.http.ca_file)"))]
+    Fetch(#[from] FetchError),
     #[error("the hash pool: {0}")]
     HashPool(std::io::Error),
     /// Passwords need a secret that is not configured.
@@ -100,12 +104,12 @@ pub(crate) enum StartError {
          without it, the client cannot authenticate; `sluice secrets status` names all such clients"
     )]
     SealedClientSecret(String),
-    #[error("the routes: {0}")]
+    #[error("the routes (gateway.routes): {0}")]
     Routes(#[from] sluice_gateway::route::RoutesError),
     #[error("the gateway: {0}")]
     Gateway(#[from] sluice_gateway::proxy::StartError),
-    #[error("the link: {0}")]
-    Link(#[from] sluice_gateway::link::LinkError),
+    #[error("the link{setting}: {0}", setting = named_of_link(.0))]
+    Link(#[from] LinkError),
     #[error("the access log {path} (gateway.access_log): {cause}")]
     AccessLog { path: PathBuf, cause: std::io::Error },
     #[error("the directory {path}: {cause}")]
@@ -114,6 +118,16 @@ pub(crate) enum StartError {
     Logs(#[from] crate::observability::LogInitError),
     #[error("the traces: {0}")]
     Traces(#[from] crate::observability::TracesError),
+}
+
+/// The setting of a file of further certificates, if it is that which is no good.
+const fn named(error: &FetchError, setting: &'static str) -> &'static str {
+    if matches!(error, FetchError::ExtraCa { .. }) { setting } else { "" }
+}
+
+/// The same of the link.
+const fn named_of_link(error: &LinkError) -> &'static str {
+    if let LinkError::Unreachable(error) = error { named(error, " (gateway.link.ca_file)") } else { "" }
 }
 
 impl From<StoreError> for StartError {

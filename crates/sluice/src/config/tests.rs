@@ -353,6 +353,10 @@ fn listeners_take_their_certificate_from_the_common_one() {
     let certificate = serve.public.tls.certificate.unwrap();
     assert!(matches!(certificate.chain, PemSource::Base64(_)));
     assert!(matches!(certificate.private_key, PemSource::File(path) if *path == *"/k"));
+    assert_eq!(
+        certificate.keys, "serve.public.tls.cert.base64 and serve.tls.key.path",
+        "where they were written"
+    );
     assert!(serve.admin.listener.tls.certificate.is_none());
 }
 

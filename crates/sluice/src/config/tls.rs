@@ -51,6 +51,9 @@ pub(super) const TERMINATION: &str = "allow_termination_from";
 pub(super) const GROUPS: &[&[&str]] =
     &[&["enabled"], &["cert.path", "cert.base64"], &["key.path", "key.base64"], &[TERMINATION]];
 
+/// Of the link to gateways in other processes.
+const LINK: &str = "serve.link.tls";
+
 /// What a certificate and its key are made of.
 const PAIR: &[&str] = &["cert.path", "cert.base64", "key.path", "key.base64"];
 
@@ -68,6 +71,8 @@ pub(crate) struct TlsSettings {
 pub(crate) struct CertificateSettings {
     pub(crate) chain: PemSource,
     pub(crate) private_key: PemSource,
+    /// The keys that name them, for who has to mend one: those of `serve.tls` where they were written there.
+    pub(crate) keys: String,
 }
 
 /// Where a PEM text is.
@@ -76,6 +81,16 @@ pub(crate) enum PemSource {
     File(PathBuf),
     /// The PEM text in base64, with or without padding; not decoded yet.
     Base64(SecretString),
+}
+
+impl PemSource {
+    /// The last part of the key that says so.
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::File(_) => "path",
+            Self::Base64(_) => "base64",
+        }
+    }
 }
 
 /// Whether a certificate or a key was named, and nobody said whether it counts.
@@ -91,9 +106,7 @@ pub(super) fn read(reader: &mut Reader<'_>, prefix: &str) -> TlsSettings {
     let private_key = read_pem(reader, &format!("{prefix}.key"));
     if enabled && !reader.has(&format!("{prefix}.cert.path")) && !reader.has(&format!("{prefix}.cert.base64"))
     {
-        let missing = "is required when TLS is enabled: set path or base64; for development leave `enabled` out and start with \
-                       `--dev --tls-self-signed`, which makes one";
-        reader.refuse(&format!("{prefix}.cert"), missing);
+        reader.refuse(&format!("{prefix}.cert"), missing_chain(prefix));
     }
     if enabled && !reader.has(&format!("{prefix}.key.path")) && !reader.has(&format!("{prefix}.key.base64")) {
         reader.refuse(&format!("{prefix}.key"), "is required when TLS is enabled: set path or base64");
@@ -103,11 +116,27 @@ pub(super) fn read(reader: &mut Reader<'_>, prefix: &str) -> TlsSettings {
         reader.warn(&format!("{prefix}.enabled"), message);
     }
     let certificate = match (enabled, chain, private_key) {
-        (true, Some(chain), Some(private_key)) => Some(CertificateSettings { chain, private_key }),
+        (true, Some(chain), Some(private_key)) => {
+            let keys = [(&chain, "cert"), (&private_key, "key")];
+            let keys =
+                keys.map(|(source, name)| reader.written_as(&format!("{prefix}.{name}.{}", source.name())));
+            Some(CertificateSettings { keys: keys.join(" and "), chain, private_key })
+        }
         _ => None,
     };
     let allow_termination_from = reader.networks(&format!("{prefix}.allow_termination_from"));
     TlsSettings { certificate, allow_termination_from }
+}
+
+/// What is said where there is no certificate. One that is made at the start is none for the link: where others reach that, it must
+/// have one that they can verify.
+fn missing_chain(prefix: &str) -> &'static str {
+    if prefix == LINK {
+        "is required when TLS is enabled: set path or base64"
+    } else {
+        "is required when TLS is enabled: set path or base64; for development leave `enabled` out and start with \
+         `--dev --tls-self-signed`, which makes one"
+    }
 }
 
 /// Reads `serve.tls`, which the listeners inherit, only to refuse what is wrong with it where it was

@@ -46,6 +46,52 @@ fn a_port_of_the_gateway_that_is_taken_is_named_with_its_key() {
 }
 
 #[test]
+fn what_keeps_a_listener_from_its_address_is_named_with_its_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = format!("serve.public.host=unix:{}", directory.path().join("public.sock").display());
+    let refused = |settings: [&str; 2], expected: &str| {
+        let said = refusal(&["serve.public.port=0", settings[0], settings[1]]);
+        assert!(said.contains(&format!("the listener public ({expected}")), "{said}");
+    };
+    let host = |host: &str, expected: &str| {
+        refused(
+            [&format!("serve.public.host={host}"), "log.level=info"],
+            &format!("serve.public.host): {expected}"),
+        );
+    };
+    host("5 parsecs", "5 parsecs has no address");
+    // Of the addresses that are for documentation (RFC 5737), no machine has one.
+    host("192.0.2.1", "cannot listen on 192.0.2.1:0");
+    host("unix:/nowhere/public.sock", "cannot listen on /nowhere/public.sock");
+    let owner = [socket.as_str(), "serve.public.socket.owner=nobody-of-this-name"];
+    refused(owner, "serve.public.socket.owner): there is no user");
+    let group = [socket.as_str(), "serve.public.socket.group=nobody-of-this-name"];
+    refused(group, "serve.public.socket.group): there is no group");
+}
+
+#[test]
+fn a_file_that_a_setting_names_and_that_is_no_good_is_named_with_that() {
+    let directory = tempfile::tempdir().unwrap();
+    let missing = directory.path().join("missing").display().to_string();
+    let said = refusal(&["serve.public.port=0", &format!("gateway.routes={missing}")]);
+    assert!(said.contains(&format!("the routes (gateway.routes): {missing} cannot be read")), "{said}");
+    let said = refusal(&["serve.public.port=0", &format!("clients.http.ca_file={missing}")]);
+    let expected =
+        format!("outbound requests (clients.http.ca_file): the certificates of {missing} cannot be used");
+    assert!(said.contains(&expected), "{said}");
+    let certificate = [
+        "serve.tls.enabled=true",
+        &format!("serve.tls.cert.path={missing}"),
+        "serve.public.tls.key.base64=AAAA",
+    ];
+    let said =
+        refusal(&[&["serve.public.port=0", "serve.admin.tls.enabled=false"][..], &certificate[..]].concat());
+    let keys = "serve.tls.cert.path and serve.public.tls.key.base64";
+    let expected = format!("TLS of the listener public ({keys}): {missing} cannot be read");
+    assert!(said.contains(&expected), "{said}");
+}
+
+#[test]
 fn an_access_log_that_cannot_be_written_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let (routes, missing) =

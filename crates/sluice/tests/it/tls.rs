@@ -264,6 +264,8 @@ fn a_certificate_that_cannot_be_used_is_named_at_the_start_with_its_listener() {
         ("SERVE_ADMIN_TLS_KEY_PATH", key.to_str().unwrap()),
     ];
     let ended = run(&["serve", "all", "--dev"], &environment);
-    let expected = format!("TLS of the listener admin: {}: the private key is encrypted", key.display());
+    let keys = "serve.admin.tls.cert.path and serve.admin.tls.key.path";
+    let expected =
+        format!("TLS of the listener admin ({keys}): {}: the private key is encrypted", key.display());
     assert!(!ended.success && ended.stderr.contains(&expected), "{}", ended.stderr);
 }

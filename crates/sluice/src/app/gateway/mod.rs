@@ -124,6 +124,7 @@ impl RunningGateway {
         };
         let limits = client_limits(settings);
         let config = start.proxy_config("gateway", &settings.listener, &settings.certificates, limits)?;
+        let has_tls = config.tls.is_some();
         let proxy = RunningProxy::start(config, gateway, start.shutdown.clone()).await;
         let proxy = proxy.map_err(|cause| unserved("gateway", &settings.listener, cause))?;
         let address = text(proxy.local_address());
@@ -137,7 +138,7 @@ impl RunningGateway {
             show("decisions", decisions.connections());
         }
         let decided_at = decisions.as_ref().map(|decisions| text(decisions.local_address()));
-        info!(listener = "gateway", %address, decisions = decided_at.as_deref(), "listening");
+        info!(listener = "gateway", %address, tls = has_tls, decisions = decided_at.as_deref(), "listening");
         start.tasks.spawn(async move {
             let drained = proxy.drained().await;
             if let Some(decisions) = decisions {

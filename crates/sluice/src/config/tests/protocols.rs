@@ -438,6 +438,24 @@ fn a_gateway_that_speaks_plain_http_where_others_speak_tls_is_warned_about() {
 }
 
 #[test]
+fn a_certificate_that_is_made_at_the_start_is_proposed_where_it_will_do() {
+    let missing = |listener: &str| {
+        let key = format!("serve.{listener}.tls.enabled");
+        let problems = given(MINIMAL).set(&key, "true").problems();
+        let of_chain = format!("serve.{listener}.tls.cert: is required when TLS is enabled");
+        assert!(problems.starts_with(&of_chain), "{problems}");
+        problems
+    };
+    for listener in ["public", "admin", "gateway", "decisions"] {
+        assert!(missing(listener).contains("--tls-self-signed"), "{listener}");
+    }
+    assert!(
+        !missing("link").contains("--tls-self-signed"),
+        "others reach it with a certificate that they know"
+    );
+}
+
+#[test]
 fn the_keys_of_phantom_tokens_are_served_where_it_is_said_or_nowhere() {
     let path = |yaml: &str| with(yaml).settings().gateway.phantom.jwks_path;
     let usual = Some("/.well-known/sluice-gateway-jwks.json".to_owned());

@@ -20,6 +20,7 @@ async fn a_gateway_with_the_database_says_how_old_its_knowledge_is_and_serves_no
     serves_health_alone(&process).await;
     // Of a link it would have told before it told of its health.
     assert!(!process.listeners.contains_key("link"), "{:?}", process.listeners);
+    process.logs(&[r#""message":"listening""#, r#""listener":"gateway""#, r#""tls":false"#]).await;
     assert_eq!(Seen::of(&process).status("/orders/7", "nobody").await, StatusCode::UNAUTHORIZED);
     process.tell_to_stop();
     assert!(process.ended().await.success());
