@@ -7,6 +7,7 @@
     reason = "tests may fail loudly"
 )]
 
+mod admin_api_page;
 mod admin_port;
 mod answer;
 mod application;
