@@ -180,7 +180,8 @@ impl Comparison {
             text += &line([&row.label, &row.system], report::compared(row));
         }
         for caution in &self.cautions {
-            text += &format!("\nCaution: {caution}");
+            text.push_str("\nCaution: ");
+            text.push_str(caution);
         }
         if self.cautions.is_empty() { text } else { text + "\n" }
     }
