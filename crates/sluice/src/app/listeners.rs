@@ -139,8 +139,9 @@ pub(super) fn acceptor(
     clock: &dyn Clock,
 ) -> Result<Option<TlsAcceptorHandle>, StartError> {
     let handle = match &settings.certificate {
-        Some(pair) => TlsAcceptorHandle::load(pem(&pair.chain), pem(&pair.private_key))
-            .map_err(|cause| StartError::Certificate { listener, keys: pair.keys.clone(), cause })?,
+        Some(pair) => TlsAcceptorHandle::load(pem(&pair.chain), pem(&pair.private_key)).map_err(|cause| {
+            StartError::Certificate { listener, keys: pair.keys.clone(), cause: Box::new(cause) }
+        })?,
         None if with_self_signed => {
             let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
             self_signed(&hosts, clock.now())?.acceptor()?

@@ -77,7 +77,7 @@ pub(crate) enum StartError {
         listener: &'static str,
         keys: String,
         #[source]
-        cause: sluice_net::AcceptorError,
+        cause: Box<sluice_net::AcceptorError>,
     },
     #[error("outbound requests{setting}: {0}", setting = named(.0, " (clients.http.ca_file)"))]
     Fetch(#[from] FetchError),

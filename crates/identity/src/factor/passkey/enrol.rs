@@ -69,16 +69,20 @@ impl FactorService {
         let (Some(party), Some(ceremony)) = (&self.parts.passkeys, ceremony) else {
             return Ok(EnrolmentOutcome::Expired);
         };
-        let Some(stored) = made(party, &ceremony, identity, new.response) else {
+        let Ok(response) = serde_json::from_str::<RegisterPublicKeyCredential>(new.response) else {
             return Ok(EnrolmentOutcome::Wrong);
         };
         let known = self.passkeys_of(identity.id).await?;
-        let is_known = known.iter().any(|(factor, known)| {
-            factor.id != ceremony.beginning.factor && known.has_id(stored.passkey.cred_id())
-        });
+        // Looked at first: where it was known when the ceremony began, the library refuses it as any other that is wrong.
+        let is_known = known
+            .iter()
+            .any(|(factor, known)| factor.id != ceremony.beginning.factor && known.has_id(&response.raw_id));
         if is_known {
             return Ok(EnrolmentOutcome::Known);
         }
+        let Some(stored) = made(party, &ceremony, identity, response) else {
+            return Ok(EnrolmentOutcome::Wrong);
+        };
         let sealed = stored.seal(&self.parts.at_rest, &*self.parts.rng);
         let Some(sealed) = sealed else { return Ok(EnrolmentOutcome::Wrong) };
         let beginning = &ceremony.beginning;
@@ -96,9 +100,8 @@ fn made(
     party: &RelyingParty,
     ceremony: &Registration,
     identity: &Identity,
-    response: &str,
+    response: RegisterPublicKeyCredential,
 ) -> Option<StoredPasskey> {
-    let response: RegisterPublicKeyCredential = serde_json::from_str(response).ok()?;
     let made = party.registered(&response, &ceremony.state).inspect_err(|cause| {
         info!(identity.id = %identity.id, reason = %cause, "passkey not enrolled");
     });
