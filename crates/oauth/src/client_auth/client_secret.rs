@@ -27,14 +27,14 @@ const WRONG: usize = 4_096;
 /// Secrets that are remembered as turned away: of a client that is guessed at 50 times in a second, what came within five minutes.
 const TURNED_AWAY: usize = 16_384;
 
-/// A keyed hash of a secret, bound to the client, its revision and the stored hashes that still count.
+/// A keyed hash of what was brought, bound to the client, its revision and the stored hashes that still count.
 type Proof = [u8; 32];
 
-/// What the hashes of a client say of a secret.
+/// What the hashes of a client say of a secret, in each way that it may be meant.
 #[derive(Default)]
-struct Looked {
-    /// The place of the hash that is the secret's, and that of the key that made it.
-    found: Option<(usize, usize)>,
+struct Looked<'a> {
+    /// The place of the hash that is the secret's, that of the key that made it, and the secret.
+    found: Option<(usize, usize, &'a Secret<String>)>,
     /// Those that cost too much to be looked at here.
     slow: Vec<SlowHash>,
     /// The id of a key that is not known here: what it made is of no secret.
@@ -71,23 +71,25 @@ impl SecretVerifier {
         }
     }
 
-    /// Checks the secret against all that the client has: the current one and rotated ones. The hashes that the client is to
+    /// Checks a secret against all that the client has: the current one and rotated ones. `secrets` is what was brought, in each
+    /// way that it may be meant: one of them has to be right, and together they are one guess. The hashes that the client is to
     /// have from now on, if another key than the first made the one of this secret. `from` is where it comes
     /// from.
     pub(super) async fn verify(
         &self,
         client: &Client,
-        secret: &Secret<String>,
+        secrets: &[Secret<String>],
         (from, now): (Option<IpAddr>, Timestamp),
     ) -> Result<Option<Vec<String>>, ClientAuthError> {
         if client.secrets_have_ended(now) {
             return Err(ClientAuthError::SecretExpired);
         }
-        let Looked { found, slow, unknown_key, unreadable } = self.look(client.secret_hashes_at(now), secret);
-        if let Some((place, key)) = found {
+        let Looked { found, slow, unknown_key, unreadable } =
+            self.look(client.secret_hashes_at(now), secrets);
+        if let Some((place, key, secret)) = found {
             return Ok((key > 0).then(|| self.rehashed(&client.secret_hashes, place, secret)));
         }
-        match self.verify_chosen(client, slow, secret, (from, now)).await {
+        match self.verify_chosen(client, slow, secrets, (from, now)).await {
             Ok(()) => Ok(None),
             Err(ClientAuthError::WrongSecret) => {
                 if let Some(key) = unknown_key {
@@ -99,23 +101,28 @@ impl SecretVerifier {
         }
     }
 
-    /// Holds the secret against the fast hashes, all of them whichever it is.
-    fn look(&self, hashes: &[String], secret: &Secret<String>) -> Looked {
+    /// Holds the secrets against the fast hashes, all of them whichever it is.
+    fn look<'a>(&self, hashes: &[String], secrets: &'a [Secret<String>]) -> Looked<'a> {
         let mut looked = Looked::default();
         for (place, stored) in hashes.iter().enumerate() {
-            let key = match stored.parse() {
-                Ok(StoredSecretHash::Fast(stored)) => key_of(&stored, &self.keys, secret),
+            let stored = match stored.parse::<StoredSecretHash>() {
+                Ok(StoredSecretHash::Fast(stored)) => stored,
                 Ok(StoredSecretHash::Slow(stored)) => {
                     looked.slow.push(stored);
                     continue;
                 }
-                Err(error) => Err(error),
+                Err(error) => {
+                    looked.unreadable = Some(error);
+                    continue;
+                }
             };
-            match key {
-                Ok(Some(key)) => looked.found = looked.found.or(Some((place, key))),
-                Ok(None) => {}
-                Err(SecretHashError::UnknownKey(id)) => looked.unknown_key = Some(id),
-                Err(error) => looked.unreadable = Some(error),
+            for secret in secrets {
+                match key_of(&stored, &self.keys, secret) {
+                    Ok(Some(key)) => looked.found = looked.found.or(Some((place, key, secret))),
+                    Ok(None) => {}
+                    Err(SecretHashError::UnknownKey(id)) => looked.unknown_key = Some(id),
+                    Err(error) => looked.unreadable = Some(error),
+                }
             }
         }
         looked
@@ -135,19 +142,19 @@ impl SecretVerifier {
         &self,
         client: &Client,
         slow: Vec<SlowHash>,
-        secret: &Secret<String>,
+        secrets: &[Secret<String>],
         (from, now): (Option<IpAddr>, Timestamp),
     ) -> Result<(), ClientAuthError> {
         if slow.is_empty() {
             return Err(ClientAuthError::WrongSecret);
         }
-        let proof = self.proof(client, secret, now);
+        let proof = self.proof(client, secrets, now);
         if self.wrong.get(&proof).is_some() {
             return Err(ClientAuthError::WrongSecret);
         }
         // Those who bring the same secret at once share one slow hash.
         self.right
-            .get_or_insert_async(&proof, self.verify_slowly(client, slow, secret, proof, (from, now)))
+            .get_or_insert_async(&proof, self.verify_slowly(client, slow, secrets, proof, (from, now)))
             .await
     }
 
@@ -155,22 +162,24 @@ impl SecretVerifier {
         &self,
         client: &Client,
         stored: Vec<SlowHash>,
-        secret: &Secret<String>,
+        secrets: &[Secret<String>],
         proof: Proof,
         (from, now): (Option<IpAddr>, Timestamp),
     ) -> Result<(), ClientAuthError> {
         if self.wrong.get(&proof).is_some() {
             return Err(ClientAuthError::WrongSecret);
         }
-        let comes_again = !self.failures.take(&client.id, from, now);
-        if comes_again && !self.has_turn(client, proof, now) {
+        let is_beyond = !self.failures.take(&client.id, from, now);
+        if is_beyond && !self.has_turn(client, proof, (from, now)) {
             return Err(ClientAuthError::TooManyFailures);
         }
-        let secret = secret.clone();
+        let secrets = secrets.to_vec();
         let hashed = self.pool.run(Priority::ClientSecret, move |memory| {
             for stored in &stored {
-                if verify_slow(stored, &secret, memory)? {
-                    return Ok(true);
+                for secret in &secrets {
+                    if verify_slow(stored, secret, memory)? {
+                        return Ok(true);
+                    }
                 }
             }
             Ok(false)
@@ -184,8 +193,8 @@ impl SecretVerifier {
             Ok(Err(error)) => Err(ClientAuthError::SecretHash(error)),
             Err(busy) => Err(ClientAuthError::HashPool(busy)),
         };
-        if comes_again {
-            self.failures.give_back_again(&client.id);
+        if is_beyond {
+            self.failures.give_back_again(&client.id, from);
         } else {
             self.failures.give_back(&client.id, from);
         }
@@ -193,17 +202,19 @@ impl SecretVerifier {
     }
 
     /// Whether a secret that would be turned away was so before, and has its turn now. A wrong one has it once: it is remembered.
-    fn has_turn(&self, client: &Client, proof: Proof, now: Timestamp) -> bool {
+    fn has_turn(&self, client: &Client, proof: Proof, (from, now): (Option<IpAddr>, Timestamp)) -> bool {
         if self.turned_away.get(&proof).is_none() {
             self.turned_away.insert(proof, ());
             return false;
         }
-        self.failures.take_again(&client.id, now)
+        self.failures.take_again(&client.id, from, now)
     }
 
-    fn proof(&self, client: &Client, secret: &Secret<String>, now: Timestamp) -> Proof {
+    fn proof(&self, client: &Client, secrets: &[Secret<String>], now: Timestamp) -> Proof {
         let id = sha256(client.id.as_str().as_bytes());
         let stored = sha256(client.secret_hashes_at(now).join("\n").as_bytes());
-        self.process_key.mac(&[&client.revision.to_be_bytes(), &id, &stored, secret.expose().as_bytes()])
+        // Each of one length, so that two secrets are not taken for another one.
+        let brought: Vec<u8> = secrets.iter().flat_map(|secret| sha256(secret.expose().as_bytes())).collect();
+        self.process_key.mac(&[&client.revision.to_be_bytes(), &id, &stored, &brought])
     }
 }

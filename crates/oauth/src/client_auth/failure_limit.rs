@@ -18,35 +18,62 @@ use crate::set_back::ANOTHER_CLOCK;
 const BURST: i64 = 10;
 /// And then one in so much time.
 const INTERVAL: Lifetime = Lifetime::secs(1);
-/// So many of a client that were turned away and come again at once, and then one in so much time as well.
+/// So many of one network that were turned away and come again at once, and then one in so much time as well.
 const AGAIN: i64 = 1;
 /// How many networks' worth of guesses a client's secret may cost, wherever they come from.
 const NETWORKS: i64 = 8;
 /// What is counted of each kind; of more than that some start anew.
 const CAPACITY: usize = 16_384;
 
-/// Guesses by client and network, so that strangers do not keep a client out that this node has not seen yet; and by client. Where
-/// those of its own network guess, or those of many, what is turned away and comes again has cells of its own, by client: a client
-/// brings the same secret again, and who guesses another one.
+/// Where those of a client's own network guess, or those of many, what is turned away and comes again has cells of its own: a client
+/// brings the same secret again, and who guesses another one. Who brings each guess twice takes those of their own network, too, and
+/// from [`NETWORKS`] of them those of all.
 pub(super) struct FailureLimit {
-    each: Cells<(ClientId, IpAddr)>,
-    clients: Cells<ClientId>,
-    again: Cells<ClientId>,
+    guesses: Guesses,
+    again: Guesses,
 }
 
 impl FailureLimit {
     pub(super) fn new() -> Self {
-        let interval = INTERVAL.as_millis();
-        Self {
-            each: Cells::new(BURST, interval),
-            clients: Cells::new(BURST * NETWORKS, interval / NETWORKS),
-            again: Cells::new(AGAIN, interval),
-        }
+        Self { guesses: Guesses::new(BURST), again: Guesses::new(AGAIN) }
     }
 
-    /// Takes the cell that a guess costs; `false` if there is none left now. What one network may not do costs the client
-    /// nothing.
+    /// Takes the cell that a guess costs; `false` if there is none left now.
     pub(super) fn take(&self, client: &ClientId, from: Option<IpAddr>, now: Timestamp) -> bool {
+        self.guesses.take(client, from, now)
+    }
+
+    /// Gives a cell back: it was no guess, but the right secret.
+    pub(super) fn give_back(&self, client: &ClientId, from: Option<IpAddr>) {
+        self.guesses.give_back(client, from);
+    }
+
+    /// Takes the cell of a secret that was turned away before and comes again.
+    pub(super) fn take_again(&self, client: &ClientId, from: Option<IpAddr>, now: Timestamp) -> bool {
+        self.again.take(client, from, now)
+    }
+
+    /// Gives that cell back.
+    pub(super) fn give_back_again(&self, client: &ClientId, from: Option<IpAddr>) {
+        self.again.give_back(client, from);
+    }
+}
+
+/// Guesses by client and network, so that strangers do not keep a client out that this node has not seen yet; and by client.
+struct Guesses {
+    each: Cells<(ClientId, IpAddr)>,
+    clients: Cells<ClientId>,
+}
+
+impl Guesses {
+    /// So many of one network at once.
+    fn new(burst: i64) -> Self {
+        let interval = INTERVAL.as_millis();
+        Self { each: Cells::new(burst, interval), clients: Cells::new(burst * NETWORKS, interval / NETWORKS) }
+    }
+
+    /// What one network may not do costs the client nothing.
+    fn take(&self, client: &ClientId, from: Option<IpAddr>, now: Timestamp) -> bool {
         let guesser = guesser(client, from);
         if !self.each.take(&guesser, now) {
             return false;
@@ -58,18 +85,7 @@ impl FailureLimit {
         is_allowed
     }
 
-    /// Takes the cell of a secret that was turned away before and comes again.
-    pub(super) fn take_again(&self, client: &ClientId, now: Timestamp) -> bool {
-        self.again.take(client, now)
-    }
-
-    /// Gives that cell back.
-    pub(super) fn give_back_again(&self, client: &ClientId) {
-        self.again.give_back(client);
-    }
-
-    /// Gives a cell back: it was no guess, but the right secret.
-    pub(super) fn give_back(&self, client: &ClientId, from: Option<IpAddr>) {
+    fn give_back(&self, client: &ClientId, from: Option<IpAddr>) {
         self.each.give_back(&guesser(client, from));
         self.clients.give_back(client);
     }
@@ -199,12 +215,24 @@ mod tests {
     fn what_comes_again_is_limited_by_itself() {
         let (limit, client) = (FailureLimit::new(), "app".parse().unwrap());
         assert_eq!((0..1000).filter(|_| limit.take(&client, HERE, NOW)).count(), 10);
-        assert!(limit.take_again(&client, NOW) && !limit.take_again(&client, NOW));
-        assert!(limit.take_again(&"other".parse().unwrap(), NOW));
-        assert!(limit.take_again(&client, NOW + INTERVAL) && !limit.take_again(&client, NOW + INTERVAL));
-        limit.give_back_again(&client);
-        assert!(limit.take_again(&client, NOW + INTERVAL));
+        assert!(limit.take_again(&client, HERE, NOW) && !limit.take_again(&client, HERE, NOW));
+        assert!(limit.take_again(&"other".parse().unwrap(), HERE, NOW));
+        let later = NOW + INTERVAL;
+        assert!(limit.take_again(&client, HERE, later) && !limit.take_again(&client, HERE, later));
+        limit.give_back_again(&client, HERE);
+        assert!(limit.take_again(&client, HERE, later));
         assert!(!limit.take(&client, HERE, NOW), "guesses have no more for it");
+    }
+
+    #[test]
+    fn who_brings_each_guess_twice_takes_the_turns_of_one_network_and_many_those_of_eight() {
+        let (limit, client) = (FailureLimit::new(), "app".parse().unwrap());
+        assert_eq!((0..1000).filter(|_| limit.take_again(&client, Some(at(0)), NOW)).count(), 1);
+        assert!(limit.take_again(&client, HERE, NOW));
+        let others = (1..100).filter(|last| limit.take_again(&client, Some(at(*last)), NOW));
+        assert_eq!(others.count(), 8 - 2);
+        assert!(!limit.take_again(&client, Some(at(200)), NOW));
+        assert!(limit.take_again(&client, Some(at(200)), NOW + INTERVAL));
     }
 
     #[test]

@@ -19,9 +19,9 @@ mod presented;
 mod rekeying;
 pub(crate) mod remote_keys;
 
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::{fmt, iter, slice};
 
 use sluice_crypto::Sealer;
 use sluice_crypto::certificate::TrustAnchors;
@@ -110,17 +110,12 @@ impl ClientAuthenticator {
         match presented {
             Presented::Basic { client, secret, as_sent } => {
                 let client = self.registered(&client, AuthMethod::ClientSecretBasic).await?;
-                let decoded = self.with_secret(Arc::clone(&client), &secret, (caller.address, now)).await;
-                match (decoded, as_sent) {
-                    (Err(ClientAuthError::WrongSecret), Some(as_sent)) => {
-                        Box::pin(self.with_secret(client, &as_sent, (caller.address, now))).await
-                    }
-                    (decoded, _) => decoded,
-                }
+                let secrets: Vec<_> = iter::once(secret).chain(as_sent).collect();
+                self.with_secret(client, &secrets, (caller.address, now)).await
             }
             Presented::Post { client, secret } => {
                 let client = self.registered(&client, AuthMethod::ClientSecretPost).await?;
-                self.with_secret(client, &secret, (caller.address, now)).await
+                self.with_secret(client, slice::from_ref(&secret), (caller.address, now)).await
             }
             Presented::Assertion { client, assertion } => {
                 let assertion = Assertion::read(assertion, client.as_ref())?;
@@ -132,14 +127,14 @@ impl ClientAuthenticator {
         }
     }
 
-    /// The client, if the secret is one of its own.
+    /// The client, if the secret is one of its own, in one of the ways that it may be meant.
     async fn with_secret(
         &self,
         client: Arc<Client>,
-        secret: &Secret<String>,
+        secrets: &[Secret<String>],
         (from, now): (Option<IpAddr>, Timestamp),
     ) -> Result<Arc<Client>, ClientAuthError> {
-        if let Some(hashes) = self.secrets.verify(&client, secret, (from, now)).await? {
+        if let Some(hashes) = self.secrets.verify(&client, secrets, (from, now)).await? {
             // Boxed: it is rare, and large, and would be a part of whatever asks who speaks.
             Box::pin(self.rekeying.keep(&client, hashes, now)).await;
         }

@@ -1,14 +1,31 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
+use sluice_crypto::secret_hash::hash_generated;
 use sluice_protocol::{ErrorCode, Parameters};
 use url::form_urlencoded;
 
 use super::*;
 use crate::client::{ClientSecurity, SecurityProfile, document};
 
+/// What bcrypt makes of `U*U`.
+const IMPORTED: &str = "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
+
 fn asking() -> ClientMetadata {
     ClientMetadata::default()
+}
+
+impl Given {
+    /// With this after `app:` in the header.
+    async fn in_header(&self, sent: &str) -> Result<Arc<Client>, ClientAuthError> {
+        let header = format!("Basic {}", STANDARD.encode(format!("app:{sent}")));
+        let presented = Presented::read(Some(&header), &Parameters::parse(b"", 4096, &[]).unwrap()).unwrap();
+        self.authenticator.authenticate(presented, &Caller::default(), NOW).await
+    }
+
+    async fn hash_of(&self, chosen: &str) -> String {
+        self.secrets.hash_chosen(&Secret::new(chosen.to_owned())).await.unwrap()
+    }
 }
 
 #[tokio::test]
@@ -73,8 +90,7 @@ async fn a_chosen_secret_is_hashed_slowly_once() {
 #[tokio::test]
 async fn an_imported_hash_is_accepted() {
     let given = given();
-    let bcrypt = "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
-    given.client(asking(), vec![bcrypt.to_owned()]);
+    given.client(asking(), vec![IMPORTED.to_owned()]);
     assert!(given.basic("U*U").await.is_ok());
     assert!(matches!(given.basic("wrong").await, Err(ClientAuthError::WrongSecret)));
 }
@@ -282,23 +298,89 @@ async fn a_secret_may_stand_in_the_header_as_it_is() {
     for secret in
         ["Zm9v+YmFy/0123456789012345678=", "p%41ssword of an application", "%fd no text once decoded"]
     {
-        given.client(
-            asking(),
-            vec![given.secrets.hash_chosen(&Secret::new(secret.to_owned())).await.unwrap()],
-        );
+        given.client(asking(), vec![given.hash_of(secret).await]);
         let encoded: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
         for (sent, is_right) in
             [(secret, true), (&*encoded, true), ("Zm9v YmFy", false), ("Zm9v+YmFy", false)]
         {
-            let header = format!("Basic {}", STANDARD.encode(format!("app:{sent}")));
-            let presented =
-                Presented::read(Some(&header), &Parameters::parse(b"", 4096, &[]).unwrap()).unwrap();
-            let answer = given.authenticator.authenticate(presented, &Caller::default(), NOW).await;
+            let answer = given.in_header(sent).await;
             assert_eq!(answer.is_ok(), is_right, "{secret} sent as {sent}");
             let is_wrong = matches!(answer, Err(ClientAuthError::WrongSecret));
             assert_eq!(is_wrong, !is_right, "{secret} sent as {sent}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_right_secret_that_stands_in_the_header_as_it_is_costs_no_guess() {
+    let given = given();
+    let client = given.client(asking(), vec![given.hash_of("Zm9v+YmFy").await]);
+    // A node has not seen it yet after each change.
+    for change in 1..=20 {
+        given.repo.put(Client { revision: client.revision + change, ..client.clone() });
+        given.directory.forget(&client.id);
+        assert!(given.in_header("Zm9v+YmFy").await.is_ok(), "{change}");
+    }
+    assert!(matches!(given.in_header("wr+ng").await, Err(ClientAuthError::WrongSecret)));
+    // To make the hash, to check it twenty times, and one guess.
+    assert_eq!(given.hashes(), 22);
+}
+
+#[tokio::test]
+async fn a_secret_that_stands_in_the_header_as_it_is_has_its_turn_beside_guesses() {
+    let given = given();
+    given.client(asking(), vec![given.hash_of("Zm9v+YmFy").await]);
+    for guess in 0..100 {
+        assert!(given.in_header(&format!("guess+{guess}")).await.is_err());
+    }
+    assert!(matches!(given.in_header("Zm9v+YmFy").await, Err(ClientAuthError::TooManyFailures)));
+    for _ in 0..3 {
+        assert!(given.in_header("Zm9v+YmFy").await.is_ok());
+    }
+    // To make the hash, ten guesses, and to check it.
+    assert_eq!(given.hashes(), 12);
+}
+
+#[tokio::test]
+async fn a_secret_that_stands_in_the_header_as_it_is_is_right_beside_a_hash_that_cannot_be_read() {
+    let given = given();
+    given.client(asking(), vec!["nonsense".to_owned(), given.hash_of("Zm9v+YmFy").await]);
+    assert!(given.in_header("Zm9v+YmFy").await.is_ok());
+    assert!(matches!(given.in_header("wr+ng").await, Err(ClientAuthError::SecretHash(_))));
+}
+
+#[tokio::test]
+async fn a_secret_that_is_a_generated_one_only_as_it_was_sent_is_kept_by_the_first_key() {
+    let before = given_on(Arc::default(), keys(&[1]));
+    let secret = Secret::new("generated+elsewhere".to_owned());
+    before.client(asking(), vec![hash_generated(&keys(&[1]), &secret)]);
+    let between = given_on(before.repo.clone(), keys(&[2, 1]));
+    assert!(between.in_header(secret.expose()).await.is_ok());
+    let after = given_on(before.repo.clone(), keys(&[2]));
+    assert!(after.in_header(secret.expose()).await.is_ok());
+}
+
+#[tokio::test]
+async fn those_who_bring_each_guess_twice_take_no_turn_of_another_network() {
+    let given = given();
+    given.client(asking(), vec![IMPORTED.to_owned()]);
+    let own = Some([192, 0, 2, 1].into());
+    for network in 0..8_u8 {
+        for guess in 0..10 {
+            let stranger = Some([198, 51, 100, network].into());
+            assert!(given.basic_from(&format!("guess {network} {guess}"), stranger).await.is_err());
+        }
+    }
+    assert!(matches!(given.basic_from("U*U", own).await, Err(ClientAuthError::TooManyFailures)));
+    for guess in 0..20 {
+        let stranger = Some([198, 51, 100, 0].into());
+        for _ in 0..2 {
+            assert!(given.basic_from(&format!("twice {guess}"), stranger).await.is_err());
+        }
+    }
+    assert!(given.basic_from("U*U", own).await.is_ok());
+    // Eighty guesses, the one that came twice and had its turn, and to check the right one.
+    assert_eq!(given.hashes(), 82);
 }
 
 #[tokio::test]
