@@ -74,12 +74,18 @@ async fn form(
     } else {
         None
     };
+    let client = asked.client.as_deref();
+    let client_host = client.and_then(|client| super::client_host(&client.id));
+    let return_host = asked.logout.redirect_uri.as_ref().and_then(super::host_of);
     let view = LogoutPage {
         brand: &brand(&ui.config),
         action: &ui.path(super::LOGOUT),
         logout_challenge: challenge,
         csrf: &visit.bound_token((asked.logout.id, &asked.logout.binding.unwrap_or_default()), challenge)?,
-        client_name: asked.client.as_deref().map(super::client_name),
+        client_name: client.map(super::client_name),
+        client_host: client_host.as_deref(),
+        registered_itself: client.is_some_and(|client| client.registered_itself),
+        return_host: return_host.as_deref(),
         account: account.as_deref(),
     };
     Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))

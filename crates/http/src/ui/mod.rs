@@ -156,10 +156,14 @@ fn client_host(id: &ClientId) -> Option<String> {
     url.host_str().map(str::to_owned)
 }
 
-/// Where the browser goes back to, as a person reads it: a host, or the scheme of a native application. That of a device's user goes
-/// back to nobody.
+/// Where the browser goes back to, as a person reads it. That of a device's user goes back to nobody.
 fn return_host(request: &FlowRequest) -> Option<String> {
-    let url = request.redirect_uri.url().filter(|_| !request.details.device)?;
+    if request.details.device { None } else { host_of(&request.redirect_uri) }
+}
+
+/// Where an address leads, as a person reads it: a host, or the scheme of a native application.
+fn host_of(uri: &RedirectUri) -> Option<String> {
+    let url = uri.url()?;
     Some(match (url.scheme(), url.host_str()) {
         ("http" | "https", Some(host)) => host.to_owned(),
         (scheme, _) => format!("{scheme}:"),
@@ -167,15 +171,16 @@ fn return_host(request: &FlowRequest) -> Option<String> {
 }
 
 /// A client's address of something to read, if its pages may have it. One that registered itself borrows no trust from what others have
-/// to say: it has people read what is at a host that it also has them sent to.
+/// to say: it has people read what is at the one host that it has them sent to. A redirect URI at the host of others costs it nothing.
 fn link_of<'a>(client: &Client, raw: &'a str) -> Option<&'a str> {
     web_url(raw).filter(|raw| !client.registered_itself || is_at_own_host(client, raw))
 }
 
 fn is_at_own_host(client: &Client, raw: &str) -> bool {
     let Ok(url) = Url::parse(raw) else { return false };
-    let mut own = client.redirect_uris.iter().filter_map(RedirectUri::url);
-    own.any(|own| matches!(own.scheme(), "http" | "https") && own.host_str() == url.host_str())
+    let own = client.redirect_uris.iter().filter_map(RedirectUri::url);
+    let mut own = own.filter(|own| matches!(own.scheme(), "http" | "https")).peekable();
+    own.peek().is_some() && own.all(|own| own.host_str() == url.host_str())
 }
 
 /// A client's address of something to read, if it is one for a browser.

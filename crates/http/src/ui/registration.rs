@@ -184,14 +184,18 @@ fn form(
     place: &Place<'_>,
     (status, typed): (StatusCode, &Typed<'_>),
 ) -> Result<Response, Problem> {
-    let challenge = place.challenge;
+    let (challenge, request, client) = (place.challenge, &place.answer.flow.request, &place.answer.client);
+    let (client_host, return_host) = (super::client_host(&client.id), super::return_host(request));
     let view = RegistrationPage {
         brand: &brand(&ui.config),
         script: &script(&ui.config),
         action: &ui.path_in_flow(super::REGISTRATION, challenge),
         login_challenge: challenge,
-        csrf: &place.visit.flow_token(&place.answer.flow.request, challenge)?,
-        client_name: Some(super::client_name(&place.answer.client)),
+        csrf: &place.visit.flow_token(request, challenge)?,
+        client_name: Some(super::client_name(client)),
+        client_host: client_host.as_deref(),
+        registered_itself: client.registered_itself,
+        return_host: return_host.as_deref(),
         login_url: &ui.link(&ui.config.pages.login, super::LOGIN, challenge),
         email: typed.email,
         username: typed.username,

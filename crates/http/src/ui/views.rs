@@ -147,6 +147,13 @@ pub(crate) struct LogoutPage<'a> {
     pub(crate) csrf: &'a str,
     /// The client that asked for the logout, if one did.
     pub(crate) client_name: Option<&'a str>,
+    /// The host that the client's description is from, if that is all that is known of it: unlike the name, it cannot be made
+    /// up.
+    pub(crate) client_host: Option<&'a str>,
+    /// Whether it registered itself, and nobody vouches for its name.
+    pub(crate) registered_itself: bool,
+    /// Host of where it wants the browser afterwards.
+    pub(crate) return_host: Option<&'a str>,
     /// How the logged-in person recognises the account.
     pub(crate) account: Option<&'a str>,
 }

@@ -126,6 +126,33 @@ async fn of_a_client_that_registered_itself_it_is_shown_where_it_leads_and_no_pa
     assert!(!world.get(&page).await.body.contains("registered itself"), "an administrator registered it");
 }
 
+/// A redirect URI at the host of others costs a client nothing: nobody has to be sent there.
+#[tokio::test]
+async fn a_client_that_registered_itself_has_links_at_the_one_host_that_it_leads_to() {
+    let policy = "https://bank.example/privacy";
+    for (redirect_uris, is_link) in [
+        ("https://bank.example/callback", true),
+        ("https://bank.example/callback https://bank.example:8443/other com.example.bank:/cb", true),
+        ("https://evil.example/cb https://bank.example/callback", false),
+        ("https://bank.example/callback http://127.0.0.1/cb", false),
+        ("com.example.bank:/cb", false),
+    ] {
+        let world = World::new().await;
+        let stranger = Client {
+            redirect_uris: redirect_uris.split(' ').map(|uri| uri.parse().unwrap()).collect(),
+            policy_uri: policy.to_owned(),
+            registered_itself: true,
+            ..given::client("stranger", "")
+        };
+        world.store.insert(&stranger).await.unwrap();
+        let request = Request { client: stranger.id, ..world.request() };
+        let page = world.at_consent_of(request, ("somebody".parse().unwrap(), None), false).await;
+        let shown = world.get(&page).await.body;
+        assert!(shown.contains("it registered itself"), "{shown}");
+        assert_eq!(shown.contains(policy), is_link, "{redirect_uris}: {shown}");
+    }
+}
+
 #[tokio::test]
 async fn whoever_is_not_the_person_who_is_asked_begins_the_same_request_with_another_account() {
     let world = World::new().await;

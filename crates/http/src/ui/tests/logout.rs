@@ -53,6 +53,38 @@ async fn another_spelling_of_the_id_of_a_person_is_not_told_the_address() {
 }
 
 #[tokio::test]
+async fn of_a_client_that_nobody_vouches_for_it_is_said_where_it_would_sign_a_person_out() {
+    let world = World::new().await;
+    let browser = signed_in(&world, SessionId::from_bytes([1; 16]));
+    let after = "https://elsewhere.example/bye";
+    let stranger = Client {
+        post_logout_redirect_uris: vec![after.parse().unwrap()],
+        registered_itself: true,
+        ..given::client("stranger", "")
+    };
+    for client in [stranger, given::client("known", "owner")] {
+        ClientRepository::insert(&*world.store, &client).await.unwrap();
+    }
+    let and_back = format!("client_id=stranger&post_logout_redirect_uri={after}");
+    let to_elsewhere = ", and takes you to <strong><bdi>elsewhere.example</bdi></strong>";
+    for (query, said) in [
+        (and_back.as_str(), Some(to_elsewhere)),
+        ("client_id=stranger", Some("")),
+        ("client_id=known", None),
+        ("", None),
+    ] {
+        let step = world.ui.logout.begin(query.as_bytes(), &browser).await.unwrap();
+        let LogoutStep::Confirm { page, .. } = step else { panic!("{step:?}") };
+        let shown = world.get(page.trim_start_matches("https://id.example")).await;
+        assert_eq!(shown.status, StatusCode::OK, "{}", shown.body);
+        assert_eq!(shown.body.contains("registered itself"), said.is_some(), "{query}: {}", shown.body);
+        let sentence =
+            format!("Whatever it calls itself: it registered itself{}.</p>", said.unwrap_or_default());
+        assert!(said.is_none() || shown.body.contains(&sentence), "{query}: {}", shown.body);
+    }
+}
+
+#[tokio::test]
 async fn another_browser_cannot_sign_a_person_out() {
     let world = World::new().await;
     let page = world.at_logout("somebody".parse().unwrap()).await;

@@ -121,6 +121,13 @@ pub(crate) struct RegistrationPage<'a> {
     pub(crate) csrf: &'a str,
     /// The application that sent the user here; `None` shows no "to continue to" line.
     pub(crate) client_name: Option<&'a str>,
+    /// The host that the application's description is from, if that is all that is known of it: unlike the name, it cannot be made
+    /// up.
+    pub(crate) client_host: Option<&'a str>,
+    /// Whether it registered itself, and nobody vouches for its name.
+    pub(crate) registered_itself: bool,
+    /// Host of the redirect URI.
+    pub(crate) return_host: Option<&'a str>,
     /// The login page with the same challenge.
     pub(crate) login_url: &'a str,
     /// What the user typed before; may be empty.
