@@ -24,7 +24,7 @@ use tracing::warn;
 
 pub use error::DynamicRegistrationError;
 pub use restrict::{Bounds, Trust};
-pub use statement::{StatementError, Statements};
+pub use statement::{Statement, StatementError, Statements};
 
 use super::model::Client;
 use super::registration::{ClientMetadata, ReadMetadata, RegistrationError};
@@ -110,7 +110,7 @@ impl DynamicRegistration {
         if trust == Trust::Anybody {
             self.count(request)?;
         }
-        let (metadata, software_statement) = self.read_body(request.body).await?;
+        let (metadata, statement) = self.read_body(request.body).await?;
         if metadata.client_secret.is_some() {
             return Err(refused("It is not allowed to choose your own OAuth2 Client secret."));
         }
@@ -119,8 +119,9 @@ impl DynamicRegistration {
         let metadata = bounds.restrict(metadata)?;
         // RFC 7591 §3.2.1: the id is this server's to make.
         let metadata = ClientMetadata { client_id: String::new(), ..metadata };
-        let registered = self.parts.clients.create_by_itself(metadata, trust).await?;
-        Ok(SelfRegistered { registered, software_statement })
+        let word = whose_word(trust, statement.as_ref());
+        let registered = self.parts.clients.create_by_itself(metadata, word).await?;
+        Ok(SelfRegistered { registered, software_statement: statement.map(|statement| statement.text) })
     }
 
     /// The client that the registration access token manages (RFC 7592 §2.1); the token stays.
@@ -149,7 +150,7 @@ impl DynamicRegistration {
     ) -> Result<SelfRegistered, DynamicRegistrationError> {
         let client = self.managed(id, request.bearer).await?;
         self.count(request)?;
-        let (metadata, software_statement) = self.read_body(request.body).await?;
+        let (metadata, statement) = self.read_body(request.body).await?;
         // RFC 7592 §2.2 has the id in the body; Hydra's clients leave it out.
         if !metadata.client_id.is_empty() && metadata.client_id != client.id.as_str() {
             return Err(refused("Field client_id must be the id of the client."));
@@ -169,8 +170,9 @@ impl DynamicRegistration {
             bounds.check_types(&metadata)?;
             Ok(bounds.restrict(metadata.clone())?)
         };
-        let registered = self.parts.clients.patch_by_itself(&client.id, edit).await?;
-        Ok(SelfRegistered { registered, software_statement })
+        let word = whose_word(Trust::Anybody, statement.as_ref());
+        let registered = self.parts.clients.patch_by_itself(&client.id, word, edit).await?;
+        Ok(SelfRegistered { registered, software_statement: statement.map(|statement| statement.text) })
     }
 
     /// Deletes the client and revokes all it was granted (RFC 7592 §2.3).
@@ -196,7 +198,7 @@ impl DynamicRegistration {
     async fn read_body(
         &self,
         body: &[u8],
-    ) -> Result<(ClientMetadata, Option<String>), DynamicRegistrationError> {
+    ) -> Result<(ClientMetadata, Option<Statement>), DynamicRegistrationError> {
         let malformed = |_| {
             DynamicRegistrationError::Body(
                 "Unable to decode the request body: a JSON object is expected.".to_owned(),
@@ -285,6 +287,12 @@ impl DynamicRegistration {
     }
 }
 
+/// Whose word it is what a client shows people: where a statement says all of it, that of somebody who was approved, as an invited
+/// client is. What it may ask for stays within the bounds of the registrant.
+fn whose_word(registrant: Trust, statement: Option<&Statement>) -> Trust {
+    if statement.is_some_and(|statement| statement.names_what_is_shown) { Trust::Invited } else { registrant }
+}
+
 fn refused(hint: &str) -> DynamicRegistrationError {
     RegistrationError::Metadata(hint.to_owned()).into()
 }
@@ -303,5 +311,19 @@ mod tests {
     fn a_request_shows_neither_its_token_nor_its_body() {
         let request = OwnRequest { bearer: Some("token"), body: b"secret", address: None };
         assert_eq!(format!("{request:?}"), "OwnRequest { address: None, .. }");
+    }
+
+    #[test]
+    fn what_a_statement_says_of_a_client_is_the_word_of_who_signed_it() {
+        let statement = |names_what_is_shown| Statement { text: "a.b.c".to_owned(), names_what_is_shown };
+        for (registrant, statement, word) in [
+            (Trust::Anybody, None, Trust::Anybody),
+            (Trust::Anybody, Some(statement(false)), Trust::Anybody),
+            (Trust::Anybody, Some(statement(true)), Trust::Invited),
+            (Trust::Invited, None, Trust::Invited),
+            (Trust::Invited, Some(statement(false)), Trust::Invited),
+        ] {
+            assert_eq!(whose_word(registrant, statement.as_ref()), word, "{registrant:?} {statement:?}");
+        }
     }
 }

@@ -35,6 +35,10 @@ const NOT_METADATA: [&str; 14] = [
     "registration_client_uri",
     MEMBER,
 ];
+/// What a client shows people of itself.
+const SHOWN: [&str; 6] = ["client_name", "redirect_uris", "client_uri", "logo_uri", "policy_uri", "tos_uri"];
+/// What of that a statement has to name: everybody has it.
+const ALWAYS_SHOWN: [&str; 2] = ["client_name", "redirect_uris"];
 /// How far `nbf` and `iat` may be ahead, because clocks differ.
 const LEEWAY: Lifetime = Lifetime::secs(60);
 
@@ -78,6 +82,15 @@ impl StatementError {
             Self::Keys(_) => ErrorCode::TemporarilyUnavailable,
         }
     }
+}
+
+/// A statement that holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// As it came: it is part of the answer (RFC 7591 §3.2.1).
+    pub text: String,
+    /// Whether all that the client shows people is the word of who signed it.
+    pub names_what_is_shown: bool,
 }
 
 /// Who signs statements.
@@ -137,7 +150,7 @@ impl Statements {
     }
 
     /// Puts the claims of a statement in the place of what the client says itself (RFC 7591 §2.3). The statement, if it was
-    /// used: it is part of the answer (RFC 7591 §3.2.1).
+    /// used.
     ///
     /// # Errors
     /// [`StatementError`] says why it is not taken.
@@ -145,7 +158,7 @@ impl Statements {
         &self,
         members: &mut Map<String, Value>,
         now: Timestamp,
-    ) -> Result<Option<String>, StatementError> {
+    ) -> Result<Option<Statement>, StatementError> {
         let statement = match members.remove(MEMBER) {
             None | Some(Value::Null) => return Ok(None),
             Some(Value::String(statement)) => statement,
@@ -160,8 +173,9 @@ impl Statements {
         let claims: Claims = verified.claims().map_err(|_| StatementError::Claims)?;
         claims.check(issuers, audience, now)?;
         let said: Map<String, Value> = verified.claims().map_err(|_| StatementError::Claims)?;
+        let names_what_is_shown = names_what_is_shown(&said, members);
         members.extend(said.into_iter().filter(|(name, _)| !NOT_METADATA.contains(&name.as_str())));
-        Ok(Some(statement))
+        Ok(Some(Statement { text: statement, names_what_is_shown }))
     }
 }
 
@@ -204,6 +218,14 @@ impl Claims {
         }
         Ok(())
     }
+}
+
+/// Whether the client shows people nothing beside what the statement says: a link of its own would be seen beside a name that somebody
+/// vouches for.
+fn names_what_is_shown(said: &Map<String, Value>, by_itself: &Map<String, Value>) -> bool {
+    let is_said = |name: &str| said.get(name).is_some_and(|value| !value.is_null());
+    let is_its_own = |name: &str| by_itself.contains_key(name) && !is_said(name);
+    ALWAYS_SHOWN.into_iter().all(is_said) && !SHOWN.into_iter().any(is_its_own)
 }
 
 fn date(seconds: Option<f64>) -> Result<Option<Timestamp>, StatementError> {

@@ -27,33 +27,34 @@ impl ClientService {
         self.stored(id).await
     }
 
-    /// As [`Self::create`], by the client itself: it is given a secret if that is what it authenticates by. Whom it is trusted as says
-    /// whether anybody vouches for what it calls itself.
+    /// As [`Self::create`], by the client itself: it is given a secret if that is what it authenticates by. `word` says whether anybody
+    /// vouches for what it calls itself.
     ///
     /// # Errors
     /// Those of [`Self::create`].
     pub async fn create_by_itself(
         &self,
         metadata: ClientMetadata,
-        trust: Trust,
+        word: Trust,
     ) -> Result<Registered, ClientServiceError> {
-        let made = self.register(metadata, By::Itself(trust)).await?;
+        let made = self.register(metadata, By::Itself(word)).await?;
         info!(target: "sluice_audit", { client.id = %made.client.id }, "client registered itself");
         Ok(made)
     }
 
     /// As [`Self::patch`], by the client itself: it is given a new registration access token. Its secrets go with a method that
-    /// uses one, and it is told a new one when it comes back to such a method.
+    /// uses one, and it is told a new one when it comes back to such a method. `word` is as in [`Self::create_by_itself`]: who manages a
+    /// client need not have been invited.
     ///
     /// # Errors
     /// Those of [`Self::patch`].
     pub async fn patch_by_itself(
         &self,
         id: &ClientId,
+        word: Trust,
         edit: impl Fn(&Client) -> Result<ClientMetadata, ClientServiceError> + Send,
     ) -> Result<Registered, ClientServiceError> {
-        // Who manages a client need not have been invited.
-        let changed = self.change(id, edit, By::Itself(Trust::Anybody)).await?;
+        let changed = self.change(id, edit, By::Itself(word)).await?;
         let new_secret = changed.secret.is_some();
         info!(target: "sluice_audit", { client.id = %id, new_secret }, "client changed itself");
         Ok(changed)

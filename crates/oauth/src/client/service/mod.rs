@@ -183,8 +183,8 @@ impl ClientService {
             self.make_keys_for(&next).await?;
             next.registration_token_hash.clone_from(&stored.registration_token_hash);
             let management = if matches!(by, By::Itself(_)) { self.manage(&mut next) } else { None };
-            next.registered_itself =
-                by != By::Administrator && (stored.registered_itself || says_otherwise(&stored, &next));
+            next.registered_itself = by == By::Itself(Trust::Anybody)
+                && (stored.registered_itself || says_otherwise(&stored, &next));
             next.created_at = stored.created_at;
             next.revision = stored.revision;
             if let Some(client) = self.swapped(next).await? {

@@ -541,12 +541,15 @@ async fn who_registered_itself_is_nobodys_word_until_an_administrator_changes_it
     let made = given.service.create_by_itself(named("Shop"), Trust::Anybody).await.unwrap();
     let id = &made.client.id;
     let by_itself = async |name: &str| {
-        given.service.patch_by_itself(id, |_| Ok(named(name))).await.unwrap().client.registered_itself
+        let changed = given.service.patch_by_itself(id, Trust::Anybody, |_| Ok(named(name))).await;
+        changed.unwrap().client.registered_itself
     };
     assert!(made.client.registered_itself && by_itself("Shop").await);
     let known = given.service.replace(id, named("Shop")).await.unwrap();
     assert!(!known.client.registered_itself && !by_itself("Shop").await);
     assert!(by_itself("Your bank").await, "nobody has seen that name");
+    let vouched_for = given.service.patch_by_itself(id, Trust::Invited, |_| Ok(named("Shop"))).await.unwrap();
+    assert!(!vouched_for.client.registered_itself && !by_itself("Shop").await);
     let invited = ClientMetadata { client_id: "invited".to_owned(), ..named("Shop") };
     let invited = given.service.create_by_itself(invited, Trust::Invited).await.unwrap();
     assert!(!invited.client.registered_itself);

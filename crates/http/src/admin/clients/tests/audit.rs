@@ -101,7 +101,7 @@ async fn what_a_client_does_with_itself_is_told_as_such() {
     let (service, _) = service_on(Arc::new(MemoryStore::default()));
     let metadata = ClientMetadata { client_id: "app".to_owned(), ..ClientMetadata::default() };
     let id = service.create_by_itself(metadata.clone(), Trust::Anybody).await.unwrap().client.id.clone();
-    service.patch_by_itself(&id, |_| Ok(metadata.clone())).await.unwrap();
+    service.patch_by_itself(&id, Trust::Anybody, |_| Ok(metadata.clone())).await.unwrap();
     service.delete_by_itself(&id).await.unwrap();
     let expected = [
         "client registered itself client.id=app",

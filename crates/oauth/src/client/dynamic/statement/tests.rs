@@ -61,9 +61,32 @@ async fn what_a_statement_says_of_the_client_takes_precedence() {
     let statement = signed(&key, &claims);
     let mut members = registration(&statement);
     let used = here(&key).apply(&mut members, NOW).await.unwrap();
-    assert_eq!(used, Some(statement));
+    assert_eq!(used, Some(Statement { text: statement, names_what_is_shown: false }));
     let expected = json!({"client_name": "theirs", "contacts": ["a@app.example"], "software_id": "s-1"});
     assert_eq!(Value::Object(members), expected);
+}
+
+#[tokio::test]
+async fn who_signed_a_statement_vouches_for_a_client_that_shows_nothing_else() {
+    let (key, redirect_uris) = (key(), json!(["https://app.example/cb"]));
+    let name_and_uris = json!({"iss": ISSUER, "client_name": "theirs", "redirect_uris": redirect_uris});
+    let all = json!({"iss": ISSUER, "client_name": "theirs", "redirect_uris": redirect_uris,
+                     "policy_uri": "https://app.example/privacy"});
+    for (claims, by_itself, vouches) in [
+        (&name_and_uris, json!({}), true),
+        (&name_and_uris, json!({"client_name": "mine", "contacts": ["a@app.example"]}), true),
+        (&name_and_uris, json!({"policy_uri": "https://evil.example/privacy"}), false),
+        (&all, json!({"policy_uri": "https://evil.example/privacy"}), true),
+        (&all, json!({"logo_uri": "https://evil.example/logo.png"}), false),
+        (&json!({"iss": ISSUER, "client_name": "theirs"}), json!({}), false),
+        (&json!({"iss": ISSUER, "redirect_uris": redirect_uris}), json!({}), false),
+        (&json!({"iss": ISSUER, "redirect_uris": redirect_uris, "client_name": null}), json!({}), false),
+    ] {
+        let mut members = by_itself.as_object().unwrap().clone();
+        members.insert(MEMBER.to_owned(), signed(&key, claims).into());
+        let used = here(&key).apply(&mut members, NOW).await.unwrap().unwrap();
+        assert_eq!(used.names_what_is_shown, vouches, "{claims} {by_itself}");
+    }
 }
 
 #[tokio::test]

@@ -52,8 +52,9 @@ async fn a_secret_that_waited_counts_if_it_holds_and_can_be_checked() {
 async fn a_client_that_changes_itself_takes_no_old_secret_to_another_kind_of_method() {
     let given = given();
     let made = given.service.create(asking("app")).await.unwrap().client;
-    let changed =
-        async |method: &str| given.service.patch_by_itself(&made.id, |_| Ok(by(method))).await.unwrap();
+    let changed = async |method: &str| {
+        given.service.patch_by_itself(&made.id, Trust::Anybody, |_| Ok(by(method))).await.unwrap()
+    };
     assert_eq!(changed("client_secret_post").await.client.secret_hashes, made.secret_hashes);
     let keyed = changed("private_key_jwt").await;
     assert!(keyed.secret.is_none() && keyed.client.secret_hashes.is_empty());
