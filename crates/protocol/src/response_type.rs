@@ -37,25 +37,37 @@ impl ResponseType {
     pub const fn default_mode(self) -> ResponseMode {
         if self.has_front_channel_tokens() { ResponseMode::Fragment } else { ResponseMode::Query }
     }
-}
 
-impl FromStr for ResponseType {
-    type Err = UnknownResponseType;
-    fn from_str(raw: &str) -> Result<Self, UnknownResponseType> {
-        let mut parsed = Self::default();
+    /// As a client may be registered with it: there a value may stand twice.
+    ///
+    /// # Errors
+    /// [`UnknownResponseType`] if the text is none.
+    pub fn of_client(raw: &str) -> Result<Self, UnknownResponseType> {
+        Self::read(raw).map(|(parsed, _)| parsed)
+    }
+
+    /// What the text names, and whether it names a value twice.
+    fn read(raw: &str) -> Result<(Self, bool), UnknownResponseType> {
+        let (mut parsed, mut names_twice) = (Self::default(), false);
         for value in raw.split(' ').filter(|value| !value.is_empty()) {
-            let asked = match value {
+            let named = match value {
                 "code" => &mut parsed.code,
                 "token" => &mut parsed.token,
                 "id_token" => &mut parsed.id_token,
                 _ => return Err(UnknownResponseType),
             };
-            // A set has each value once; what would have another is no response type that anybody defined.
-            if mem::replace(asked, true) {
-                return Err(UnknownResponseType);
-            }
+            names_twice |= mem::replace(named, true);
         }
-        if parsed == Self::default() { Err(UnknownResponseType) } else { Ok(parsed) }
+        if parsed == Self::default() { Err(UnknownResponseType) } else { Ok((parsed, names_twice)) }
+    }
+}
+
+impl FromStr for ResponseType {
+    type Err = UnknownResponseType;
+    fn from_str(raw: &str) -> Result<Self, UnknownResponseType> {
+        // A set has each value once; what would have another is no response type that anybody defined.
+        let (parsed, names_twice) = Self::read(raw)?;
+        if names_twice { Err(UnknownResponseType) } else { Ok(parsed) }
     }
 }
 
@@ -76,6 +88,16 @@ mod tests {
     fn what_is_no_response_type_or_names_a_value_twice_is_refused() {
         for raw in ["", " ", "none", "CODE", "code none", "code code", "code id_token code", "token token"] {
             assert_eq!(raw.parse::<ResponseType>(), Err(UnknownResponseType), "{raw:?}");
+        }
+    }
+
+    #[test]
+    fn a_client_may_be_registered_with_a_value_twice() {
+        for (raw, parsed) in [("code", Ok(ResponseType::CODE)), ("code code", Ok(ResponseType::CODE))] {
+            assert_eq!(ResponseType::of_client(raw), parsed, "{raw:?}");
+        }
+        for raw in ["", "code none", "CODE CODE"] {
+            assert_eq!(ResponseType::of_client(raw), Err(UnknownResponseType), "{raw:?}");
         }
     }
 }

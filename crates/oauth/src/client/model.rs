@@ -114,9 +114,10 @@ impl Client {
         self.grant_types_or_default().any(|own| own == grant_type.as_str())
     }
 
-    /// Whether it is registered for exactly this response type.
+    /// Whether it is registered for exactly this response type. What is registered may name a value twice, as `code code` does: it
+    /// stands for the same set.
     pub fn may_ask_for(&self, response_type: ResponseType) -> bool {
-        self.response_types_or_default().any(|own| own.parse() == Ok(response_type))
+        self.response_types_or_default().any(|own| ResponseType::of_client(own) == Ok(response_type))
     }
 
     /// Whether the client cannot keep a secret (RFC 6749 §2.1).

@@ -70,6 +70,15 @@ fn who_names_no_types_may_ask_for_a_code_and_nothing_else() {
 }
 
 #[test]
+fn a_response_type_that_is_registered_with_a_value_twice_is_that_of_the_same_values() {
+    let response_types = vec!["code code".to_owned(), "id_token code id_token".to_owned()];
+    let client = registered(ClientMetadata { response_types, ..asking() }).unwrap();
+    for (response_type, may) in [("code", true), ("code id_token", true), ("id_token", false)] {
+        assert_eq!(client.may_ask_for(response_type.parse().unwrap()), may, "{response_type}");
+    }
+}
+
+#[test]
 fn any_white_space_separates_scopes() {
     let scope = |scope: &str| registered(ClientMetadata { scope: scope.to_owned(), ..asking() });
     for written in ["a b", " a  b ", "a b\n", "a\n  b\r\n", "a\tb", "a b a"] {
