@@ -78,6 +78,8 @@ pub(crate) struct Session {
     heard_at: AtomicU64,
     /// Whether its link knows already that it is lost.
     is_noted: AtomicBool,
+    /// Whether a write was refused on it, and it was kept.
+    is_refused: AtomicBool,
     /// All that the node has met, and the one at the other end.
     servers: Arc<Servers>,
     server: Server,
@@ -99,8 +101,21 @@ impl Session {
         let driver = tokio::spawn(drive(connection, notified)).abort_handle();
         let statements = Mutex::new(HashMap::new());
         let (opened_at, heard_at) = (Instant::now(), AtomicU64::new(0));
-        let (is_noted, server, moves) = (AtomicBool::new(false), Server::default(), servers.moves());
-        Self { client, statements, driver, patience, opened_at, heard_at, is_noted, servers, server, moves }
+        let (is_noted, is_refused) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (server, moves) = (Server::default(), servers.moves());
+        Self {
+            client,
+            statements,
+            driver,
+            patience,
+            opened_at,
+            heard_at,
+            is_noted,
+            is_refused,
+            servers,
+            server,
+            moves,
+        }
     }
 
     /// The same with this server, which is not met yet.
@@ -240,6 +255,16 @@ impl Session {
     /// It is lost. Whether that was not noted yet.
     pub(crate) fn note_lost(&self) -> bool {
         !self.is_noted.swap(true, Ordering::AcqRel)
+    }
+
+    /// A write was refused on it. It is kept for as long as another connection would hardly do better.
+    pub(crate) fn note_refused(&self) {
+        self.is_refused.store(true, Ordering::Release);
+    }
+
+    /// Whether that was noted.
+    pub(crate) fn was_refused(&self) -> bool {
+        self.is_refused.load(Ordering::Acquire)
     }
 
     /// Ends the connection, whatever is under way.

@@ -29,9 +29,9 @@ const BETWEEN_DIALS: Duration = Duration::from_millis(100);
 const BETWEEN_DIALS_WITH_A_LOAN: Duration = Duration::from_secs(1);
 /// The same if it was waited for the connection in vain: each attempt keeps those waiting who could use the loan.
 const BETWEEN_DIALS_IN_VAIN: Duration = Duration::from_secs(5);
-/// How long a new connection is kept to a server that only read when it was opened, and refuses to write. Else each attempt to write would open
+/// How old a connection gets to a server that only read when it was opened, and refuses to write. Without it each attempt to write would open
 /// another.
-const BETWEEN_REFUSED: Duration = Duration::from_secs(1);
+const BETWEEN_REFUSED: Duration = Duration::from_millis(250);
 
 /// A place that holds a connection at a time, shared by all who use it.
 pub(crate) struct Link {
@@ -263,7 +263,11 @@ impl Link {
     }
 
     fn give_up(&self, session: &Arc<Session>, failure: &Failure) {
-        if (failure.is_refusal_to_write() && self.was_just_opened_to_read(session)) || !session.note_lost() {
+        if failure.is_refusal_to_write() && self.was_just_opened_to_read(session) {
+            session.note_refused();
+            return;
+        }
+        if !session.note_lost() {
             return;
         }
         if failure.is_refusal_to_write() {
@@ -303,10 +307,12 @@ impl Link {
         self.seat.clear(session);
     }
 
-    /// Its session, if it has one, and the node has not moved since.
+    /// Its session, if it has one, and the node has not moved since. One that refused to write is over by itself: who tries seldom would else
+    /// be refused on it once more after the server writes again.
     pub(crate) fn living(&self) -> Option<Arc<Session>> {
         let session = self.seat.session().filter(|session| !session.is_closed())?;
-        if session.is_left() {
+        let is_over = session.was_refused() && session.age() >= BETWEEN_REFUSED;
+        if session.is_left() || is_over {
             // What is under way there is answered.
             self.part_with(&session);
             return None;

@@ -15,7 +15,7 @@ pub(crate) struct Tries {
     deadline: Instant,
     pause: Duration,
     is_start: bool,
-    /// How many more times a server may say that it only reads.
+    /// How many more times a server may refuse to write.
     refusals_left: u32,
 }
 
@@ -26,8 +26,9 @@ impl Tries {
         Self { deadline, pause: FIRST_PAUSE, is_start: false, refusals_left }
     }
 
-    /// The same of what nobody waits for. A server that only reads is asked once more, over another connection, which may lead to one that writes;
-    /// then it is left alone until the next time: each attempt leaves an error in its log.
+    /// The same of what nobody waits for. A server that refuses to write is asked once more, over another connection, which may lead to one that
+    /// writes; then it is left alone until the next time: each attempt leaves an error in its log. A standby is told nothing that it could refuse,
+    /// and is waited for like one that is away.
     pub(crate) fn that_nobody_waits_for(patience: Duration) -> Self {
         Self { refusals_left: 1, ..Self::within(patience) }
     }
@@ -64,7 +65,7 @@ impl Tries {
 
     /// Whether this is said once too often.
     fn is_refused_for_good(&mut self, failure: &Failure) -> bool {
-        if !failure.is_refusal_to_write() && !matches!(failure, Failure::Standby) {
+        if !failure.is_refusal_to_write() {
             return false;
         }
         let left = self.refusals_left.checked_sub(1);
@@ -75,5 +76,25 @@ impl Tries {
     async fn rest(&mut self) {
         sleep(self.pause).await;
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether an attempt that finds a standby is tried again.
+    async fn goes_on(tries: &mut Tries) -> bool {
+        tries.again(Failure::Standby).await.is_ok()
+    }
+
+    /// All who ask within a moment share the failure of one attempt to connect.
+    #[tokio::test(start_paused = true)]
+    async fn what_nobody_waits_for_waits_for_a_standby_as_long_as_anything() {
+        let (began, patience) = (Instant::now(), Duration::from_secs(5));
+        let mut tries = Tries::that_nobody_waits_for(patience);
+        while goes_on(&mut tries).await {}
+        let waited = began.elapsed();
+        assert!((patience - LONGEST_PAUSE..=patience).contains(&waited), "{waited:?}");
     }
 }
