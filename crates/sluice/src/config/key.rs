@@ -43,7 +43,7 @@ pub(crate) enum Kind {
     Url,
     /// An absolute URL, or a whole path at the host of `urls.self.public`, its own path included.
     UrlReference,
-    /// An absolute URL, or host and port.
+    /// An http or https URL, or host and port.
     Server,
     Path,
     /// A file, or an absolute URL to fetch.
@@ -145,7 +145,7 @@ impl Kind {
             Self::UrlReference => {
                 "a URL, or a whole path at the host of urls.self.public, its own path included".to_owned()
             }
-            Self::Server => "a URL, or host and port".to_owned(),
+            Self::Server => "an http or https URL, or host and port".to_owned(),
             Self::Path => "a file path".to_owned(),
             Self::PathOrUrl => "a file path, or an absolute URL".to_owned(),
             Self::Host => "an address, or unix:<path>".to_owned(),

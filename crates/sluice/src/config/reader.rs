@@ -59,13 +59,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Refuses a key that has no value where it was written down, or a list with nothing in it: it was left to be filled in, and
-    /// `without` is what it means not to.
+    /// Refuses a key that has no value where it was written down, or is a list with nothing in it: it was left to be filled in, and
+    /// `without` is what it means not to. Of a key that is no list it is refused elsewhere to be one.
     pub(super) fn refuse_blank(&mut self, key: &str, without: &str) {
         let values = self.values;
+        let is_list = self.table.find(key).is_some_and(|known| known.kind.is_list());
         let origin = match values.get(key) {
             None => values.blank(key),
-            Some(Value::Array(items)) if items.is_empty() => values.origin(key),
+            Some(Value::Array(items)) if is_list && items.is_empty() => values.origin(key),
             Some(_) => None,
         };
         let Some(origin) = origin else { return };

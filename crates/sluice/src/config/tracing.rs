@@ -81,10 +81,11 @@ impl Choice for Provider {
 }
 
 pub(super) fn read(reader: &mut Reader<'_>) -> TracingSettings {
-    let otlp = read_otlp(reader);
-    let otlp = match reader.choice("tracing.provider") {
+    let provider: Provider = reader.choice("tracing.provider");
+    let otlp = read_otlp(reader, provider);
+    let otlp = match provider {
         Provider::None => {
-            if otlp.is_some() {
+            if reader.has(SERVER) {
                 reader.warn(SERVER, "has no effect: no traces are sent unless tracing.provider is otel");
             }
             None
@@ -108,7 +109,8 @@ pub(super) fn read(reader: &mut Reader<'_>) -> TracingSettings {
     }
 }
 
-fn read_otlp(reader: &mut Reader<'_>) -> Option<OtlpSettings> {
+/// A collector that nothing is sent to may be any.
+fn read_otlp(reader: &mut Reader<'_>, provider: Provider) -> Option<OtlpSettings> {
     let insecure = reader.boolean("tracing.providers.otlp.insecure");
     let sampling_ratio = reader.ratio("tracing.providers.otlp.sampling.sampling_ratio").unwrap_or(1.0);
     let authorization_header = reader.secret("tracing.providers.otlp.authorization_header");
@@ -119,7 +121,9 @@ fn read_otlp(reader: &mut Reader<'_>) -> Option<OtlpSettings> {
         (false, false) => format!("https://{server}"),
     };
     let Some(endpoint) = Url::parse(&address).ok().filter(is_reachable) else {
-        reader.refuse(SERVER, "must be an http or https URL, or host and port");
+        if provider == Provider::Otel {
+            reader.refuse(SERVER, "must be an http or https URL, or host and port");
+        }
         return None;
     };
     Some(OtlpSettings { endpoint, authorization_header, sampling_ratio })

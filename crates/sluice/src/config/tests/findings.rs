@@ -66,6 +66,21 @@ fn traces_that_are_not_sent_are_warned_about_with_what_is_missing() {
     assert_eq!(server().set("tracing.provider", "otel").warnings(), "");
 }
 
+/// Left over from another installation, or kept for when traces are sent again.
+#[test]
+fn a_collector_that_nothing_is_sent_to_may_be_any() {
+    let key = "tracing.providers.otlp.server_url";
+    for wrong in ["a,b,a", "grpc://collector:4317"] {
+        let with = || given(MINIMAL).set(key, wrong);
+        let unused = format!("{key}: has no effect: no traces are sent unless tracing.provider is otel");
+        assert_eq!(with().warnings(), unused);
+        for other in ["jaeger", "zipkin"] {
+            let warnings = with().set("tracing.provider", other).warnings();
+            assert!(warnings.starts_with("tracing.provider: no traces are sent: "), "{warnings}");
+        }
+    }
+}
+
 #[test]
 fn a_collector_that_requests_cannot_go_to_is_refused() {
     let key = "tracing.providers.otlp.server_url";
@@ -423,6 +438,21 @@ fn what_must_not_be_left_empty_is_refused_by_the_name_it_has_there() {
     assert_eq!(given(MINIMAL).variable("SECRETS_COOKIE", "[]").warnings(), "");
     let unused = given(MINIMAL).variable("OIDC_DYNAMIC_CLIENT_REGISTRATION_INITIAL_ACCESS_TOKEN", "");
     assert_eq!(unused.warnings(), "", "nobody registers clients");
+}
+
+#[test]
+fn an_empty_list_for_what_is_no_list_is_one_problem() {
+    let files = [
+        ("serve: {admin: {bearer_token: []}}", "serve.admin.bearer_token"),
+        (
+            "oidc: {dynamic_client_registration: {enabled: true, initial_access_token: []}}",
+            "oidc.dynamic_client_registration.initial_access_token",
+        ),
+    ];
+    for (file, key) in files {
+        let problems = given(MINIMAL).and_file(file).problems();
+        assert_eq!(problems, format!("{key}: must be a secret text, not a list"));
+    }
 }
 
 #[test]
