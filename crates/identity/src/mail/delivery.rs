@@ -59,27 +59,30 @@ impl MailDelivery {
     pub async fn run(&self, goes_on: impl Fn() -> bool + Send) -> Result<usize, StoreError> {
         // A mail server that hangs must not keep from view what waits, and what was dead before.
         if self.metrics.is_due() {
-            self.count().await?;
+            self.count().await;
         }
         let mut tried = self.round().await?;
         let (mut last, mut rounds) = (tried, 1_usize);
         // As long as a round finds as much as it may take, there is more.
         while last >= self.at_once() && goes_on() {
             if rounds.is_multiple_of(COUNTED_EVERY) {
-                self.count().await?;
+                self.count().await;
             }
             last = self.round().await?;
             (tried, rounds) = (tried + last, rounds + 1);
         }
         if tried > 0 {
-            self.count().await?;
+            self.count().await;
         }
         Ok(tried)
     }
 
-    async fn count(&self) -> Result<(), StoreError> {
-        self.metrics.set_depth(self.outbox.depth().await?);
-        Ok(())
+    /// Counts what waits. What cannot be counted is sent all the same.
+    async fn count(&self) {
+        match self.outbox.depth().await {
+            Ok(depth) => self.metrics.set_depth(depth),
+            Err(error) => warn!(error = %chain(&error), "the mails that wait cannot be counted"),
+        }
     }
 
     /// Gives up what no server was told of yet; [`MailDelivery::run`] ends when it is known, and written, what became of the

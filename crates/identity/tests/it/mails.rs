@@ -6,12 +6,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use parking_lot::Mutex;
+use sluice_commit::StoreError;
 use sluice_crypto::Purpose;
-use sluice_identity::mail::{CodeMail, MailFate, MailRepository, Message, MessageKind, QueuedMail};
-use sluice_primitives::{Clock, Lifetime};
+use sluice_identity::mail::{
+    CodeMail, LeasedMail, MailFate, MailRepository, Message, MessageKind, QueuedMail,
+};
+use sluice_primitives::{Clock, Lifetime, Timestamp};
+use sluice_store_contract::MemoryStore;
 use tokio::task::yield_now;
 use tokio::time::timeout;
+use uuid::Uuid;
 
 use super::services::{ALICE, AT_ONCE, BOB, Services, network};
 
@@ -19,7 +25,7 @@ fn deleted() -> Message {
     Message { to: ALICE.to_owned(), kind: MessageKind::AccountDeleted }
 }
 
-async fn queue(services: &Services) -> uuid::Uuid {
+async fn queue(services: &Services) -> Uuid {
     services.account.mails.as_ref().unwrap().queue(&deleted()).await.unwrap()
 }
 
@@ -207,6 +213,70 @@ async fn what_waits_and_what_is_dead_is_known_while_a_mail_server_hangs() {
         ended = services.delivery.run(|| true) => panic!("{ended:?}"),
         known = timeout(Duration::from_secs(20), known) => known.unwrap(),
     }
+}
+
+/// An outbox that nobody can count.
+struct Uncounted(Arc<MemoryStore>);
+
+#[async_trait]
+impl MailRepository for Uncounted {
+    async fn queue(&self, mail: &QueuedMail) -> Result<(), StoreError> {
+        self.0.queue(mail).await
+    }
+
+    async fn lease(
+        &self,
+        now: Timestamp,
+        lease: Lifetime,
+        limit: u32,
+    ) -> Result<Vec<LeasedMail>, StoreError> {
+        MailRepository::lease(&*self.0, now, lease, limit).await
+    }
+
+    async fn sent(&self, id: Uuid) -> Result<(), StoreError> {
+        self.0.sent(id).await
+    }
+
+    async fn failed(&self, id: Uuid, next: Option<Timestamp>) -> Result<(), StoreError> {
+        MailRepository::failed(&*self.0, id, next).await
+    }
+
+    async fn bring_forward(&self, id: Uuid, from: Timestamp, to: Timestamp) -> Result<(), StoreError> {
+        self.0.bring_forward(id, from, to).await
+    }
+
+    async fn depth(&self) -> Result<(u64, u64), StoreError> {
+        Err(StoreError::Unavailable(None))
+    }
+
+    async fn oldest_mail(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.0.oldest_mail().await
+    }
+
+    async fn purge_mails(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        self.0.purge_mails(before, limit).await
+    }
+
+    async fn sealed_mails(&self, after: Option<Uuid>, limit: u32) -> Result<Vec<(Uuid, String)>, StoreError> {
+        self.0.sealed_mails(after, limit).await
+    }
+
+    async fn reseal_mail(&self, id: Uuid, old: &str, new: &str) -> Result<bool, StoreError> {
+        self.0.reseal_mail(id, old, new).await
+    }
+
+    async fn drop_mail(&self, id: Uuid, sealed: &str) -> Result<(), StoreError> {
+        self.0.drop_mail(id, sealed).await
+    }
+}
+
+#[tokio::test]
+async fn mails_that_cannot_be_counted_are_sent_all_the_same() {
+    let mut services = Services::new().await;
+    services.delivery.outbox = Arc::new(Uncounted(services.store.clone()));
+    queue(&services).await;
+    assert_eq!(services.delivery.run(|| true).await.unwrap(), 1);
+    assert!(services.letterbox.first().is_some());
 }
 
 #[tokio::test]

@@ -117,8 +117,7 @@ impl LogoutDelivery {
                 }
             }
             let is_over = under_way.is_empty();
-            let counted = self.count(if is_over { tried } else { 0 }).await;
-            failed = failed.or(counted.err());
+            self.count(if is_over { tried } else { 0 }).await;
             if is_over {
                 return failed.map_or(Ok(tried), Err);
             }
@@ -144,12 +143,15 @@ impl LogoutDelivery {
         Ok(begun)
     }
 
-    /// Counts the outbox now and then, and after so many tries.
-    async fn count(&self, tried: usize) -> Result<(), StoreError> {
-        if self.metrics.is_due(tried) {
-            self.metrics.set_depth(self.outbox.depth().await?);
+    /// Counts the outbox now and then, and after so many tries. What cannot be counted is delivered all the same.
+    async fn count(&self, tried: usize) {
+        if !self.metrics.is_due(tried) {
+            return;
         }
-        Ok(())
+        match self.outbox.depth().await {
+            Ok(depth) => self.metrics.set_depth(depth),
+            Err(error) => warn!(error = %chain(&error), "the logout notices that wait cannot be counted"),
+        }
     }
 
     async fn deliver(&self, leased: LeasedNotice) -> Result<(), StoreError> {

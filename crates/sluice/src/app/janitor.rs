@@ -2,6 +2,7 @@
 //! that have ended goes first, and their clients are told.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use sluice_commit::{StoreError, chain};
 use sluice_identity::mail::{CodeRepository, MailRepository};
@@ -42,6 +43,8 @@ pub(crate) struct Janitor {
     pub(crate) sessions: Arc<LoginSessionService>,
     /// As [`Task::sessions_kept`].
     pub(crate) sessions_kept: Lifetime,
+    /// With which kind the next tick begins, by its place in [`JanitorKind::ALL`].
+    pub(crate) first: AtomicUsize,
 }
 
 impl Janitor {
@@ -54,19 +57,25 @@ impl Janitor {
         if let Some(before) = self.clock.now() {
             let sessions_kept = self.sessions_kept;
             let task = Task { kinds: &JanitorKind::ALL, before, sessions_kept, limit: ROWS, total: None };
-            tidy(&*self.store, task).await;
+            tidy(&*self.store, task, &self.first).await;
         }
     }
 }
 
 /// One sweep, and deletions: a kind goes round again as long as a round finds as many of it as it may take. Another one does not: to find
-/// nothing in a large table takes long. What fails waits for the next tick.
-async fn tidy(store: &dyn Repositories, task: Task<'_>) {
+/// nothing in a large table takes long. What fails waits for the next tick. That begins with what a round has left out, so that kinds which fail
+/// each time keep no other waiting for good.
+async fn tidy(store: &dyn Repositories, task: Task<'_>, first: &AtomicUsize) {
     let mut kinds = task.kinds.to_vec();
+    let places = kinds.len().max(1);
+    kinds.rotate_left(first.load(Relaxed) % places);
     for _ in 0..ROUNDS {
         let round = janitor_round(store, Task { kinds: &kinds, ..task }).await;
         if let Some(error) = round.failed {
             warn!(error = %chain(&error), "not all that has expired could be deleted");
+        }
+        if let Some(place) = task.kinds.iter().position(|kind| Some(*kind) == round.left_out) {
+            first.store(place, Relaxed);
         }
         kinds = round.full;
         if kinds.is_empty() {
@@ -191,13 +200,15 @@ impl JanitorKind {
 /// ends.
 pub(crate) async fn janitor_round(store: &dyn Repositories, task: Task<'_>) -> Round {
     let mut round = Round::default();
-    for kind in task.kinds {
+    let mut kinds = task.kinds.iter().copied();
+    while let Some(kind) = kinds.next() {
         let limit = task.limit_after(round.deleted);
         if limit == 0 {
             break;
         }
-        round.note(*kind, limit, kind.purge(store, Task { limit, ..task }).await);
+        round.note(kind, limit, kind.purge(store, Task { limit, ..task }).await);
         if round.in_vain == IN_VAIN {
+            round.left_out = kinds.next();
             break;
         }
     }
@@ -225,6 +236,8 @@ pub(crate) struct Round {
     pub(crate) failed: Option<StoreError>,
     /// How many kinds in a row nothing could be deleted of now.
     in_vain: usize,
+    /// With which kind it would have gone on, had that not been too many.
+    left_out: Option<JanitorKind>,
 }
 
 impl Round {
@@ -303,7 +316,7 @@ mod tests {
     #[tokio::test]
     async fn rounds_follow_each_other_until_nothing_is_left() {
         let store = store(7).await;
-        tidy(&*store, ALL).await;
+        tidy(&*store, ALL, &AtomicUsize::default()).await;
         assert_eq!(ReplayRepository::purge_expired(&*store, ALL.before, 10).await.unwrap(), 0);
     }
 
@@ -350,6 +363,28 @@ mod tests {
         store.shutdown().await;
         let round = janitor_round(&*store, ALL).await;
         assert_eq!((round.deleted, round.in_vain), (0, IN_VAIN));
+        assert_eq!(round.left_out, Some(JanitorKind::LoginSessions));
         assert!(matches!(round.failed, Some(StoreError::Unavailable(_))));
+    }
+
+    #[tokio::test]
+    async fn kinds_that_fail_each_time_are_not_those_that_the_next_round_begins_with() {
+        let (gone, first) = (store(0).await, AtomicUsize::default());
+        gone.shutdown().await;
+        let mut begun_with = Vec::new();
+        for _ in 0..5 {
+            begun_with.push(first.load(Relaxed));
+            tidy(&*gone, ALL, &first).await;
+        }
+        assert_eq!(begun_with, [0, 3, 6, 9, 12]);
+        assert_eq!(first.load(Relaxed), 2, "behind the last are the first");
+    }
+
+    #[tokio::test]
+    async fn wherever_a_round_begins_it_leaves_nothing_out() {
+        let (store, first) = (store(7).await, AtomicUsize::new(12));
+        tidy(&*store, ALL, &first).await;
+        assert_eq!(ReplayRepository::purge_expired(&*store, ALL.before, 10).await.unwrap(), 0);
+        assert_eq!(first.load(Relaxed), 12);
     }
 }

@@ -1,5 +1,6 @@
 //! One client answers, another never does.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -24,6 +25,8 @@ struct FakeOutbox {
     rows: Mutex<Vec<Row>>,
     /// Until when notices were put off. They are leased for as long as a test lasts.
     postponed: Mutex<Vec<Timestamp>>,
+    /// Set: nobody can count them.
+    is_uncounted: AtomicBool,
 }
 
 impl FakeOutbox {
@@ -89,7 +92,7 @@ impl OutboxRepository for FakeOutbox {
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {
-        Ok((0, 0))
+        if self.is_uncounted.load(Relaxed) { Err(StoreError::Unavailable(None)) } else { Ok((0, 0)) }
     }
 
     async fn oldest_notice(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -189,6 +192,15 @@ async fn a_run_ends_when_all_is_delivered_or_when_it_is_to_stop() {
     outbox.put("answers", 1);
     assert_eq!(delivery.run(|| false).await.unwrap(), 0);
     assert_eq!(outbox.left("answers"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn notices_that_cannot_be_counted_are_delivered_all_the_same() {
+    let (outbox, delivery) = delivery().await;
+    outbox.is_uncounted.store(true, Relaxed);
+    outbox.put("answers", 100);
+    assert_eq!(delivery.run(|| true).await.unwrap(), 100);
+    assert_eq!(outbox.left("answers"), 0);
 }
 
 /// Tries six notices of this age, for clients whose documents are at one host. Four documents of a host are asked for at once, and

@@ -9,6 +9,7 @@ mod states;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use sluice_net::TrustedProxies;
@@ -249,7 +250,8 @@ impl Node {
         self.to_the_end.follow_feed(Arc::clone(&services.hearing));
         let (store, sessions_kept) = (self.stores.repositories(), self.sessions_kept());
         let sessions = Arc::clone(&services.sessions);
-        background.tidy(Janitor { store, clock: Arc::clone(&steady), sessions, sessions_kept });
+        let (clock, first) = (Arc::clone(&steady), AtomicUsize::default());
+        background.tidy(Janitor { store, clock, sessions, sessions_kept, first });
         background.deliver_logouts(Arc::clone(&services.delivery));
         if let Some(delivery) = &services.people.delivery {
             background.deliver_mails(Arc::clone(delivery));
