@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use sluice_commit::StoreError;
+use sluice_commit::{StoreError, chain};
 use sluice_crypto::hydra::HydraSecrets;
 use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
 use thiserror::Error;
@@ -22,8 +22,8 @@ use crate::trust::{TrustedIssuer, TrustedIssuerRepository};
 
 /// How many rows are read at a time.
 pub(super) const PAGE: u32 = 500;
-/// How many sets of keys that are not taken over are looked at.
-const OTHER_SETS: u32 = 100;
+/// How many sets of keys that are not taken over are named.
+const OTHER_SETS: usize = 100;
 
 /// Why a takeover went no further. What was imported before stays; it may be done again.
 #[derive(Debug, Error)]
@@ -149,16 +149,40 @@ impl Takeover {
 
     /// Tells of sets that applications made there, unless somebody has brought them along: what they need them for is not known here.
     async fn tell_of_other_sets(&self, count: &mut Count<'_>) -> Result<(), TakeoverError> {
-        let mut left = Vec::new();
-        for set in self.hydra.other_key_sets(OTHER_SETS).await.map_err(TakeoverError::Hydra)? {
-            if signing_keys::present(&self.keys, &set).await?.is_empty() {
-                left.push(set);
+        match self.other_sets().await {
+            Ok(mut left) => {
+                let has_more = left.len() > OTHER_SETS;
+                left.truncate(OTHER_SETS);
+                if !left.is_empty() {
+                    count.sets_left(&left, has_more);
+                }
+                Ok(())
+            }
+            // Who takes over keys alone need not have the right to read whom that Hydra trusts.
+            Err(TakeoverError::Hydra(why @ StoreError::Refused(_))) => {
+                count.sets_unread(&chain(&why));
+                Ok(())
+            }
+            Err(failed) => Err(failed),
+        }
+    }
+
+    /// The names of those sets: all, or one more than are named.
+    async fn other_sets(&self) -> Result<Vec<String>, TakeoverError> {
+        let (mut left, mut after) = (Vec::new(), String::new());
+        loop {
+            let sets = self.hydra.other_key_sets(&after, PAGE).await.map_err(TakeoverError::Hydra)?;
+            let Some(last) = sets.last() else { return Ok(left) };
+            after.clone_from(last);
+            for set in sets {
+                if signing_keys::present(&self.keys, &set).await?.is_empty() {
+                    left.push(set);
+                }
+                if left.len() > OTHER_SETS {
+                    return Ok(left);
+                }
             }
         }
-        if !left.is_empty() {
-            count.sets_left(&left);
-        }
-        Ok(())
     }
 
     /// Takes over the keys of a set, of which the newest signs there.
@@ -319,9 +343,14 @@ impl Count<'_> {
         self.watcher.warned(self.part, id, warning);
     }
 
-    /// Sets of keys of these names are not taken over.
-    fn sets_left(&mut self, names: &[String]) {
-        self.watcher.sets_left(names);
+    /// Sets of keys of these names are not taken over, nor are others if there are more.
+    fn sets_left(&mut self, names: &[String], has_more: bool) {
+        self.watcher.sets_left(names, has_more);
+    }
+
+    /// Nobody knows whether there are such sets.
+    fn sets_unread(&mut self, why: &str) {
+        self.watcher.sets_unread(why);
     }
 
     /// So many that were here are here no more.

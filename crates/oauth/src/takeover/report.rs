@@ -89,8 +89,11 @@ pub trait TakeoverWatcher: Send {
     /// What was imported is not as somebody may expect. The sentence has no secrets in it.
     fn warned(&mut self, part: Part, id: &str, warning: &str);
 
-    /// There are sets of keys of these names which are not taken over, and not here.
-    fn sets_left(&mut self, names: &[String]);
+    /// There are sets of keys of these names, and of others if there are more, which are not taken over, and not here.
+    fn sets_left(&mut self, names: &[String], has_more: bool);
+
+    /// Whether there are such sets could not be read, for this reason.
+    fn sets_unread(&mut self, why: &str);
 
     /// A key, client or issuer that was imported has gone there, and was taken away here. A name that has two parts is on one line.
     fn ended(&mut self, part: Part, id: &str);

@@ -72,8 +72,9 @@ pub trait HydraDatabase: Send + Sync {
     /// Which of these are still there, by the ids that [`super::Mark`]s have; refresh tokens, by their signatures, if they are active.
     async fn there(&self, part: Part, ids: Vec<String>) -> Result<Vec<String>, StoreError>;
 
-    /// The names of at most `limit` sets of keys, in order, that neither Hydra itself nor an issuer that it trusts needs: applications made them.
-    async fn other_key_sets(&self, limit: u32) -> Result<Vec<String>, StoreError>;
+    /// The names of at most `limit` sets of keys, in order, behind `after`, that neither Hydra itself nor an issuer that it trusts needs:
+    /// applications made them.
+    async fn other_key_sets(&self, after: &str, limit: u32) -> Result<Vec<String>, StoreError>;
 
     /// How many refresh tokens are active and have not expired, as far as a column tells.
     async fn living_tokens(&self) -> Result<u64, StoreError>;

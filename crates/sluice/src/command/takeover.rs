@@ -269,9 +269,16 @@ impl TakeoverWatcher for Told<'_> {
         self.write(&format!("warning: {} {}: {}", part.as_str(), printable(id), printable(warning)));
     }
 
-    fn sets_left(&mut self, names: &[String]) {
-        let names: Vec<String> = names.iter().map(|name| printable(name)).collect();
+    fn sets_left(&mut self, names: &[String], has_more: bool) {
+        let mut names: Vec<String> = names.iter().map(|name| printable(name)).collect();
+        if has_more {
+            names.push("and more".to_owned());
+        }
         self.write(&format!("warning: key sets that are not taken over: {}; {BY_HAND}", names.join(", ")));
+    }
+
+    fn sets_unread(&mut self, why: &str) {
+        self.write(&format!("warning: which key sets are not taken over cannot be told: {}", printable(why)));
     }
 
     fn ended(&mut self, part: Part, id: &str) {
@@ -350,11 +357,19 @@ mod tests {
     fn sets_that_are_left_are_named_on_one_line() {
         let (bar, mut err) = (ProgressBar::hidden(), Vec::new());
         let names = ["billing".to_owned(), "my\nset".to_owned()];
-        Told::new(None, &mut err, &bar).unwrap().sets_left(&names);
+        Told::new(None, &mut err, &bar).unwrap().sets_left(&names, false);
         let told = String::from_utf8(err).unwrap();
         let expected = r"warning: key sets that are not taken over: billing, my\nset; ";
         assert!(told.starts_with(expected) && told.contains("sluice import jwk SET"), "{told:?}");
         assert_eq!(told.lines().count(), 1, "{told:?}");
+    }
+
+    #[test]
+    fn of_more_sets_than_are_named_it_is_told_that_there_are_more() {
+        let (bar, mut err) = (ProgressBar::hidden(), Vec::new());
+        Told::new(None, &mut err, &bar).unwrap().sets_left(&["billing".to_owned()], true);
+        let told = String::from_utf8(err).unwrap();
+        assert!(told.contains("taken over: billing, and more; `hydra get jwk"), "{told:?}");
     }
 
     #[test]

@@ -119,8 +119,8 @@ impl HydraDatabase for HydraReader {
         texts_of(&self.ask(sql, &[&ids]).await?)
     }
 
-    async fn other_key_sets(&self, limit: u32) -> Result<Vec<String>, StoreError> {
-        texts_of(&self.ask(OTHER_KEY_SETS, &[&i64::from(limit)]).await?)
+    async fn other_key_sets(&self, after: &str, limit: u32) -> Result<Vec<String>, StoreError> {
+        texts_of(&self.ask(OTHER_KEY_SETS, &[&after, &i64::from(limit)]).await?)
     }
 
     async fn living_tokens(&self) -> Result<u64, StoreError> {

@@ -375,6 +375,14 @@ async fn sets_of_keys_that_applications_made_are_told_until_they_are_here(backen
     sluice.ask_json(Method::POST, "/admin/keys/mine", Some(&asked), 201).await;
     let ended = site.import(HYDRA_SECRET, &["--only", "keys"]);
     assert!(ended.stderr.contains(&format!("{told}billing; ")), "{}", ended.stderr);
+    site.at_hydra(
+        "INSERT INTO hydra_jwk (sid, kid, keydata, created_at, pk, nid)
+         SELECT 'set-' || n, k.kid, k.keydata, k.created_at, md5('s' || n)::uuid, k.nid
+         FROM hydra_jwk AS k CROSS JOIN generate_series(1, 100) AS n WHERE k.sid = 'billing'",
+    )
+    .await;
+    let ended = site.import(HYDRA_SECRET, &["--only", "keys"]);
+    assert!(ended.success && ended.stderr.contains(", and more; "), "{}", ended.stderr);
     sluice.node.stop().await;
 }
 

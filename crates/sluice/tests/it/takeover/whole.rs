@@ -16,6 +16,7 @@ on_both_stores!(
     nothing_is_taken_away_for_a_standby,
     what_was_imported_before_a_failure_is_told,
     rows_that_the_role_may_not_see_are_not_taken_for_deleted,
+    keys_come_along_by_a_role_that_may_read_nothing_else,
 );
 
 /// How much of a part has ended.
@@ -130,4 +131,19 @@ async fn rows_that_the_role_may_not_see_are_not_taken_for_deleted(backend: Backe
     let sluice = site.serves().await;
     assert!(!gone(&sluice, "/admin/clients/web").await);
     sluice.node.stop().await;
+}
+
+/// Whom that Hydra trusts says which sets of keys are left behind, and is not taken over with them.
+async fn keys_come_along_by_a_role_that_may_read_nothing_else(backend: Backend) {
+    let site = Site::new(backend).await;
+    let reader = format!("keys_{}", site.hydra.name());
+    let may_read = format!("GRANT SELECT ON networks, hydra_jwk TO \"{reader}\"");
+    site.at_hydra(&format!("CREATE ROLE \"{reader}\" LOGIN; {may_read}")).await;
+    let mut dsn = url::Url::parse(site.hydra.dsn()).unwrap();
+    dsn.set_username(&reader).unwrap();
+    let import = site.import_from(dsn.as_str(), HYDRA_SECRET, &["--only", "keys"]);
+    let is_told = import.stderr.contains("warning: which key sets are not taken over cannot be told: ");
+    assert!(import.success && is_told, "{}", import.stderr);
+    assert_eq!(counts(&summary(&import), "keys"), [1, 0, 0]);
+    site.at_hydra(&format!("DROP OWNED BY \"{reader}\"; DROP ROLE \"{reader}\"")).await;
 }
