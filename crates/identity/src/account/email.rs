@@ -110,7 +110,11 @@ impl AccountService {
 
     async fn verification_sent_to(&self, email: &str, network: Network) -> Result<(), Stop> {
         let mails = self.mails.as_ref().ok_or(Denied::NoMail)?;
-        let email = Email::for_new(email).map_err(InvalidField::from)?;
+        // Somebody may have it who would not be given it any more.
+        let email: Email = email.parse().map_err(InvalidField::from)?;
+        if email.may_lead_elsewhere() {
+            return Err(Denied::Invalid(InvalidEmail::Malformed.into()).into());
+        }
         let account = email.login_name();
         self.limits.check_verification_mail(&account, network).map_err(Denied::TooMany)?;
         let found = self.identities.find_by_login_name(&account).await?.filter(waits_for_verification);

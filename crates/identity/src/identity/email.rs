@@ -57,7 +57,7 @@ impl Email {
     /// brackets that is no IP address either (RFC 5321 §4.1.3), though some servers connect to it.
     pub fn is_for_nobody(&self) -> bool {
         let last_label = self.0.rsplit(['.', '@']).next().unwrap_or_default();
-        self.may_lead_elsewhere() || last_label.bytes().all(|byte| byte.is_ascii_digit())
+        self.may_lead_elsewhere() || is_number(last_label)
     }
 
     /// Whether a mail server may take the local part for something else than a mailbox of the domain: for the way to a mailbox of
@@ -112,6 +112,14 @@ impl FromStr for Email {
         }
         Ok(Self(normalised))
     }
+}
+
+/// Whether programs that connect to a domain with this last label take it for an IP address: they read numbers in hexadecimal, too.
+fn is_number(label: &str) -> bool {
+    label.strip_prefix("0x").map_or_else(
+        || label.bytes().all(|byte| byte.is_ascii_digit()),
+        |digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+    )
 }
 
 /// A local part in lower case, composed: in that order, as lowering may take a text out of NFC.
@@ -295,11 +303,18 @@ mod tests {
 
     #[test]
     fn an_address_at_a_number_is_given_to_nobody_and_found_where_somebody_has_it() {
-        for raw in ["alice@127.0.0.1", "alice@example.7", "alice@corp.１２", "alice@1.2"] {
+        for raw in [
+            "alice@127.0.0.1",
+            "alice@example.7",
+            "alice@corp.１２",
+            "alice@1.2",
+            "alice@127.0.0x1",
+            "alice@example.0XfF",
+        ] {
             assert!(!email(raw).may_lead_elsewhere(), "{raw}");
             assert_eq!(Email::for_new(raw), Err(InvalidEmail::Malformed), "{raw}");
         }
-        for raw in ["alice@127.example", "alice@example.c0m", "7@7.example"] {
+        for raw in ["alice@127.example", "alice@example.c0m", "alice@example.0xyz", "7@7.example"] {
             assert_eq!(Email::for_new(raw), Ok(email(raw)), "{raw}");
         }
     }

@@ -258,6 +258,20 @@ async fn whoever_has_an_address_whose_mail_may_go_elsewhere_gets_in_and_it_is_no
     assert!(matches!(services.log_in(ROUTED, PASSWORD).await, LoginOutcome::LoggedIn(_)));
 }
 
+/// An earlier version gave it away.
+#[tokio::test]
+async fn whoever_has_an_address_at_a_number_is_sent_a_code_there() {
+    let services = Services::new().await;
+    let former = "alice@mail.7";
+    let login_name = former.parse::<Email>().unwrap().login_name();
+    let made = Identity { login_name, ..given::identity(former) };
+    let alice = given::registered(&*services.store, made).await.id;
+    let sent = services.account.send_verification_to(former, network()).await.unwrap();
+    assert_eq!(sent, Outcome::Done(()));
+    let proof = link(&services.mail().await);
+    assert_eq!(verify(&services, &proof).await, Outcome::Done(alice));
+}
+
 /// An earlier version took it.
 #[tokio::test]
 async fn an_address_that_would_not_be_taken_any_more_is_verified_as_others_are() {
