@@ -95,6 +95,6 @@ mod tests {
         let mut tries = Tries::that_nobody_waits_for(patience);
         while goes_on(&mut tries).await {}
         let waited = began.elapsed();
-        assert!((patience - LONGEST_PAUSE..=patience).contains(&waited), "{waited:?}");
+        assert!(waited <= patience && waited + LONGEST_PAUSE >= patience, "{waited:?}");
     }
 }
