@@ -137,7 +137,7 @@ sub vcl_recv {
         # A body that is not kept in memory is lost in the restart: a keep-alive POST then waits for it until it times out, a chunked
         # one arrives empty. Over HTTP/2 nothing says that there is one. Larger ones than this need a proxy without restarts: Sluice itself,
         # or nginx with a client_max_body_size. Varnish ends the connection, or the stream, of one that it cannot keep, and no answer gets
-        # out: only one whose length is told beforehand is answered.
+        # out: only one whose length is told beforehand is answered (vcl_synth says when).
         if (std.integer(req.http.Content-Length, 0) > 1048576) {
             return (synth(413, "Content Too Large"));
         }
@@ -258,6 +258,11 @@ sub vcl_deliver {
 }
 
 sub vcl_synth {
+    # Varnish reads a body to its end before such an answer goes out, so one of gigabytes that comes slowly would hold a thread for hours.
+    # Beyond 16 MiB the answer goes out at once and ends the connection; a client that sends all before it reads may lose it.
+    if (req.http.Content-Length && std.integer(req.http.Content-Length, 2147483647) > 16777216) {
+        set resp.http.Connection = "close";
+    }
     if (resp.status == 401) {
         set resp.http.WWW-Authenticate = "Bearer";
     }

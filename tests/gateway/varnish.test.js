@@ -77,6 +77,17 @@ describe('varnish and bodies that are too large', () => {
     assert.equal((await ask('/orders', { ...post, body: Buffer.alloc(1_000_000) })).status, 200)
   })
 
+  check('nobody waits for one of gigabytes: its answer comes at once and ends the connection', async () => {
+    const before = running.echo.count()
+    const token = `authorization: Bearer ${TOKENS.good.token}`
+    for (const [path, lines, status] of [['/orders', [token], 413], ['/orders', [], 401], ['//orders', [token], 400]]) {
+      const head = [`POST ${path} HTTP/1.1`, 'host: app', 'content-length: 5000000000', ...lines]
+      const answer = await rawly(running.proxy.url, head)
+      assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} [^]*\r\nconnection: close\r\n`, 'i'), answer)
+    }
+    assert.equal(running.echo.count(), before)
+  })
+
   check('one in chunks does not pass', async () => {
     const before = running.echo.count()
     const answer = await ask('/orders', { ...post, body: Buffer.alloc(1_200_000), chunked: true }).catch(() => undefined)
