@@ -42,12 +42,18 @@ async fn a_log_that_was_moved_away_begins_anew_on_sighup() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_log_says_why_the_gateway_refuses_plain_http() {
     let routes = Routes::fresh().await;
-    let mut site = site(Backend::Sqlite, &routes).await;
-    site.set(&[("serve.gateway.tls.allow_termination_from", "127.0.0.0/8")]);
-    let server = site.start().await;
-    assert_eq!(Seen::of(&server).status("/orders/1", "nobody").await, StatusCode::BAD_GATEWAY);
-    let reason = "neither X-Forwarded-Proto nor Forwarded says how the proxy was asked";
-    server.logs(&["request refused: this port is reached over TLS only", "127.0.0.1", reason]).await;
-    server.tell_to_stop();
-    assert!(server.ended().await.success());
+    for (networks, level, reason) in [
+        ("127.0.0.0/8", "WARN", "neither X-Forwarded-Proto nor Forwarded says how the proxy was asked"),
+        ("192.0.2.0/24", "INFO", "the peer is in none of the networks that may terminate TLS"),
+    ] {
+        let mut site = site(Backend::Sqlite, &routes).await;
+        site.set(&[("serve.gateway.tls.allow_termination_from", networks)]);
+        site.log("sluice_gateway=info");
+        let server = site.start().await;
+        assert_eq!(Seen::of(&server).status("/orders/1", "nobody").await, StatusCode::BAD_GATEWAY);
+        let line = "request refused: this port is reached over TLS only";
+        server.logs(&[level, line, "127.0.0.1", reason]).await;
+        server.tell_to_stop();
+        assert!(server.ended().await.success());
+    }
 }
