@@ -74,6 +74,11 @@ impl Run {
 const ALIKE: [(&str, Option<&str>); 4] =
     [("connections", None), ("pace", None), ("length", None), ("ended", Some("as it was meant to"))];
 
+/// What is said of the pace of a run that has found its rate: that is what the run is for, and never the same twice.
+const FOUND: &str = "the rate that was found";
+/// The same of a run at half of it.
+const HALF_OF_FOUND: &str = "half of the rate that was found";
+
 /// All systems in all scenarios.
 #[derive(Debug, Clone, Serialize)]
 pub struct Comparison {
@@ -230,10 +235,7 @@ fn caution(
 ) -> Option<String> {
     let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
     for (system, run) in runs.iter().filter(|(_, run)| run.title() == label) {
-        let set = run.settings.iter().find(|(set, _)| set == name).map(|(_, value)| value.as_str());
-        let Some(value) = set.or(otherwise) else { continue };
-        // What follows explains it.
-        let value = value.split(',').next().unwrap_or(value);
+        let Some(value) = to_compare(run, name).or(otherwise) else { continue };
         match said.iter_mut().find(|(known, _)| *known == value) {
             Some((_, systems)) if systems.contains(&system.as_str()) => {}
             Some((_, systems)) => systems.push(system),
@@ -243,6 +245,20 @@ fn caution(
     let told = said.iter().map(|(value, systems)| format!("{value} ({})", systems.join(", ")));
     let told: Vec<_> = told.collect();
     (told.len() > 1).then(|| format!("{label}: not the same {name}: {}", told.join("; ")))
+}
+
+/// What is compared of a setting, if the run says it.
+fn to_compare<'a>(run: &'a RunReport, name: &str) -> Option<&'a str> {
+    if name == "pace" && setting(run, "knee").is_some() {
+        return Some(if run.half_of_knee.is_some() { HALF_OF_FOUND } else { FOUND });
+    }
+    let value = setting(run, name)?;
+    // What follows explains it.
+    Some(value.split(',').next().unwrap_or(value))
+}
+
+fn setting<'a>(run: &'a RunReport, name: &str) -> Option<&'a str> {
+    run.settings.iter().find(|(set, _)| set == name).map(|(_, value)| value.as_str())
 }
 
 /// CPU of server and database. Before there was a field for both, it cannot be told whether a server without PostgreSQL has one elsewhere.

@@ -22,6 +22,7 @@ use crate::report::{self, Memory, RunReport};
 use crate::scenario::{Kind, Scenario};
 use crate::target::{Found, Start, Target};
 use limits::Limits;
+pub(crate) use tell::occasion;
 
 /// Runs it as often as it is said, or up to the knee, or at half of it; one report for each run.
 ///
@@ -281,7 +282,7 @@ impl<'a> Bench<'a> {
         settings.extend(is_lost.then(|| ("CPU of the server".to_owned(), format!("unknown: {why}"))));
         settings.extend(ran.found.iter().cloned());
         settings.extend(around.and_then(Around::caution).map(|caution| ("floor".to_owned(), caution)));
-        settings.extend(tell::occasion());
+        settings.extend(occasion());
         let mut on = machine::describe();
         on.extend(self.version.iter().map(|version| ("version of the server".to_owned(), version.clone())));
         if self.target.is_own() {

@@ -110,17 +110,19 @@ fn the_page_names_a_database_where_one_was_seen_and_its_table_is_scrolled_by_key
     assert_eq!(page.matches("<td class=\"word\">").count(), 2 * 2, "scenario and system: {page}");
 }
 
+/// A run with other settings, and a length.
+fn with((system, run): (String, RunReport), changed: &[(&str, &str)]) -> (String, RunReport) {
+    let mut settings = vec![("length".to_owned(), "10s".to_owned())];
+    settings.extend(run.settings.clone());
+    for (name, value) in changed {
+        settings.retain(|(known, _)| known != name);
+        settings.push(((*name).to_owned(), (*value).to_owned()));
+    }
+    (system, RunReport { settings, ..run })
+}
+
 #[test]
 fn runs_that_cannot_be_compared_are_told_from_those_that_can() {
-    let with = |(system, run): (String, RunReport), changed: &[(&str, &str)]| {
-        let mut settings = vec![("length".to_owned(), "10s".to_owned())];
-        settings.extend(run.settings.clone());
-        for (name, value) in changed {
-            settings.retain(|(known, _)| known != name);
-            settings.push(((*name).to_owned(), (*value).to_owned()));
-        }
-        (system, RunReport { settings, ..run })
-    };
     let (one, other) = (run("a", "login", 100.0, 50.0), run("b", "login", 10.0, 90.0));
     let elsewhere = with(run("b", "mix", 1.0, 1.0), &[("connections", "8")]);
     let alike = [with(one.clone(), &[]), with(other.clone(), &[]), with(other.clone(), &[]), elsewhere];
@@ -144,5 +146,28 @@ fn runs_that_cannot_be_compared_are_told_from_those_that_can() {
     assert!(
         page.contains("<b>Caution</b> login: not the same connections: 256 (a, b); 64 (b)</p>"),
         "{page}"
+    );
+}
+
+#[test]
+fn rates_that_were_found_may_differ_and_are_not_compared_with_those_that_were_asked_for() {
+    let open = |rate: &str| format!("open loop: {rate} operations a second, latency from when they are due");
+    let found = |system: &str, rate: &str| {
+        let pace = open(rate);
+        let settings = [("pace", pace.as_str()), ("knee", "1000/s asked for, 1000/s reached")];
+        with(run(system, "login", 100.0, 50.0), &settings)
+    };
+    let cautions = |runs: &[(String, RunReport)]| Comparison::of(runs).cautions;
+    let (one, other) = (found("a", "5000"), found("b", "400"));
+    assert_eq!(cautions(&[one.clone(), other.clone()]), [] as [String; 0]);
+    let asked = with(run("b", "login", 10.0, 90.0), &[("pace", open("5000").as_str())]);
+    assert_eq!(
+        cautions(&[one.clone(), asked]),
+        ["login: not the same pace: the rate that was found (a); open loop: 5000 operations a second (b)"]
+    );
+    let half = (other.0, RunReport { half_of_knee: Some(800.0), ..other.1 });
+    assert_eq!(
+        cautions(&[one, half]),
+        ["login: not the same pace: the rate that was found (a); half of the rate that was found (b)"]
     );
 }

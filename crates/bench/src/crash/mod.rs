@@ -23,6 +23,7 @@ use crate::driver::{self, Ledger, Length, Load, Pace};
 use crate::error::BenchError;
 use crate::interrupt::Interrupt;
 use crate::open_files;
+use crate::run::occasion;
 use crate::scenario::{Dialect, Kind};
 use crate::target::{Start, Target, TargetError};
 
@@ -113,7 +114,9 @@ async fn run(args: &CrashArgs, program: &Path, interrupt: &Interrupt) -> Result<
         promises.push(check::reads(&target, &*scenario, args.connections.get()).await?);
     }
     let report = CrashReport::of(args, (measured, rounds.failed_in_calm()), &back_after, promises);
-    Ok(CrashReport { settings: target.settings(), ..report })
+    let mut settings = target.settings();
+    settings.extend(occasion());
+    Ok(CrashReport { settings, ..report })
 }
 
 /// What nobody but the server's memory knows is gone after this, whatever was killed before.

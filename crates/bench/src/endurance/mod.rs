@@ -23,6 +23,7 @@ use crate::error::BenchError;
 use crate::interrupt::{Interrupt, ended};
 use crate::open_files;
 use crate::report;
+use crate::run::occasion;
 use crate::scenario::{Dialect, Kind, LoginOptions};
 use crate::target::{Start, Target};
 
@@ -171,6 +172,7 @@ async fn run(
     on.extend(accountant.database().await);
     let mut settings = target.settings();
     settings.extend(interrupt.is_requested().then(|| ended(sampler.elapsed())));
+    settings.extend(occasion());
     Ok(EnduranceReport {
         operations: measured.operations,
         errors: measured.failed(),

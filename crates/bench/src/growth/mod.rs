@@ -26,6 +26,7 @@ use crate::error::BenchError;
 use crate::interrupt::{Interrupt, ended};
 use crate::open_files;
 use crate::report;
+use crate::run::occasion;
 use crate::scenario::{Dialect, Kind, LoginOptions};
 use crate::target::{Target, is_sqlite};
 
@@ -128,7 +129,8 @@ async fn run(args: &GrowthArgs, program: &Path, interrupt: &Interrupt) -> Result
     }
     let runs = if args.runs.get() > 1 { runs } else { Vec::new() };
     let ended = interrupt.is_requested().then(|| ended(began.elapsed()));
-    let settings = target.settings().into_iter().chain(args.told()).chain(told).chain(ended).collect();
+    let known = target.settings().into_iter().chain(args.told()).chain(told);
+    let settings = known.chain(ended).chain(occasion()).collect();
     Ok(GrowthReport { points, runs, settings, machine: on })
 }
 

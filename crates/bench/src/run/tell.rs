@@ -48,7 +48,7 @@ pub(super) fn settings(load: &Load, shape: Option<&Shape>, args: &RunArgs) -> Ve
 }
 
 /// When it was, and what was typed for it.
-pub(super) fn occasion() -> [(String, String); 2] {
+pub(crate) fn occasion() -> [(String, String); 2] {
     let date = jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string();
     let typed = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
     [("date", date), ("command", shown_command(typed))].map(|(name, value)| (name.to_owned(), value))

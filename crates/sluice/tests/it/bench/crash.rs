@@ -6,7 +6,7 @@ use serde_json::Value;
 use sluice_testkit::PrivateCluster;
 use sluice_testkit::postgres::TemporaryDatabase;
 
-use super::{bench, report};
+use super::{bench, report, setting};
 use crate::program::run;
 
 const SHORT: &[&str] = &["--rounds", "1", "--within", "500ms", "-c", "8"];
@@ -19,6 +19,8 @@ fn nobody_who_registered_is_lost_when_the_server_is_killed() {
     assert!(people["promised"].as_u64().is_some_and(|promised| promised > 0), "{report}");
     assert_eq!((people["lost"].as_u64(), people["twice"].as_u64()), (Some(0), Some(0)));
     assert_eq!(report["rounds"], 1);
+    assert!(setting(&report, "date").ends_with(" UTC"), "{report}");
+    assert!(setting(&report, "command").contains("crash register"), "{report}");
 }
 
 #[test]

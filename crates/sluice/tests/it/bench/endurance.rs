@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::bench;
+use super::{bench, setting};
 
 /// No more logins than there are users: each finds one, however long a disk takes that others are busy with.
 const SHORT: &[&str] = &["--rate", "5", "--duration", "3s", "--lifetime", "10s", "--every", "1s", "-c", "16"];
@@ -18,6 +18,8 @@ fn a_run_that_is_too_short_for_its_verdicts_is_told_and_is_no_success() {
     let report: Value = serde_json::from_str(&ended.stdout).expect("what was seen");
     let told = [&report["operations"], &report["errors"], &report["too_short"]];
     assert_eq!(told, [&Value::from(15), &Value::from(0), &Value::from(true)], "{report}");
+    assert!(setting(&report, "date").ends_with(" UTC"), "{report}");
+    assert!(setting(&report, "command").contains("endurance --rate 5"), "{report}");
     let verdicts: Vec<_> =
         report["verdicts"].as_array().expect("verdicts").iter().map(|one| one["holds"].as_bool()).collect();
     assert_eq!(verdicts, [Some(true), None, None, None, None], "that no login failed is known");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{bench, report};
+use super::{bench, report, setting};
 
 #[test]
 fn rows_are_cloned_and_the_real_grants_among_them_are_refreshed() {
@@ -22,6 +22,8 @@ fn rows_are_cloned_and_the_real_grants_among_them_are_refreshed() {
     // One row is updated by a refresh, whatever else is there.
     let refresh = at(400).into_iter().find(|point| point["scenario"] == "refresh").expect("a point");
     assert!(refresh["rows_written"].as_f64().is_some_and(|rows| (1.0..1.2).contains(&rows)), "{refresh}");
+    assert!(setting(&report, "date").ends_with(" UTC"), "{report}");
+    assert!(setting(&report, "command").contains("growth --grants 0,400"), "{report}");
 }
 
 #[test]
