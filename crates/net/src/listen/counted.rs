@@ -55,7 +55,7 @@ where
                 );
                 return Answering { inner: None, answer: None, record: None, is_old, work: None };
             };
-            (request.map(IncomingBody::of_stream), Some(work))
+            (request.map(|body| of_stream(body, &self.record)), Some(work))
         };
         Answering { inner: Some(self.inner.call(request)), answer: None, record, is_old, work }
     }
@@ -74,6 +74,10 @@ fn stage(request: &Request<Incoming>) -> Stage {
 
 fn watched(body: Incoming, record: &Arc<Record>) -> IncomingBody {
     if body.is_end_stream() { IncomingBody::ended(body) } else { IncomingBody::of_last_request(body, record) }
+}
+
+fn of_stream(body: Incoming, record: &Arc<Record>) -> IncomingBody {
+    if body.is_end_stream() { IncomingBody::ended(body) } else { IncomingBody::of_stream(body, record) }
 }
 
 /// An answer over HTTP/2, which this side works on or leaves to its client to take.

@@ -15,7 +15,7 @@ use super::rest::{self, Stage};
 
 /// The body of a request as its client sends it. Over HTTP/1.1, what is not read of it decides whether its connection goes on: one that is
 /// dropped before its end is read away if little is missing, and otherwise the answer says that the connection ends. Over HTTP/2 it is read away
-/// in the same case, and otherwise its stream is reset.
+/// in the same case, if not too many others of its connection are, and otherwise its stream is reset.
 #[derive(Debug)]
 pub struct IncomingBody {
     /// `None`: it has come back, as it is being dropped.
@@ -31,18 +31,18 @@ enum Origin {
     /// It comes back here, with the number of its request: over HTTP/1.1.
     LastRequest(Arc<Record>, u32),
     /// It is read away, if it has not ended: over HTTP/2.
-    Stream,
+    Stream(Arc<Record>),
 }
 
 impl IncomingBody {
-    /// The body of a request over HTTP/1.1 that has none.
+    /// The body of a request that has none.
     pub(super) const fn ended(incoming: Incoming) -> Self {
         Self { incoming: Some(incoming), origin: Origin::Ended }
     }
 
     /// The body of a request over HTTP/2.
-    pub(super) const fn of_stream(incoming: Incoming) -> Self {
-        Self { incoming: Some(incoming), origin: Origin::Stream }
+    pub(super) fn of_stream(incoming: Incoming, record: &Arc<Record>) -> Self {
+        Self { incoming: Some(incoming), origin: Origin::Stream(record.clone()) }
     }
 
     /// The body of the last request of a connection over HTTP/1.1.
@@ -65,7 +65,7 @@ impl Drop for IncomingBody {
         match &self.origin {
             Origin::Ended => {}
             Origin::LastRequest(record, request) => record.take_back(incoming, *request),
-            Origin::Stream => rest::read_stream_away(incoming),
+            Origin::Stream(record) => rest::read_stream_away(incoming, record),
         }
     }
 }

@@ -9,7 +9,7 @@ use futures_util::task::AtomicWaker;
 use hyper::body::Incoming;
 
 use super::quiet::QuietWaker;
-use super::rest::{After, Rest, Stage};
+use super::rest::{After, MOST_STREAMS, Rest, Stage};
 use crate::header_lines::MAX_HEADER_LINES_AT_ONCE;
 
 /// What a connection is to do.
@@ -58,6 +58,8 @@ pub(crate) struct Record {
     under_way: AtomicU32,
     /// Over HTTP/2, how many lines the heads of those requests have that are not answered.
     head_lines: AtomicUsize,
+    /// Over HTTP/2, of how many requests that were answered the rest of the body is read away.
+    read_away: AtomicU32,
     /// Over HTTP/1.1, how many bytes had come and gone, and one more, when what is to be written was last found to wait for its client;
     /// 0: nothing waits.
     waiting: AtomicU64,
@@ -126,6 +128,17 @@ impl Record {
     /// Notes that such a request is answered, or given up.
     pub(crate) fn end_head(&self, lines: usize) {
         self.head_lines.fetch_sub(lines, Ordering::Relaxed);
+    }
+
+    /// Notes that what is left of the body of a request over HTTP/2 begins to be read away; whether it may, beside those of others.
+    pub(crate) fn begin_reading_away(&self) -> bool {
+        let one_more = |bodies: u32| (bodies < MOST_STREAMS).then_some(bodies + 1);
+        self.read_away.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+    }
+
+    /// Notes that nothing more of it is read.
+    pub(crate) fn end_reading_away(&self) {
+        self.read_away.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// How many requests arrived.

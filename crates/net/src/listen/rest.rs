@@ -8,10 +8,12 @@
 //! alone.
 //!
 //! Over HTTP/2 a stream whose body was dropped is reset as soon as its answer is out (RFC 9113 §8.1), and there are clients that drop the answer
-//! then (curl 7.88). So what is left of it is read away beside the answer, within the same bounds.
+//! then (curl 7.88). So what is left of it is read away beside the answer, within the same bounds, and of so many requests of a connection at
+//! once: a stream that stays takes the place of another request.
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -23,10 +25,14 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::{Sleep, sleep};
 
+use super::record::Record;
+
 /// The most that is read of what nobody wants, in bytes.
 const MOST: u64 = 64 * 1024;
 /// How long it may take from when it has to be waited for.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Of how many requests of a connection over HTTP/2 it is read at once, at most.
+pub(crate) const MOST_STREAMS: u32 = 16;
 /// Where the stage of a body is beside the number of its request.
 const STAGE_BITS: u32 = 8;
 const STAGE: u64 = (1 << STAGE_BITS) - 1;
@@ -179,16 +185,22 @@ impl Rest {
     }
 }
 
-/// Reads away what is left of the body of a request over HTTP/2: its stream stays for as long.
-pub(crate) fn read_stream_away(body: Incoming) {
+/// Reads away what is left of the body of a request over HTTP/2: its stream stays for as long. If too many of its connection stay, it is
+/// reset as that of a long body.
+pub(crate) fn read_stream_away(body: Incoming, record: &Arc<Record>) {
     if body.is_end_stream() || body.size_hint().lower() > MOST {
         return;
     }
     // Without one its connection has ended.
-    if let Ok(runtime) = Handle::try_current() {
-        let mut left = Left { body, allowed: MOST, until: None };
-        runtime.spawn(async move { poll_fn(|context| left.poll(context)).await });
+    let Ok(runtime) = Handle::try_current() else { return };
+    if !record.begin_reading_away() {
+        return;
     }
+    let (mut left, record) = (Left { body, allowed: MOST, until: None }, Arc::clone(record));
+    runtime.spawn(async move {
+        poll_fn(|context| left.poll(context)).await;
+        record.end_reading_away();
+    });
 }
 
 fn packed(request: u32, stage: Stage) -> u64 {

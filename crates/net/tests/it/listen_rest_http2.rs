@@ -89,3 +89,52 @@ async fn the_stream_of_a_body_that_does_not_come_is_reset_after_its_answer() {
         assert!(!is_reset_before_the_next_answer(&mut client).await, "once");
     }
 }
+
+/// Waits for the answer on a stream, before which none is reset.
+async fn is_answered(client: &mut TcpStream, stream: u8) {
+    loop {
+        match in_time(next_frame(client)).await.unwrap() {
+            (HEADERS, answered) if answered == stream => return,
+            (kind, of) => assert!(![RST_STREAM, GOAWAY].contains(&kind), "{kind} of {of}"),
+        }
+    }
+}
+
+/// The next stream that is reset.
+async fn next_reset(client: &mut TcpStream) -> u8 {
+    loop {
+        match in_time(next_frame(client)).await.unwrap() {
+            (RST_STREAM, stream) => return stream,
+            (kind, _) => assert_ne!(kind, GOAWAY, "the connection ends"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_more_than_sixteen_streams_of_a_connection_wait_for_what_is_left() {
+    const WAITING: [u8; 16] = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
+    const ONE_MORE: u8 = 33;
+    const LATER: u8 = 35;
+    const NEXT_ONE: u8 = 37;
+    let (server, _) = hasty_server().await;
+    let mut client = server.connect().await;
+    client.write_all(BEGINNING).await.unwrap();
+    let post = |stream| frame(HEADERS, END_HEADERS, stream, &[POST, FOUR].concat());
+    for stream in WAITING {
+        client.write_all(&post(stream)).await.unwrap();
+        is_answered(&mut client, stream).await;
+    }
+    client.write_all(&post(ONE_MORE)).await.unwrap();
+    assert_eq!(next_reset(&mut client).await, ONE_MORE);
+    let mut given_up = Vec::new();
+    while given_up.len() < WAITING.len() {
+        given_up.push(next_reset(&mut client).await);
+    }
+    given_up.sort_unstable();
+    assert_eq!(given_up, WAITING, "each had its time");
+    // Then there is room again.
+    client.write_all(&post(LATER)).await.unwrap();
+    is_answered(&mut client, LATER).await;
+    client.write_all(&frame(HEADERS, END_HEADERS | END_STREAM, NEXT_ONE, NEXT)).await.unwrap();
+    is_answered(&mut client, NEXT_ONE).await;
+}
