@@ -28,6 +28,9 @@ pub enum SmtpError {
     /// TLS cannot be set up.
     #[error("the TLS side of the mail client cannot be made")]
     SetupTls(#[source] Box<dyn Error + Send + Sync>),
+    /// The server must use TLS, and is written in a way in which no certificate names a host.
+    #[error("the host of the mail server is no name that a certificate can have")]
+    CertificateName,
     /// The name to introduce oneself by is no name of a machine.
     #[error("the name for the mail server's greeting is no host name")]
     HelloName,
@@ -89,9 +92,8 @@ impl SmtpError {
     /// so that a server misconfigured for an hour loses no mail; a 5xx to the mail itself is not (RFC 5321 §4.2.1).
     pub fn is_temporary(&self) -> bool {
         match self {
-            Self::ExtraCa { .. } | Self::SetupTls(_) | Self::HelloName | Self::PlainPasswordConfigured => {
-                false
-            }
+            Self::ExtraCa { .. } | Self::SetupTls(_) | Self::CertificateName => false,
+            Self::HelloName | Self::PlainPasswordConfigured => false,
             Self::Unsendable(_) | Self::NeedsSmtpUtf8 | Self::Refused(_) => false,
             Self::Deferred(_) | Self::LoginRefused(_) | Self::NoLogin => true,
             Self::NoStartTls | Self::PlainPassword => true,

@@ -46,7 +46,7 @@ impl SmtpTransport {
     /// Reads the trusted certificates and makes ready; nothing is connected yet.
     ///
     /// # Errors
-    /// [`SmtpError::ExtraCa`], [`SmtpError::SetupTls`], [`SmtpError::HelloName`],
+    /// [`SmtpError::ExtraCa`], [`SmtpError::SetupTls`], [`SmtpError::CertificateName`], [`SmtpError::HelloName`],
     /// [`SmtpError::PlainPasswordConfigured`].
     pub fn new(config: &SmtpConfig) -> Result<Self, SmtpError> {
         let sender = Sender { from: config.from.clone(), reply_to: config.reply_to.clone() };

@@ -33,16 +33,24 @@ impl fmt::Debug for Tls {
 }
 
 impl Tls {
+    /// A server that must use TLS needs a name that its certificate can have. Where TLS is optional the name may be another: the server
+    /// may never offer it.
     pub(super) fn new(url: &SmtpUrl, extra_ca_file: Option<&Path>) -> Result<Self, SmtpError> {
         let extra = match extra_ca_file {
             Some(path) => certificates_in(path)
                 .map_err(|source| SmtpError::ExtraCa { path: path.to_owned(), source })?,
             None => Vec::new(),
         };
+        let name = || ServerName::try_from(url.host.clone()).map_err(|_| SmtpError::CertificateName);
         let made = match url.encryption {
             Encryption::StartTls(StartTls::Never) => Ok(Self::Never),
-            Encryption::StartTls(when) => Self::later(&url.host, when == StartTls::Required, extra),
-            Encryption::Implicit => Self::at_once(&url.host, extra),
+            Encryption::StartTls(StartTls::Optional) => Self::later(&url.host, false, extra),
+            Encryption::StartTls(StartTls::Required) => {
+                // The library looks at it in each handshake only.
+                name()?;
+                Self::later(&url.host, true, extra)
+            }
+            Encryption::Implicit => Self::at_once(name()?, extra),
         };
         made.map_err(SmtpError::SetupTls)
     }
@@ -61,7 +69,7 @@ impl Tls {
 
     /// As the library makes it.
     fn at_once(
-        host: &str,
+        name: ServerName<'static>,
         extra: Vec<CertificateDer<'static>>,
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let mut roots = RootCertStore::empty();
@@ -73,7 +81,6 @@ impl Tls {
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        let name = ServerName::try_from(host.to_owned())?;
         Ok(Self::AtOnce { connector: TlsConnector::from(Arc::new(config)), name })
     }
 }

@@ -221,3 +221,24 @@ fn a_file_without_certificates_or_a_greeting_without_a_name_is_refused_at_once()
     assert!(matches!(error(&extra_ca), SmtpError::ExtraCa { .. }));
     assert!(matches!(error(&hello), SmtpError::HelloName));
 }
+
+#[test]
+fn a_host_that_no_certificate_can_name_is_refused_at_once_where_tls_is_required() {
+    for host in ["mail..example.org", "-mail.example.org", "mail-.example.org", "mail,example.org"] {
+        for (url, is_refused) in [
+            (format!("smtps://{host}"), true),
+            (format!("smtp://{host}"), true),
+            (format!("smtp://{host}?starttls=optional"), false),
+            (format!("smtp://{host}?starttls=never"), false),
+        ] {
+            let made = sluice_net::SmtpTransport::new(&config(&url));
+            assert_eq!(matches!(made, Err(SmtpError::CertificateName)), is_refused, "{url}: {made:?}");
+            assert_eq!(made.is_err(), is_refused, "{url}: {made:?}");
+        }
+    }
+    for host in ["mail_relay", "mail.example.org.", "192.0.2.1", "[2001:db8::1]"] {
+        for scheme in ["smtps", "smtp"] {
+            transport(&config(&format!("{scheme}://{host}")));
+        }
+    }
+}
