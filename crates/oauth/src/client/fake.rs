@@ -9,6 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use sluice_commit::StoreError;
+use sluice_crypto::jwe::KeyManagement;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_primitives::{ManualClock, Timestamp};
 use sluice_protocol::ClientId;
@@ -154,6 +155,10 @@ impl SectorSource for Hosts {
 #[async_trait]
 impl SigningKeys for Hosts {
     async fn ensure(&self, _: &str, _: SigningAlgorithm) -> Result<(), KeyError> {
+        Ok(())
+    }
+
+    async fn ensure_for_request_objects(&self, _: KeyManagement) -> Result<(), KeyError> {
         Ok(())
     }
 }

@@ -14,8 +14,11 @@ use super::ring::{KeyRing, new_kid};
 /// The set of the keys that decrypt request objects.
 pub const REQUEST_OBJECT_SET: &str = "sluice.request-object";
 
-/// What there is a key for.
+/// What there may be a key for.
 pub const REQUEST_OBJECT_ALGORITHMS: [KeyManagement; 2] = [KeyManagement::RsaOaep256, KeyManagement::EcdhEs];
+/// What there always is a key for. One for ECDH-ES is made when a client is registered for it: some libraries read no key of a set in which one has
+/// an `alg` that they do not know, and that is one of those.
+const MADE_UNASKED: [KeyManagement; 1] = [KeyManagement::RsaOaep256];
 
 /// The keys of a set that others encrypt with.
 #[derive(Default)]
@@ -50,21 +53,33 @@ impl KeyRing {
 
     /// What request objects may be encrypted with now.
     pub fn request_object_algorithms(&self) -> Vec<KeyManagement> {
-        let missing = self.missing_encryption();
+        let missing = self.missing_encryption(&REQUEST_OBJECT_ALGORITHMS);
         REQUEST_OBJECT_ALGORITHMS.into_iter().filter(|known| !missing.contains(known)).collect()
     }
 
-    /// Makes the keys for request objects that are missing: RSA-OAEP-256 (2048 bits) and ECDH-ES (P-256). Nodes that do so
-    /// at once end with the same keys.
+    /// Makes the key for request objects that there always is, if it is missing: for RSA-OAEP-256, of 2048 bits. Nodes that do so at once end with
+    /// the same key.
     ///
     /// # Errors
     /// [`KeyError`] if the store does not answer.
     pub async fn ensure_request_object_keys(&self) -> Result<(), KeyError> {
-        if self.missing_encryption().is_empty() {
+        self.ensure_encryption(&MADE_UNASKED).await
+    }
+
+    /// As [`Self::ensure_request_object_keys`], with the key for this algorithm: for ECDH-ES on P-256.
+    ///
+    /// # Errors
+    /// [`KeyError`] if the store does not answer.
+    pub async fn ensure_request_object_key(&self, algorithm: KeyManagement) -> Result<(), KeyError> {
+        self.ensure_encryption(&[algorithm]).await
+    }
+
+    async fn ensure_encryption(&self, wanted: &[KeyManagement]) -> Result<(), KeyError> {
+        if self.missing_encryption(wanted).is_empty() {
             return Ok(());
         }
         self.read().await?;
-        let missing = self.missing_encryption();
+        let missing = self.missing_encryption(wanted);
         if missing.is_empty() {
             return Ok(());
         }
@@ -77,13 +92,11 @@ impl KeyRing {
         self.read().await
     }
 
-    fn missing_encryption(&self) -> Vec<KeyManagement> {
+    fn missing_encryption(&self, wanted: &[KeyManagement]) -> Vec<KeyManagement> {
         let loaded = self.loaded();
         let known = &loaded.request_object.algorithms;
-        REQUEST_OBJECT_ALGORITHMS
-            .into_iter()
-            .filter(|wanted| !known.iter().any(|alg| alg == wanted.as_str()))
-            .collect()
+        let is_missing = |wanted: &&KeyManagement| !known.iter().any(|alg| alg == wanted.as_str());
+        wanted.iter().filter(is_missing).copied().collect()
     }
 }
 

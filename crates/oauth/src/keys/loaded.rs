@@ -84,7 +84,7 @@ impl Loaded {
         algorithms.dedup();
         let signing_jwks = serde_json::to_string(&signing).unwrap_or_default().into();
         let encrypting = well_formed(request_object.public.clone(), &mut malformed);
-        let others = encrypting.keys.into_iter().map(without_rare_algorithm).chain(further.keys);
+        let others = encrypting.keys.into_iter().chain(further.keys);
         let published = JwkSet { keys: signing.keys.into_iter().chain(others).collect() };
         let public_jwks = serde_json::to_string(&published).unwrap_or_default().into();
         Ok(Self {
@@ -117,13 +117,6 @@ fn place(key: &Jwk, defaults: Option<DefaultAlgorithms>) -> usize {
     let second = defaults.map_or(first, |defaults| defaults.access_token);
     let algorithm = key.signing_algorithm().ok();
     [first, second].iter().position(|usual| algorithm == Some(*usual)).unwrap_or(2)
-}
-
-/// Some libraries read no key of a set in which one names an `alg` that they do not know, and that of ECDH is the one they do not: `use`, `kty`
-/// and discovery tell what the key is for (RFC 7517 §4.4: `alg` is optional).
-fn without_rare_algorithm(key: Jwk) -> Jwk {
-    let alg = key.alg.filter(|alg| !alg.starts_with("ECDH-ES"));
-    Jwk { alg, ..key }
 }
 
 /// The public parts of these keys. What was stored before keys were checked may be malformed; a key whose certificates are goes without them: it

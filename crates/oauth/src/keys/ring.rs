@@ -263,7 +263,7 @@ impl KeyRing {
     }
 
     /// The public keys of the sets as a JWK set: what `/.well-known/jwks.json` answers. First those that sign what no client has asked to be signed
-    /// otherwise, and none for encryption with an `alg` that common libraries do not know.
+    /// otherwise.
     pub fn public_jwks(&self) -> Arc<str> {
         Arc::clone(&self.loaded.load().public_jwks)
     }

@@ -211,7 +211,7 @@ impl Application {
         let keys = body["keys"].as_array().cloned().unwrap_or_default();
         let mut keys = keys
             .iter()
-            .map(|key| Ok((text(key, "alg").or_else(|_| text(key, "kty"))?, text(key, "kid")?)))
+            .map(|key| Ok((text(key, "alg")?, text(key, "kid")?)))
             .collect::<Result<Vec<_>, _>>()?;
         keys.sort();
         Ok(keys)

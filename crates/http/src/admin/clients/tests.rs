@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use sluice_crypto::Sealer;
 use sluice_crypto::digest::MacKey;
 use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
+use sluice_crypto::jwe::KeyManagement;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::secret_hash::FastHashKeys;
 use sluice_oauth::client::{
@@ -34,6 +35,10 @@ struct Alone;
 #[async_trait]
 impl SigningKeys for Alone {
     async fn ensure(&self, _: &str, _: SigningAlgorithm) -> Result<(), KeyError> {
+        Ok(())
+    }
+
+    async fn ensure_for_request_objects(&self, _: KeyManagement) -> Result<(), KeyError> {
         Ok(())
     }
 }

@@ -3,6 +3,7 @@ use std::collections::VecDeque;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use sluice_crypto::jwe::KeyManagement;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_net::FetchPlace;
 use sluice_primitives::ManualClock;
@@ -52,6 +53,10 @@ impl SectorSource for Host {
 #[async_trait]
 impl SigningKeys for Host {
     async fn ensure(&self, _: &str, _: SigningAlgorithm) -> Result<(), KeyError> {
+        Ok(())
+    }
+
+    async fn ensure_for_request_objects(&self, _: KeyManagement) -> Result<(), KeyError> {
         Ok(())
     }
 }

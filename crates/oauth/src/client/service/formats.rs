@@ -8,7 +8,7 @@ use crate::keys::{ACCESS_TOKEN_SET, ID_TOKEN_SET, KeyError, SigningKeys};
 use crate::sector;
 
 impl ClientService {
-    /// Makes keys of the algorithms that the client wants what it is sent to be signed with.
+    /// Makes keys of the algorithms that the client wants what it is sent to be signed with, and that it encrypts its request objects with.
     pub(super) async fn make_keys_for(&self, client: &Client) -> Result<(), ClientServiceError> {
         Ok(make_keys(&*self.0.keys, client).await?)
     }
@@ -27,10 +27,14 @@ impl ClientService {
     }
 }
 
-/// Makes keys of the algorithms that the client wants what it is sent to be signed with.
+/// Makes keys of the algorithms that the client wants what it is sent to be signed with, and that it encrypts its request objects with.
 pub(crate) async fn make_keys(keys: &dyn SigningKeys, client: &Client) -> Result<(), KeyError> {
     for (set, algorithm) in wanted_keys(client) {
         keys.ensure(set, algorithm).await?;
+    }
+    let encrypts = client.formats.request_object_encryption.as_ref();
+    if let Some(algorithm) = encrypts.and_then(|how| how.alg.parse().ok()) {
+        keys.ensure_for_request_objects(algorithm).await?;
     }
     Ok(())
 }

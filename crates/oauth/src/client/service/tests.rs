@@ -7,10 +7,11 @@ use crate::client::fake::FakeClients;
 use crate::client::model::SecretsEnd;
 use crate::client::profile::{ClientSecurity, SecurityProfile};
 use crate::client::repository::ClientFilter;
-use crate::keys::{ACCESS_TOKEN_SET, ID_TOKEN_SET, KeyError};
+use crate::keys::{ACCESS_TOKEN_SET, ID_TOKEN_SET, KeyError, REQUEST_OBJECT_SET};
 use crate::sector::SectorNotFetched;
 use sluice_crypto::digest::MacKey;
 use sluice_crypto::hash_pool::{HashPool, HashPoolConfig};
+use sluice_crypto::jwe::KeyManagement;
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_crypto::secret_hash::FastHashKeys;
 use sluice_primitives::{GrantId, ManualClock, NetworkId, SeededRng};
@@ -31,12 +32,17 @@ struct Given {
 
 /// Which keys were asked for.
 #[derive(Default)]
-struct AskedKeys(Mutex<Vec<(String, SigningAlgorithm)>>);
+struct AskedKeys(Mutex<Vec<(String, String)>>);
 
 #[async_trait]
 impl SigningKeys for AskedKeys {
     async fn ensure(&self, set: &str, algorithm: SigningAlgorithm) -> Result<(), KeyError> {
-        self.0.lock().push((set.to_owned(), algorithm));
+        self.0.lock().push((set.to_owned(), algorithm.to_string()));
+        Ok(())
+    }
+
+    async fn ensure_for_request_objects(&self, algorithm: KeyManagement) -> Result<(), KeyError> {
+        self.0.lock().push((REQUEST_OBJECT_SET.to_owned(), algorithm.as_str().to_owned()));
         Ok(())
     }
 }
@@ -428,12 +434,16 @@ async fn keys_are_made_of_the_algorithms_that_a_client_wants() {
         ..asking("app")
     };
     wanting.formats.access_token_signing_alg = Some("PS512".to_owned());
+    wanting.formats.request_object_encryption =
+        Some(crate::client::Encryption { alg: "ECDH-ES".to_owned(), enc: "A256GCM".to_owned() });
     given.service.create(wanting).await.unwrap();
     let expected = [
-        (ID_TOKEN_SET.to_owned(), SigningAlgorithm::EdDSA),
-        (ID_TOKEN_SET.to_owned(), SigningAlgorithm::ES384),
-        (ACCESS_TOKEN_SET.to_owned(), SigningAlgorithm::PS512),
+        (ID_TOKEN_SET, "EdDSA"),
+        (ID_TOKEN_SET, "ES384"),
+        (ACCESS_TOKEN_SET, "PS512"),
+        (REQUEST_OBJECT_SET, "ECDH-ES"),
     ];
+    let expected = expected.map(|(set, algorithm)| (set.to_owned(), algorithm.to_owned()));
     assert_eq!(*given.made.0.lock(), expected);
 }
 
@@ -453,7 +463,7 @@ async fn a_fapi_client_signs_nothing_with_what_the_profile_forbids() {
     };
     let made = given.service.create(fapi).await.unwrap().client;
     assert_eq!(made.id_token_signed_response_alg.as_deref(), Some("PS256"));
-    let expected = [ID_TOKEN_SET, ACCESS_TOKEN_SET].map(|set| (set.to_owned(), SigningAlgorithm::PS256));
+    let expected = [ID_TOKEN_SET, ACCESS_TOKEN_SET].map(|set| (set.to_owned(), "PS256".to_owned()));
     assert_eq!(*given.made.0.lock(), expected);
 }
 

@@ -1,8 +1,9 @@
 use super::*;
+use crate::keys::REQUEST_OBJECT_SET;
 use crate::keys::fake::FakeKeys;
 use crate::keys::ring::{ID_TOKEN_SET, RingOptions};
-use crate::keys::{REQUEST_OBJECT_ALGORITHMS, REQUEST_OBJECT_SET};
 use sluice_crypto::Sealer;
+use sluice_crypto::jwe::KeyManagement;
 use sluice_crypto::jwk::RsaSize;
 use sluice_primitives::{Clock, ManualClock, NetworkId, OsRng, Secret};
 
@@ -108,7 +109,7 @@ async fn keys_for_request_objects_that_nobody_made_again_are_made() {
     world.round(&ring).await;
     assert!(ring.request_object_algorithms().is_empty());
     KeyRotation::new(ring.clone()).restore_request_object_keys().await.unwrap();
-    assert_eq!(ring.request_object_algorithms(), REQUEST_OBJECT_ALGORITHMS);
+    assert_eq!(ring.request_object_algorithms(), [KeyManagement::RsaOaep256]);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 use super::*;
+use crate::keys::KeyRotation;
 use crate::keys::fake::FakeKeys;
 use crate::keys::ring::ID_TOKEN_SET;
-use crate::keys::{KeyRotation, REQUEST_OBJECT_ALGORITHMS};
 use sluice_primitives::{ManualClock, NetworkId, OsRng, Secret, Timestamp};
 
 async fn given() -> (KeyService, Arc<KeyRing>, Arc<FakeKeys>) {
@@ -340,19 +340,21 @@ async fn keys_for_encryption_are_made_too() {
 async fn the_server_never_runs_out_of_keys_for_request_objects() {
     let (service, ring, _) = given().await;
     ring.ensure_request_object_keys().await.unwrap();
+    ring.ensure_request_object_key(KeyManagement::EcdhEs).await.unwrap();
     let kids = || -> BTreeSet<String> {
         ring.request_object_keys().iter().filter_map(|key| key.kid().map(str::to_owned)).collect()
     };
     let first = kids();
     service.delete_set(REQUEST_OBJECT_SET).await.unwrap();
     let second = kids();
-    assert!(second.len() == 2 && second.is_disjoint(&first), "{first:?} {second:?}");
-    assert_eq!(ring.request_object_algorithms(), REQUEST_OBJECT_ALGORITHMS);
+    assert_eq!((first.len(), second.len()), (2, 1), "one for ECDH-ES is made for clients alone");
+    assert!(second.is_disjoint(&first), "{first:?} {second:?}");
+    assert_eq!(ring.request_object_algorithms(), [KeyManagement::RsaOaep256]);
     for kid in &second {
         service.delete_key(REQUEST_OBJECT_SET, kid).await.unwrap();
-        assert!(kids().len() == 2 && !kids().contains(kid));
+        assert!(kids().len() == 1 && !kids().contains(kid));
     }
     service.replace_set(REQUEST_OBJECT_SET, JwkSet::default()).await.unwrap();
-    assert_eq!(ring.request_object_algorithms(), REQUEST_OBJECT_ALGORITHMS);
+    assert_eq!(ring.request_object_algorithms(), [KeyManagement::RsaOaep256]);
     assert!(kids().iter().all(|kid| ring.public_jwks().contains(kid.as_str())));
 }

@@ -231,11 +231,17 @@ pub(super) async fn signing(server: &Server, entry: &str) {
 /// Each algorithm to the key that this server publishes for it, with each content encryption.
 pub(super) async fn encryption(server: &Server, _: &str) {
     let (sluice, signer) = (&server.sluice, &SIGNERS["ES256"]);
-    let keys = sluice.browser().visit("/.well-known/jwks.json").await.body;
-    let keys: JwkSet = serde_json::from_str(&keys).unwrap();
     let encs = server.names("request_object_encryption_enc_values_supported");
-    for algorithm in server.names("request_object_encryption_alg_values_supported") {
+    let announced = server.names("request_object_encryption_alg_values_supported");
+    // One for ECDH-ES is made, and announced, when a client is registered for it.
+    let made = (!announced.contains(&"ECDH-ES")).then_some("ECDH-ES");
+    for algorithm in announced.into_iter().chain(made) {
+        signer.client(sluice, json!({"request_object_encryption_alg": algorithm})).await;
+        let keys = sluice.browser().visit("/.well-known/jwks.json").await.body;
+        let keys: JwkSet = serde_json::from_str(&keys).unwrap();
         let key = EncryptionKey::of(&keys, algorithm.parse().unwrap()).expect("a published key");
+        let now = sluice.browser().visit("/.well-known/openid-configuration").await.body;
+        assert!(now.contains(&format!("{algorithm:?}")), "{algorithm} is announced");
         for enc in &encs {
             let how =
                 json!({"request_object_encryption_alg": algorithm, "request_object_encryption_enc": enc});
