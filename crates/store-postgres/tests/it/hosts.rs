@@ -317,7 +317,8 @@ async fn the_first_attempt_of_a_queue_after_a_server_writes_again_goes_over_anot
         (lost(&store), proxy.led())
     };
     let (_, (lost_before, led_before)) = tokio::join!(given::inserted(&*store, given::grant()), refused);
-    assert_eq!(lost(&store), lost_before);
+    // One may have been under way when the server was told.
+    assert!(lost(&store) <= lost_before + 1, "{lost_before} {}", lost(&store));
     assert!(proxy.led() > led_before);
 }
 

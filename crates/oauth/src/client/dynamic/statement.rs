@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use sluice_crypto::jwk::{JwkError, JwkSet, SigningAlgorithm};
 use sluice_crypto::jws::{VerifiedJws, VerifyError, verify};
 use sluice_primitives::{Lifetime, Timestamp};
-use sluice_protocol::ErrorCode;
+use sluice_protocol::{ErrorCode, GrantType};
 use thiserror::Error;
 use url::Url;
 
@@ -36,7 +36,15 @@ const NOT_METADATA: [&str; 14] = [
     MEMBER,
 ];
 /// What a client shows people of itself.
-const SHOWN: [&str; 6] = ["client_name", "redirect_uris", "client_uri", "logo_uri", "policy_uri", "tos_uri"];
+const SHOWN: [&str; 7] = [
+    "client_name",
+    "redirect_uris",
+    "client_uri",
+    "logo_uri",
+    "policy_uri",
+    "tos_uri",
+    "post_logout_redirect_uris",
+];
 /// What of that a statement has to name: everybody has it.
 const ALWAYS_SHOWN: [&str; 2] = ["client_name", "redirect_uris"];
 /// How far `nbf` and `iat` may be ahead, because clocks differ.
@@ -225,7 +233,13 @@ impl Claims {
 fn names_what_is_shown(said: &Map<String, Value>, by_itself: &Map<String, Value>) -> bool {
     let is_said = |name: &str| said.get(name).is_some_and(|value| !value.is_null());
     let is_its_own = |name: &str| by_itself.contains_key(name) && !is_said(name);
-    ALWAYS_SHOWN.into_iter().all(is_said) && !SHOWN.into_iter().any(is_its_own)
+    // A statement is in each copy of an application: who has copied it gets no further than to its redirect URIs, but by the device code grant.
+    let is_device_code = |grant: &Value| grant == GrantType::DeviceCode.as_str();
+    let grants = by_itself.get("grant_types").and_then(Value::as_array);
+    let asks_for_devices = grants.is_some_and(|grants| grants.iter().any(is_device_code));
+    ALWAYS_SHOWN.into_iter().all(is_said)
+        && !SHOWN.into_iter().any(is_its_own)
+        && (is_said("grant_types") || !asks_for_devices)
 }
 
 fn date(seconds: Option<f64>) -> Result<Option<Timestamp>, StatementError> {

@@ -2,15 +2,23 @@
 
 use sluice_crypto::jwk::SigningAlgorithm;
 
-use super::{ClientService, ClientServiceError};
+use super::{By, ClientService, ClientServiceError, Trust};
 use crate::client::model::Client;
 use crate::keys::{ACCESS_TOKEN_SET, ID_TOKEN_SET, KeyError, SigningKeys};
 use crate::sector;
 
 impl ClientService {
-    /// Makes keys of the algorithms that the client wants what it is sent to be signed with, and that it encrypts its request objects with.
-    pub(super) async fn make_keys_for(&self, client: &Client) -> Result<(), ClientServiceError> {
-        Ok(make_keys(&*self.0.keys, client).await?)
+    /// Makes keys of the algorithms that the client wants what it is sent to be signed with.
+    pub(super) async fn make_keys_for(&self, client: &Client, by: By) -> Result<(), ClientServiceError> {
+        make_keys(&*self.0.keys, client).await?;
+        let encrypts = client.formats.request_object_encryption.as_ref();
+        // Not for anybody: some libraries read none of the keys where one is for ECDH-ES.
+        if by != By::Itself(Trust::Anybody)
+            && let Some(algorithm) = encrypts.and_then(|how| how.alg.parse().ok())
+        {
+            self.0.keys.ensure_for_request_objects(algorithm).await?;
+        }
+        Ok(())
     }
 
     /// Asks the sector of a client whether its redirect URIs belong there, unless it was asked that before.
@@ -27,14 +35,10 @@ impl ClientService {
     }
 }
 
-/// Makes keys of the algorithms that the client wants what it is sent to be signed with, and that it encrypts its request objects with.
+/// Makes keys of the algorithms that the client wants what it is sent to be signed with.
 pub(crate) async fn make_keys(keys: &dyn SigningKeys, client: &Client) -> Result<(), KeyError> {
     for (set, algorithm) in wanted_keys(client) {
         keys.ensure(set, algorithm).await?;
-    }
-    let encrypts = client.formats.request_object_encryption.as_ref();
-    if let Some(algorithm) = encrypts.and_then(|how| how.alg.parse().ok()) {
-        keys.ensure_for_request_objects(algorithm).await?;
     }
     Ok(())
 }

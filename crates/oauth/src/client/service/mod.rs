@@ -20,7 +20,7 @@ use sluice_commit::chain;
 use sluice_crypto::Sealer;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{Clock, Lifetime, Rng, Secret, Timestamp};
-use sluice_protocol::ClientId;
+use sluice_protocol::{ClientId, GrantType};
 use sluice_token::{Marker, RevocationSet, Target};
 use tracing::{info, warn};
 
@@ -112,7 +112,7 @@ impl ClientService {
         self.check_sector(&client, None).await?;
         let former = Former { client: None, by };
         let secret = Settled::default().settle(&self.0, &mut client, former, chosen).await?;
-        self.make_keys_for(&client).await?;
+        self.make_keys_for(&client, by).await?;
         let management = self.manage(&mut client);
         client.registered_itself = by == By::Itself(Trust::Anybody);
         match self.0.repo.insert(&client).await? {
@@ -180,7 +180,7 @@ impl ClientService {
             self.check_sector(&next, Some(&stored)).await?;
             let former = Former { client: Some(&stored), by };
             let secret = settled.settle(&self.0, &mut next, former, chosen).await?;
-            self.make_keys_for(&next).await?;
+            self.make_keys_for(&next, by).await?;
             next.registration_token_hash.clone_from(&stored.registration_token_hash);
             let management = if matches!(by, By::Itself(_)) { self.manage(&mut next) } else { None };
             next.registered_itself = by == By::Itself(Trust::Anybody)
@@ -318,7 +318,8 @@ impl ClientService {
     }
 }
 
-/// Whether the client shows itself to people as another than before.
+/// Whether the client shows itself to people as another than before, or where it would not have been shown: on the page for devices, which
+/// leads to no redirect URI.
 fn says_otherwise(stored: &Client, next: &Client) -> bool {
     stored.name != next.name
         || stored.client_uri != next.client_uri
@@ -326,6 +327,8 @@ fn says_otherwise(stored: &Client, next: &Client) -> bool {
         || stored.policy_uri != next.policy_uri
         || stored.tos_uri != next.tos_uri
         || stored.redirect_uris != next.redirect_uris
+        || stored.post_logout_redirect_uris != next.post_logout_redirect_uris
+        || (next.may_use(GrantType::DeviceCode) && !stored.may_use(GrantType::DeviceCode))
 }
 
 impl fmt::Debug for ClientService {

@@ -564,4 +564,30 @@ async fn who_registered_itself_is_nobodys_word_until_an_administrator_changes_it
     let invited = given.service.create_by_itself(invited, Trust::Invited).await.unwrap();
     assert!(!invited.client.registered_itself);
     assert!(!given.service.create(asking("known")).await.unwrap().client.registered_itself);
+    let for_devices = |_: &Client| {
+        let device_code = GrantType::DeviceCode.as_str().to_owned();
+        Ok(ClientMetadata {
+            grant_types: vec![device_code],
+            client_id: "invited".to_owned(),
+            ..named("Shop")
+        })
+    };
+    let changed = given.service.patch_by_itself(&invited.client.id, Trust::Anybody, for_devices).await;
+    assert!(changed.unwrap().client.registered_itself, "the page for devices leads to no redirect URI");
+}
+
+/// Some libraries read none of the keys where one is for ECDH-ES.
+#[tokio::test]
+async fn a_key_that_request_objects_are_encrypted_to_is_made_for_nobody_who_registers_himself() {
+    let given = given();
+    let encrypting = |id: &str| {
+        let mut encrypting = asking(id);
+        encrypting.formats.request_object_encryption =
+            Some(crate::client::Encryption { alg: "ECDH-ES".to_owned(), enc: "A256GCM".to_owned() });
+        encrypting
+    };
+    given.service.create_by_itself(encrypting("app"), Trust::Anybody).await.unwrap();
+    assert!(given.made.0.lock().is_empty());
+    given.service.create_by_itself(encrypting("invited"), Trust::Invited).await.unwrap();
+    assert_eq!(given.made.0.lock().len(), 1);
 }

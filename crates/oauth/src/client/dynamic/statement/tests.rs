@@ -72,12 +72,19 @@ async fn who_signed_a_statement_vouches_for_a_client_that_shows_nothing_else() {
     let name_and_uris = json!({"iss": ISSUER, "client_name": "theirs", "redirect_uris": redirect_uris});
     let all = json!({"iss": ISSUER, "client_name": "theirs", "redirect_uris": redirect_uris,
                      "policy_uri": "https://app.example/privacy"});
+    let device_code = "urn:ietf:params:oauth:grant-type:device_code";
+    let for_devices = json!({"iss": ISSUER, "client_name": "theirs", "redirect_uris": redirect_uris,
+                             "grant_types": [device_code]});
     for (claims, by_itself, vouches) in [
         (&name_and_uris, json!({}), true),
         (&name_and_uris, json!({"client_name": "mine", "contacts": ["a@app.example"]}), true),
         (&name_and_uris, json!({"policy_uri": "https://evil.example/privacy"}), false),
         (&all, json!({"policy_uri": "https://evil.example/privacy"}), true),
         (&all, json!({"logo_uri": "https://evil.example/logo.png"}), false),
+        (&all, json!({"post_logout_redirect_uris": ["https://evil.example/"]}), false),
+        (&name_and_uris, json!({"grant_types": ["authorization_code"]}), true),
+        (&name_and_uris, json!({"grant_types": ["authorization_code", device_code]}), false),
+        (&for_devices, json!({"grant_types": [device_code]}), true),
         (&json!({"iss": ISSUER, "client_name": "theirs"}), json!({}), false),
         (&json!({"iss": ISSUER, "redirect_uris": redirect_uris}), json!({}), false),
         (&json!({"iss": ISSUER, "redirect_uris": redirect_uris, "client_name": null}), json!({}), false),
