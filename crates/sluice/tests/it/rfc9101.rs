@@ -305,6 +305,8 @@ async fn an_encrypted_object_is_opened_and_its_signature_checked() {
     let sluice = TestSluice::start(Backend::Sqlite).await;
     let (signer, thief) = (Signer::new(SigningAlgorithm::ES256), Signer::new(SigningAlgorithm::ES256));
     let client = signer.client(&sluice, json!({})).await;
+    // The key for it is made when somebody says so.
+    signer.client(&sluice, json!({"request_object_encryption_alg": "ECDH-ES"})).await;
     let keys: JwkSet =
         serde_json::from_str(&sluice.browser().visit("/.well-known/jwks.json").await.body).unwrap();
     let object = signer.object(&sluice, &client, &json!({}));
