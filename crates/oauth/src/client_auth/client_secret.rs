@@ -72,7 +72,7 @@ impl SecretVerifier {
     }
 
     /// Checks a secret against all that the client has: the current one and rotated ones. `secrets` is what was brought, in each
-    /// way that it may be meant: one of them has to be right, and together they are one guess. The hashes that the client is to
+    /// way that it may be meant: one of them has to be right; where none is, each was a guess. The hashes that the client is to
     /// have from now on, if another key than the first made the one of this secret. `from` is where it comes
     /// from.
     pub(super) async fn verify(
@@ -173,7 +173,7 @@ impl SecretVerifier {
         if is_beyond && !self.has_turn(client, proof, (from, now)) {
             return Err(ClientAuthError::TooManyFailures);
         }
-        let secrets = secrets.to_vec();
+        let (secrets, readings) = (secrets.to_vec(), secrets.len());
         let hashed = self.pool.run(Priority::ClientSecret, move |memory| {
             for stored in &stored {
                 for secret in &secrets {
@@ -187,6 +187,10 @@ impl SecretVerifier {
         let verdict = match hashed.await {
             Ok(Ok(false)) => {
                 self.wrong.insert(proof, ());
+                // Each reading of a guess cost as much as the first. It is too late to turn it away.
+                for _ in 1..readings {
+                    self.charge(client, is_beyond, (from, now));
+                }
                 return Err(ClientAuthError::WrongSecret);
             }
             Ok(Ok(true)) => Ok(()),
@@ -199,6 +203,15 @@ impl SecretVerifier {
             self.failures.give_back(&client.id, from);
         }
         verdict
+    }
+
+    /// Takes another cell of the same kind, if there is one.
+    fn charge(&self, client: &Client, is_beyond: bool, (from, now): (Option<IpAddr>, Timestamp)) {
+        if is_beyond {
+            self.failures.take_again(&client.id, from, now);
+        } else {
+            self.failures.take(&client.id, from, now);
+        }
     }
 
     /// Whether a secret that would be turned away was so before, and has its turn now. A wrong one has it once: it is remembered.

@@ -326,6 +326,26 @@ impl World {
         client.id
     }
 
+    /// The page says of clients that nobody vouches for where they come from or lead to, and of no others.
+    pub(super) async fn says_whom_nobody_vouches_for(&self, page: &str) {
+        let unsaid = self.get(&self.at(page).await).await.body;
+        assert!(!unsaid.contains("Whatever it calls itself"), "{unsaid}");
+        let (stranger, described) = (self.stranger("", "").await, self.described_client().await);
+        for (client, said) in [
+            (stranger, "it registered itself, and takes you to <strong><bdi>127.0.0.1</bdi></strong>."),
+            (described, "it comes from <strong><bdi>app.example</bdi></strong>."),
+        ] {
+            let request = FlowRequest { client, ..self.request() };
+            let shown = self.get(&self.at_with(page, request, None).await).await;
+            assert_eq!(shown.status, StatusCode::OK);
+            assert!(
+                shown.body.contains(&format!("Whatever it calls itself: {said}")),
+                "{said}: {}",
+                shown.body
+            );
+        }
+    }
+
     /// A client that registered itself, and has this to read at its host and at another.
     pub(super) async fn stranger(&self, policy_uri: &str, tos_uri: &str) -> ClientId {
         let (policy_uri, tos_uri) = (policy_uri.to_owned(), tos_uri.to_owned());
