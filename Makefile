@@ -11,6 +11,7 @@ CACHE := .cache
 BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target)/debug/sluice)
 VENV := $(CACHE)/interop-venv
 CONTRACT_VENV := $(CACHE)/contract-venv
+PROXIES_VENV := $(CACHE)/gateway-venv
 # tests/deps may have put a newer Node or Go here than the distribution has.
 export PATH := $(CURDIR)/$(CACHE)/bin:$(HOME)/.cargo/bin:$(PATH)
 
@@ -76,7 +77,7 @@ unit: rust
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --workspace --lib --bins --tests
 	cargo test --workspace --doc
 
-STAMPS := $(addprefix $(CACHE)/,$(addsuffix .stamp,node python contract java go envoy clients))
+STAMPS := $(addprefix $(CACHE)/,$(addsuffix .stamp,node python contract proxies java go clients))
 
 # What the real-software tests need beside system packages; rebuilt when a lock file changes.
 $(CACHE)/node.stamp: tests/package.json tests/package-lock.json
@@ -93,6 +94,11 @@ $(CACHE)/contract.stamp: tests/contract/requirements.txt
 	$(CONTRACT_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
+$(CACHE)/proxies.stamp: tests/gateway/requirements.txt
+	python3 -m venv --clear $(PROXIES_VENV)
+	$(PROXIES_VENV)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
 $(CACHE)/java.stamp: tests/interop/java/pom.xml $(wildcard tests/interop/java/src/test/java/*/*.java)
 	rm -rf $(CACHE)/interop-java
 	mvn --quiet --batch-mode --file $< test-compile dependency:copy-dependencies
@@ -100,10 +106,6 @@ $(CACHE)/java.stamp: tests/interop/java/pom.xml $(wildcard tests/interop/java/sr
 
 $(CACHE)/go.stamp: tests/interop/go/go.mod tests/interop/go/go.sum
 	cd tests/interop/go && go mod download
-	@mkdir -p $(CACHE) && touch $@
-
-$(CACHE)/envoy.stamp: tests/gateway/envoy/go.mod tests/gateway/envoy/go.sum
-	cd tests/gateway/envoy && go build -o /dev/null .
 	@mkdir -p $(CACHE) && touch $@
 
 $(CACHE)/clients.stamp: tests/gateway/clients/go.mod tests/gateway/clients/go.sum
@@ -139,7 +141,7 @@ browser: server $(CACHE)/node.stamp
 	tests/browser/run
 
 .PHONY: gateway
-gateway: server $(CACHE)/node.stamp $(CACHE)/envoy.stamp $(CACHE)/clients.stamp
+gateway: server $(CACHE)/node.stamp $(CACHE)/proxies.stamp $(CACHE)/clients.stamp
 	tests/gateway/run
 
 # The fault tests of `make unit`, on both databases at once, for as long as SOAK_SECONDS says instead of three rounds. Then

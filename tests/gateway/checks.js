@@ -12,11 +12,12 @@ import { connect, websockets } from './websockets.js'
  * Tests the proxy that `start({ sluice, app })` starts. `byRoute`: each request is judged under its route, not its token alone.
  * `asksEachTime`: nothing is remembered. `spare`: the name of the token that these tests may revoke. `tellsOf`: which bodies of requests
  * Sluice is told of. `smallLetters`: what is answered to a method with such. `anySign`: names are known whatever sign
- * stands for a dash in them. `keepsTokens`: the proxy takes tokens from requests where their route says so.
+ * stands for a dash in them. `keepsTokens`: the proxy takes tokens from requests where their route says so. `cleansPaths`: it goes by a path without
+ * dots and empty segments. `refusal`: how what is answered to a request for a WebSocket ends that the application does not open.
  */
 export function checks(name, start, options = {}) {
   const { byRoute = true, asksEachTime = true, spare = name, upgrades = ['upgrade', 'http2-settings'], tellsOf = ['a length', 'chunks'] } = options
-  const { smallLetters = 501, anySign = true, keepsTokens = false } = options
+  const { smallLetters = 501, anySign = true, keepsTokens = false, cleansPaths = false, refusal = '"}}' } = options
   // A suite of its own: what was started for it is stopped after its last test, and not after those of another.
   describe(name, () => {
     const setup = setUp(name, start)
@@ -26,7 +27,7 @@ export function checks(name, start, options = {}) {
     forgedHeaders(setup, anySign)
     otherHosts(setup)
     otherProtocols(setup, upgrades)
-    websockets(setup)
+    websockets(setup, refusal)
     if (byRoute) boundTokens(setup)
     else noBoundTokens(setup)
     bodies(setup)
@@ -34,12 +35,12 @@ export function checks(name, start, options = {}) {
     manyCallers(setup)
     if (asksEachTime) revocation(setup, spare)
     else memory(setup)
-    paths(setup)
+    paths(setup, cleansPaths)
     addresses(setup)
     if (byRoute) hosts(setup)
     if (byRoute) routes(setup, smallLetters)
     if (keepsTokens) keptTokens(setup)
-    metadata(setup, byRoute)
+    metadata(setup, byRoute, cleansPaths)
     if (asksEachTime) outage(setup)
   })
 }
@@ -337,13 +338,11 @@ async function decisionsAbout(addresses, count) {
   assert.fail(`of ${addresses} Sluice has not made ${count} decisions; the last clients were ${clients.slice(-count)}`)
 }
 
-function paths({ check, ask, running }) {
+function paths({ check, ask, running }, cleansPaths) {
+  const unclean = ['/basket/../orders/7', '/basket/%2e%2e/orders/7', '/./orders/7', '//orders/7']
   const ambiguous = [
+    ...(cleansPaths ? [] : unclean),
     '/basket/..%2forders',
-    '/basket/../orders/7',
-    '/basket/%2e%2e/orders/7',
-    '/./orders/7',
-    '//orders/7',
     '/orders;x/7',
     '/orders%2f7',
     '/basket\\..\\orders',
@@ -356,6 +355,15 @@ function paths({ check, ask, running }) {
       const before = running.echo.count()
       assert.equal((await ask(path, { token: TOKENS.narrow.token })).status, 400)
       assert.equal(running.echo.count(), before)
+    })
+  }
+
+  if (cleansPaths) {
+    check('a path is judged as it goes on: clean', async () => {
+      const before = running.echo.count()
+      for (const path of unclean) assert.equal((await ask(path, { token: TOKENS.narrow.token })).status, 403, path)
+      assert.equal(running.echo.count(), before)
+      for (const path of unclean) assert.equal((await ask(path, { token: TOKENS.good.token })).seen?.url, '/orders/7', path)
     })
   }
 
@@ -426,7 +434,7 @@ function keptTokens({ check, ask }) {
   })
 }
 
-function metadata({ check, ask, running }, byRoute) {
+function metadata({ check, ask, running }, byRoute, cleansPaths) {
   const headers = { host: 'shop.example' }
   const path = '/.well-known/oauth-protected-resource/documented'
 
@@ -451,13 +459,20 @@ function metadata({ check, ask, running }, byRoute) {
   check('no way leads from there to the application', async () => {
     const before = running.echo.count()
     for (const up of ['..', '%2e%2e']) {
-      for (const token of [TOKENS.good.token, undefined]) {
+      // Where the proxy leads there, the gateway judges by itself: it may find the route good, and has no application here.
+      for (const token of cleansPaths ? [undefined] : [TOKENS.good.token, undefined]) {
         const { status } = await ask(`/.well-known/oauth-protected-resource/${up}/orders`, { token })
-        // Where the proxy leads there, the gateway judges by itself: it may find the route good, and has no application here.
         assert.ok(status >= 400, `${up} is ${status}`)
       }
     }
     assert.equal(running.echo.count(), before)
+  })
+
+  if (!cleansPaths) return
+  check('what is beside it, clean, is judged as any other path', async () => {
+    const { status, seen } = await ask('/.well-known/oauth-protected-resource/../orders', { token: TOKENS.good.token })
+    assert.deepEqual([status, seen?.url], [200, '/.well-known/orders'])
+    assert.deepEqual(told(seen, 'oauth-user-id'), [TOKENS.good.user])
   })
 }
 

@@ -1,7 +1,9 @@
-// deploy/envoy, over gRPC and over HTTP, by what stands in for Envoy.
+// Envoy with deploy/envoy, over gRPC and over HTTP.
 import { startEnvoy } from '../support/proxies.js'
 import { checks } from './checks.js'
 
-checks('envoy', startEnvoy, { keepsTokens: true })
-// Over HTTP Envoy says of every request that it has no body, and takes a 501 for a Sluice that cannot be asked.
-checks('envoy-http', (ports) => startEnvoy({ ...ports, file: 'envoy-http.yaml' }), { tellsOf: [], smallLetters: 502, keepsTokens: true })
+// Envoy takes a method with small letters for none, and keeps what an application says that does not upgrade to itself.
+const options = { smallLetters: 400, keepsTokens: true, refusal: '\r\n\r\n' }
+
+checks('envoy', startEnvoy, options)
+checks('envoy-http', (ports) => startEnvoy({ ...ports, file: 'envoy-http.yaml' }), options)

@@ -1,5 +1,4 @@
 // Real proxies with the configurations of deploy/: only addresses and the folder are others.
-import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
@@ -8,6 +7,9 @@ import { onFreePorts, start, waitFor } from './process.js'
 import { removeFolder, temporaryFolder } from './sluice.js'
 
 export const DEPLOY = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../deploy')
+
+/** What Debian does not have comes from PyPI (tests/gateway/requirements.txt). */
+const VENV = path.resolve(DEPLOY, '../.cache/gateway-venv')
 
 /** The ports of the shipped files: of clients, of Sluice's decisions, of its gateway, of the application. */
 const SHIPPED = { listen: '8000', sluice: '4456', gateway: '4455', app: '8080' }
@@ -26,10 +28,10 @@ export function shipped(file, ports) {
   return text
 }
 
-/** Runs `command` once it listens on `port`; `folder` goes with it. */
-async function running(name, port, folder, [command, ...args]) {
+/** Runs `command` until it listens on `port`, or is `ready` otherwise; `folder` goes with it. */
+async function running(name, port, folder, [command, ...args], ready = listens) {
   const program = start(command, args, { cwd: folder, env: { HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder } })
-  await waitFor(name, program, () => listens(port))
+  await waitFor(name, program, () => ready(port))
   return {
     url: `http://127.0.0.1:${port}`,
     log: program.log,
@@ -131,29 +133,38 @@ async function haproxyAt([listen], { sluice, gateway, app, damage = (lua) => lua
   return running('HAProxy', listen, folder, [found('haproxy', 'HAPROXY'), '-db', '-f', `${folder}/haproxy.cfg`])
 }
 
+/** `program` is another Caddy than Debian's. */
 export function startCaddy(options) {
   return onFreePorts(2, (...ports) => caddyAt(ports, options))
 }
 
-async function caddyAt([listen, admin], { sluice, gateway, app }) {
+/** The newest Caddy. */
+export function startNewCaddy(options) {
+  return startCaddy({ ...options, program: process.env.NEW_CADDY ?? `${VENV}/bin/caddy` })
+}
+
+async function caddyAt([listen, admin], { sluice, gateway, app, program = found('caddy', 'CADDY') }) {
   const options = `{\n\tadmin 127.0.0.1:${admin}\n}\n\n`
   const folder = folderWith('caddy', { Caddyfile: options + shipped('caddy/Caddyfile', { listen, sluice, gateway, app }) })
   const args = ['run', '--config', `${folder}/Caddyfile`, '--adapter', 'caddyfile']
-  return running('Caddy', listen, folder, [found('caddy', 'CADDY'), ...args])
+  return running('Caddy', listen, folder, [program, ...args])
 }
 
-/** What stands in for Traefik: see tests/gateway/traefik/proxy.js. */
 export function startTraefik(options) {
   return onFreePorts(2, (...ports) => traefikAt(ports, options))
 }
 
 async function traefikAt([listen, inner], { sluice, gateway, app, rule = SHIPPED_RULE }) {
-  const folder = folderWith('traefik', {
-    'traefik.yml': shipped('traefik/traefik.yml', { listen, 8099: inner }),
-    'dynamic.yml': withRule(shipped('traefik/dynamic.yml', { sluice, gateway, app, 8099: inner }), rule),
-  })
-  const program = path.resolve(DEPLOY, '../tests/gateway/traefik/proxy.js')
-  return running('the stand-in for Traefik', listen, folder, [process.execPath, program, folder])
+  const folder = folderWith('traefik', { 'dynamic.yml': withRule(shipped('traefik/dynamic.yml', { sluice, gateway, app, 8099: inner }), rule) })
+  const text = shipped('traefik/traefik.yml', { listen, 8099: inner }).replace('/etc/traefik/', `${folder}/`)
+  fs.writeFileSync(path.join(folder, 'traefik.yml'), text)
+  return running('Traefik', listen, folder, [process.env.TRAEFIK ?? `${VENV}/bin/traefik`, `--configFile=${folder}/traefik.yml`], routes)
+}
+
+/** Traefik listens before it has read the dynamic half of its configuration. */
+async function routes(port) {
+  const answer = await fetch(`http://127.0.0.1:${port}/.well-known/oauth-protected-resource/`).catch(() => undefined)
+  return answer && answer.status !== 404 ? answer : undefined
 }
 
 function withRule(text, rule) {
@@ -161,14 +172,14 @@ function withRule(text, rule) {
   return text.replace(`"${SHIPPED_RULE}"`, () => `"${rule}"`)
 }
 
-/** What stands in for Envoy: see tests/gateway/envoy/main.go. `file` is one of deploy/envoy. */
+/** `file` is one of deploy/envoy. */
 export function startEnvoy(options) {
   return onFreePorts(1, (...ports) => envoyAt(ports, options))
 }
 
 async function envoyAt([listen], { sluice, gateway, app, file = 'envoy.yaml' }) {
   const folder = folderWith('envoy', { 'envoy.yaml': shipped(`envoy/${file}`, { listen, sluice, gateway, app }) })
-  const module = path.resolve(DEPLOY, '../tests/gateway/envoy')
-  execFileSync('go', ['build', '-o', `${folder}/proxy`, '.'], { cwd: module, stdio: 'inherit' })
-  return running('the stand-in for Envoy', listen, folder, [`${folder}/proxy`, `${folder}/envoy.yaml`])
+  // Two of them at once would share the memory by which one takes over from another.
+  const args = ['-c', `${folder}/envoy.yaml`, '--disable-hot-restart', '--concurrency', '1', '--log-level', 'warning']
+  return running('Envoy', listen, folder, [process.env.ENVOY ?? `${VENV}/bin/envoy`, ...args])
 }

@@ -171,6 +171,8 @@ struct Question {
     /// With the query.
     target: String,
     headers: HeaderMap,
+    /// Whether some of its body had come. What is announced is in the headers, but for chunks: Envoy takes those away before it asks.
+    has_body: bool,
     /// Who is connected to Envoy: the client, or another proxy before it.
     source: IpAddr,
     certificate: Option<[u8; 32]>,
@@ -187,6 +189,7 @@ impl TryFrom<CheckRequest> for Question {
             method: http.method.parse().map_err(|_| Fault::Unreadable)?,
             https: is_over_tls(http.scheme.as_bytes()),
             headers: headers(&http),
+            has_body: http.size > 0 || !http.body.is_empty() || !http.raw_body.is_empty(),
             host: http.host,
             target: http.path,
             certificate: certificate(&source)?,
@@ -201,9 +204,8 @@ impl Question {
             Some((path, query)) => (path, Some(query)),
             None => (self.target.as_str(), None),
         };
-        // The headers are the original ones: they tell of a body.
-        let (method, host, has_body) = (self.method.clone(), self.host.as_str(), false);
-        Original { method, https: self.https, host, path, query, has_body, client }
+        let (method, host) = (self.method.clone(), self.host.as_str());
+        Original { method, https: self.https, host, path, query, has_body: self.has_body, client }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The part of `envoy.service.auth.v3` that is spoken here, with the field numbers of Envoy's `external_auth.proto`,
-//! `attribute_context.proto`, `base.proto` and `address.proto`. Fields that are not named are skipped. Envoy's own
-//! types talk to these in `tests/gateway/go`.
+//! `attribute_context.proto`, `base.proto` and `address.proto`. Fields that are not named are skipped. Envoy itself
+//! talks to these in `tests/gateway`.
 
 use std::collections::HashMap;
 
@@ -68,6 +68,15 @@ pub(super) struct HttpRequest {
     pub(super) host: String,
     #[prost(string, tag = "6")]
     pub(super) scheme: String,
+    /// How many bytes of its body had come; -1 where Envoy does not know.
+    #[prost(int64, tag = "9")]
+    pub(super) size: i64,
+    /// The beginning of its body, with `with_request_body`.
+    #[prost(bytes = "vec", tag = "11")]
+    pub(super) body: Vec<u8>,
+    /// The same, with `pack_as_bytes`.
+    #[prost(bytes = "vec", tag = "12")]
+    pub(super) raw_body: Vec<u8>,
     /// Every line as it came, instead of `headers`, with `encode_raw_headers`.
     #[prost(message, optional, tag = "13")]
     pub(super) header_map: Option<RawHeaders>,

@@ -50,6 +50,12 @@ mod words {
         pub(super) host: String,
         #[prost(string, tag = "6")]
         pub(super) scheme: String,
+        #[prost(int64, tag = "9")]
+        pub(super) size: i64,
+        #[prost(string, tag = "11")]
+        pub(super) body: String,
+        #[prost(bytes = "vec", tag = "12")]
+        pub(super) raw_body: Vec<u8>,
     }
 
     /// An answer as a tree of fields: number, then number of the inner one, and so on, to the texts.
@@ -109,18 +115,26 @@ mod words {
 use words::{Answer, Attributes, HeaderOption, Http, Outer, Question};
 
 fn check_request(headers: &[(&str, &str)]) -> Vec<u8> {
-    check_request_for("api.example.com", headers)
+    check_request_of(order(headers))
 }
 
 fn check_request_for(host: &str, headers: &[(&str, &str)]) -> Vec<u8> {
-    let http = Http {
+    check_request_of(Http { host: host.to_owned(), ..order(headers) })
+}
+
+fn order(headers: &[(&str, &str)]) -> Http {
+    Http {
         id: "a request".to_owned(),
         method: "POST".to_owned(),
         headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         path: "/orders/7?page=2".to_owned(),
-        host: host.to_owned(),
+        host: "api.example.com".to_owned(),
         scheme: "https".to_owned(),
-    };
+        ..Http::default()
+    }
+}
+
+fn check_request_of(http: Http) -> Vec<u8> {
     // Peer{address: Address{socket_address: SocketAddress{address: "192.0.2.1"}}}
     let source = [&[0x0a, 13, 0x0a, 11, 0x12, 9][..], b"192.0.2.1"].concat();
     let attributes = Attributes { source, request: Some(Outer { http: Some(http) }) };
@@ -217,6 +231,24 @@ async fn envoy_is_told_over_grpc_to_refuse_what_is_no_host_to_the_gateway() {
         assert!(problem.contains(&("content-type", "application/problem+json", 2)), "{host}");
     }
     assert!(judge.seen.lock().is_empty());
+}
+
+#[tokio::test]
+async fn a_preflight_of_whose_body_envoy_has_some_is_none() {
+    let preflight = [("origin", "https://app.example"), ("access-control-request-method", "PUT")];
+    let asked = || Http { method: "OPTIONS".to_owned(), ..order(&preflight) };
+    for (question, is_preflight) in [
+        (asked(), true),
+        (Http { size: -1, ..asked() }, true),
+        (Http { size: 1, ..asked() }, false),
+        (Http { body: "{".to_owned(), ..asked() }, false),
+        (Http { raw_body: vec![0xff], ..asked() }, false),
+    ] {
+        let (service, judge) = service(false);
+        let said = format!("{question:?}");
+        call(&service, LOCAL, framed(&check_request_of(question))).await;
+        assert_eq!(judge.seen.lock().pop().unwrap().preflight, is_preflight, "{said}");
+    }
 }
 
 #[tokio::test]
