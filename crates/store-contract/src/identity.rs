@@ -45,6 +45,18 @@ pub async fn a_login_name_is_given_once(fixture: &impl Fixture) {
     assert_eq!(IdentityRepository::find(&*store, second.id).await.unwrap(), None);
 }
 
+/// Who would have the id of somebody else is not registered, and the name stays free.
+pub async fn an_id_is_given_once(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let alice = given::registered(&*store, given::identity("alice")).await;
+    let bob = Identity { id: alice.id, ..given::identity("bob") };
+    let refused = fixture.second_node().await.register(bob.clone().into()).await;
+    assert!(matches!(refused, Err(StoreError::Fault(_))), "{refused:?}");
+    assert_eq!(store.find_by_login_name(&bob.login_name).await.unwrap(), None);
+    assert_eq!(given::person(&*store, alice.id).await, alice);
+    given::registered(&*store, Identity { id: given::identity_id(), ..bob }).await;
+}
+
 /// A retry after a lost answer is not a conflict with oneself.
 pub async fn a_registration_retried_by_its_own_attempt_is_a_success(fixture: &impl Fixture) {
     let identity = given::identity("alice");

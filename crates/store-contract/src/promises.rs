@@ -153,6 +153,7 @@ macro_rules! store_contract {
             identity {
                 an_identity_is_found_as_it_was_registered,
                 a_login_name_is_given_once,
+                an_id_is_given_once,
                 a_registration_retried_by_its_own_attempt_is_a_success,
                 concurrent_registrations_of_one_name_have_one_winner,
                 duplicates_in_opposite_order_from_two_nodes_each_get_an_outcome,

@@ -23,18 +23,26 @@ fn matches(identity: &Identity, filter: &IdentityFilter) -> bool {
     filter.status.is_none_or(|status| status == identity.status) && filter.text.as_deref().is_none_or(holds)
 }
 
+/// The engine's own refusal of a second row with one key.
+#[derive(Debug, thiserror::Error)]
+#[error("the id is there already")]
+struct IdTaken;
+
 impl Data {
-    fn register(&mut self, new: NewIdentity) -> Registration {
+    fn register(&mut self, new: NewIdentity) -> Result<Registration, StoreError> {
         let NewIdentity { identity, letters } = new;
         let owner = self.login_names.get(&identity.login_name).and_then(|id| self.identities.get(id));
         if let Some(owner) = owner {
             if owner.attempt == identity.attempt {
-                return Registration::Registered;
+                return Ok(Registration::Registered);
             }
             if let Some(letter) = letters.and_then(|letters| letters.if_taken) {
                 self.put_code(&letter.code, &letter.mail);
             }
-            return Registration::Taken;
+            return Ok(Registration::Taken);
+        }
+        if self.identities.contains_key(&identity.id) {
+            return Err(StoreError::fault(IdTaken));
         }
         if let Some(letters) = letters {
             self.put_code(&letters.welcome.code, &letters.welcome.mail);
@@ -44,7 +52,7 @@ impl Data {
             self.hardening.insert(identity.id, identity.created_at);
         }
         self.identities.insert(identity.id, identity);
-        Registration::Registered
+        Ok(Registration::Registered)
     }
 
     fn page(&self, filter: &IdentityFilter) -> IdentityPage {
@@ -115,7 +123,7 @@ impl IdentityRepository for MemoryStore {
             for letter in new.letters.iter().flat_map(|letters| letters.all()) {
                 check([letter.code.email.as_str(), letter.mail.sealed.as_str()])?;
             }
-            self.write(|data| data.register(new)).await
+            self.write(|data| data.register(new)).await?
         })
     }
 
