@@ -132,6 +132,13 @@ struct Record {
     is_disbelieved: bool,
 }
 
+impl Record {
+    /// The id, if the line names it: another line may, too.
+    fn named_id(&self) -> Option<IdentityId> {
+        (!self.made_up).then_some(self.identity.id)
+    }
+}
+
 impl Importer {
     /// Imports what is left of a file; how many of all its lines became what. A line that is repeated, because an import
     /// stopped before it was kept that it is done, is recognised and no duplicate. After `stop`, what is on its way is
@@ -204,7 +211,7 @@ impl Importer {
             async move {
                 let line = line?;
                 let _turn = match &line.made {
-                    Ok(record) => turns.of(&record.identity.login_name).await,
+                    Ok(record) => Some(turns.of(&record.identity.login_name, record.named_id()).await),
                     Err(_) => None,
                 };
                 self.settle(line, origin).await

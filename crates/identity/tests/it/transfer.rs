@@ -445,6 +445,38 @@ async fn the_first_of_two_lines_with_one_address_counts_though_the_store_takes_i
     assert_eq!(everybody(&store).await[0].username, "First");
 }
 
+#[tokio::test]
+async fn the_first_of_two_lines_with_one_id_counts_though_the_store_takes_it_later() {
+    let store = Arc::new(MemoryStore::new());
+    let (_directory, path) = file(&(named_line("first@example.com") + &named_line("second@example.com")));
+    let busy = Interrupted { store: store.clone(), by: BusyOnce(AtomicBool::new(true)) };
+    let (counts, told) = import(&importer(Arc::new(busy)), &path).await;
+    assert_eq!(told.rejected, ["2: id: the id belongs to another identity"]);
+    assert_eq!(counts, ImportedCounts { lines: 2, imported: 1, duplicates: 1, invalid: 0, disbelieved: 0 });
+    assert_eq!(everybody(&store).await[0].email, "first@example.com");
+}
+
+/// Each waits for the one before it: the second for the id, the third for the address, the fourth for the id.
+#[tokio::test]
+async fn a_line_that_waits_for_its_address_leaves_its_id_to_no_later_line() {
+    let store = Arc::new(MemoryStore::new());
+    let id = |last: u8| format!(", \"id\": \"01890a5d-ac96-774b-bcce-b302099a805{last}\"");
+    let lines = [
+        line("ada@example.com", &id(1)),
+        line("bob@example.com", &id(1)),
+        line("bob@example.com", &id(2)),
+        line("eve@example.com", &id(2)),
+    ];
+    let (_directory, path) = file(&lines.concat());
+    let busy = Interrupted { store: store.clone(), by: BusyOnce(AtomicBool::new(true)) };
+    let (_, told) = import(&importer(Arc::new(busy)), &path).await;
+    let expected = ["2: id: the id belongs to another identity", "4: id: the id belongs to another identity"];
+    assert_eq!(told.rejected, expected);
+    let people = everybody(&store).await;
+    let emails: Vec<&str> = people.iter().map(|person| person.email.as_str()).collect();
+    assert_eq!(emails, ["ada@example.com", "bob@example.com"]);
+}
+
 /// Its hash, which may be another, is in no record: somebody must hear of that.
 #[tokio::test]
 async fn a_line_that_repeats_the_id_of_another_is_a_duplicate() {
