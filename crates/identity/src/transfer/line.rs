@@ -17,6 +17,9 @@ use crate::identity::{Email, IdentityStatus, InvalidEmail, InvalidUsername, User
 pub const MAX_LINE: usize = 64 * 1024;
 /// What an exported hash begins with; see [`sluice_crypto::credential`].
 const EXPORTED: &str = "h1$";
+/// What Django writes in the place of a hash for who has no password: this and so many letters and digits, or this alone.
+const UNUSABLE: char = '!';
+const UNUSABLE_LETTERS: usize = 40;
 
 /// What a line says.
 #[derive(Debug, Clone)]
@@ -136,6 +139,7 @@ pub fn parse_line(line: &[u8]) -> Result<ImportedIdentity, LineError> {
             .parse()
             .map_err(|invalid: InvalidUsername| LineError::of(fields::USERNAME, invalid))?,
         password: text(fields::PASSWORD_HASH, fields.password_hash)?
+            .filter(|hash| !is_unusable(hash))
             .map(|hash| read_password(hash).map_err(|fault| LineError::of(fields::PASSWORD_HASH, fault)))
             .transpose()?,
         email_verified: value(fields::EMAIL_VERIFIED, fields.email_verified, LineFault::NotTruth)?
@@ -168,6 +172,14 @@ fn value<T: DeserializeOwned>(
 fn read_id(id: &str) -> Result<IdentityId, LineError> {
     let id = id.parse::<IdentityId>().ok().filter(|id| !id.as_uuid().is_nil());
     id.ok_or(LineError::of(fields::ID, LineFault::Id))
+}
+
+/// Whether a text says that there is no hash. One that is locked by what stands before it does not.
+fn is_unusable(hash: &str) -> bool {
+    let means_nothing = |rest: &str| {
+        rest.is_empty() || rest.len() == UNUSABLE_LETTERS && rest.bytes().all(|b| b.is_ascii_alphanumeric())
+    };
+    hash.is_empty() || hash.strip_prefix(UNUSABLE).is_some_and(means_nothing)
 }
 
 fn read_password(hash: String) -> Result<ImportedPassword, LineFault> {

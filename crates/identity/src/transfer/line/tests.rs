@@ -48,6 +48,20 @@ fn a_hash_of_this_program_is_taken_as_it_is() {
 }
 
 #[test]
+fn what_says_that_there_is_no_password_is_no_hash() {
+    let with = |hash: &str| {
+        parse_line(format!(r#"{{"email": "a@example.com", "password_hash": "{hash}"}}"#).as_bytes())
+    };
+    for unusable in ["", "!", &format!("!{}", "aZ09".repeat(10))] {
+        assert!(with(unusable).unwrap().password.is_none(), "{unusable}");
+    }
+    for locked in ["!!", "!aZ09", "*", &format!("!{HASH}"), &format!("!{}", "$./-".repeat(10))] {
+        let said = with(locked).unwrap_err().to_string();
+        assert_eq!(said, "password_hash: not a password hash in a form that is known", "{locked}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_line_is_said_by_field_and_reason() {
     let with = |field: &str| wrong(&format!(r#"{{"email": "a@example.com", {field}}}"#));
     for (said, expected) in [
