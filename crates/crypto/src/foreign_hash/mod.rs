@@ -69,6 +69,9 @@ pub enum ForeignHashError {
     /// It would keep a core busy for too long or need too much memory, or is too weak to be meant.
     #[error("the parameters of the {0} hash are out of bounds")]
     OutOfBounds(&'static str),
+    /// It has no salt, and not the length that it has if its system made it: systems that take hashes of others keep them under this name, too.
+    #[error("the {0} hash has no salt, and not the length of the key: it may be of another program")]
+    NoSalt(&'static str),
     /// It needs more memory than is set aside for one.
     #[error("the hash needs more memory than is set aside for one")]
     TooMuchMemory,

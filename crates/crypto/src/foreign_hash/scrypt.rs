@@ -125,10 +125,13 @@ impl FirebaseScrypt {
         let cost = Cost::parse(cost, "firescrypt")?;
         let (salt, separator) = web_bytes(salt).zip(web_bytes(separator)).ok_or(malformed)?;
         let (hash, signer_key) = web_bytes(hash).zip(web_bytes(signer_key)).ok_or(malformed)?;
+        let has_salt = !salt.is_empty();
         let salt = [salt, separator].concat();
         let fits = SIGNER_KEY.contains(&signer_key.len()) && salt.len() <= MAX_SALT;
         if fits && hash.len() == signer_key.len() {
             Ok(Self { cost, salt, hash, signer_key })
+        } else if fits && !has_salt {
+            Err(ForeignHashError::NoSalt("firescrypt"))
         } else {
             Err(ForeignHashError::OutOfBounds("firescrypt"))
         }

@@ -103,6 +103,17 @@ fn a_hash_that_would_cost_too_much_is_refused() {
 }
 
 #[test]
+fn a_hash_in_the_form_of_firebase_that_another_program_made_without_a_salt_is_refused_as_such() {
+    let key = "A".repeat(88);
+    let with = |salt: &str, hash: &str| {
+        ForeignHash::parse(&format!("$firescrypt$ln=14,r=8,p=1${salt}${hash}$Bw==${key}"))
+    };
+    assert_eq!(with("", "JDJhJDEwJE4=").unwrap_err(), ForeignHashError::NoSalt("firescrypt"));
+    assert_eq!(with("AAAA", "JDJhJDEwJE4=").unwrap_err(), ForeignHashError::OutOfBounds("firescrypt"));
+    assert!(with("", &key).is_ok());
+}
+
+#[test]
 fn what_is_no_known_hash_is_refused() {
     for unknown in [
         "",
