@@ -2,7 +2,7 @@
 //!
 //! [`mod@line`]: what a line says, and what may be wrong with it; `fields`: its JSON. [`importer`]: lines become records, many
 //! at a time. [`mod@file`]: the file and how far it has come; `lines`: its lines; `origin`: how a line is known again; `turns`: which of
-//! those with one address is first; `frontier`: of which lines all is known.
+//! those with one address or id is first; `frontier`: of which lines all is known.
 //! [`exporter`]: records become lines.
 //!
 //! | field | holds |
