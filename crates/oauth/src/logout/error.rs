@@ -20,9 +20,6 @@ pub enum LogoutError {
     /// The `post_logout_redirect_uri` is not registered.
     #[error("the post_logout_redirect_uri is not registered")]
     RedirectUri,
-    /// There is a `post_logout_redirect_uri`, and nothing says of which client (RP-Initiated Logout 1.0 §2).
-    #[error("neither id_token_hint nor client_id says whose the post_logout_redirect_uri is")]
-    NoClient,
     /// The `state` is too long for the URLs that carry it.
     #[error("the state is longer than 4096 bytes, as it stands in a URL")]
     State,
@@ -45,7 +42,6 @@ impl LogoutError {
             | Self::Hint
             | Self::ClientMismatch
             | Self::RedirectUri
-            | Self::NoClient
             | Self::State
             | Self::Verifier
             | Self::WrongBrowser => ErrorCode::InvalidRequest,
@@ -61,7 +57,6 @@ impl LogoutError {
             Self::Hint | Self::ClientMismatch => {
                 "The application that sent you here did not say who you are."
             }
-            Self::NoClient => "The application asked to send you back and did not say which one it is.",
             Self::State => "The application that sent you here asked for too much to be sent back.",
             Self::RedirectUri => {
                 "The application asked to send you back to an address that is not registered for it."

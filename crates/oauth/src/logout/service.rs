@@ -520,17 +520,19 @@ impl LogoutService {
         if named.is_some() && hinted.is_some() && named != hinted {
             return Err(LogoutError::ClientMismatch);
         }
-        // The id token would say whose address it is, and is of no use any more: the user does not go back (RP-Initiated Logout §4).
-        let is_of_nobody = key_is_gone && named.is_none();
         let by_program = hinted.is_some() && browser.is_program();
         let named = hinted.or(named);
         let client = match &named {
             Some(id) => self.clients.find_if_known(id).await?,
             None => None,
         };
-        let back = parameters.get("post_logout_redirect_uri").filter(|_| !is_of_nobody);
-        if back.is_some() && named.is_none() {
-            return Err(LogoutError::NoClient);
+        let mut back = parameters.get("post_logout_redirect_uri");
+        // Nothing says whose address it is. Only to go there is forbidden (RP-Initiated Logout §3): who wants to sign out is asked all the same.
+        if named.is_none() && back.take().is_some() {
+            info!(
+                hint.key_is_gone = key_is_gone,
+                "a browser does not come back from a logout: neither id_token_hint nor client_id says whose the post_logout_redirect_uri is"
+            );
         }
         let redirect_uri = trusted_redirect(back, client.as_deref())?;
         let own = self.cookie(browser).map(|cookie| (cookie.session, cookie.subject));
