@@ -10,6 +10,7 @@ use sluice_primitives::Timestamp;
 use super::at_rest::{KeyError, KeySealer};
 use super::encryption::EncryptionKeys;
 use super::life::{Life, lives, signs_from};
+use super::published::{Published, place};
 use super::repository::StoredKey;
 use super::ring::{ACCESS_TOKEN_SET, DefaultAlgorithms, ID_TOKEN_SET};
 use super::rotation::RotationPolicy;
@@ -31,8 +32,8 @@ pub(super) struct Loaded {
     pub(super) id_token: LoadedSet,
     pub(super) access_token: LoadedSet,
     pub(super) request_object: EncryptionKeys,
-    pub(super) public_jwks: Arc<str>,
-    /// Of these, what own tokens are verified with.
+    pub(super) published: Published,
+    /// Of these, what own tokens are verified with, in an order that stays.
     pub(super) signing_jwks: Arc<str>,
     pub(super) verifying: Vec<VerifyingKey>,
     pub(super) algorithms: Vec<SigningAlgorithm>,
@@ -84,15 +85,14 @@ impl Loaded {
         algorithms.dedup();
         let signing_jwks = serde_json::to_string(&signing).unwrap_or_default().into();
         let encrypting = well_formed(request_object.public.clone(), &mut malformed);
-        let others = encrypting.keys.into_iter().chain(further.keys);
-        let published = JwkSet { keys: signing.keys.into_iter().chain(others).collect() };
-        let public_jwks = serde_json::to_string(&published).unwrap_or_default().into();
+        let others = [encrypting.keys, further.keys].concat();
+        let published = Published::of(&signing.keys, &others, [&id_token, &access_token], defaults);
         Ok(Self {
             reading,
             id_token,
             access_token,
             request_object,
-            public_jwks,
+            published,
             signing_jwks,
             verifying,
             algorithms,
@@ -108,15 +108,6 @@ impl Loaded {
             _ => None,
         }
     }
-}
-
-/// Where a key that signs stands among all that are published; of one place the newest comes first. Some libraries take the first key for what a
-/// token was signed with, whatever its header says, and most tokens are signed as no client has asked for.
-fn place(key: &Jwk, defaults: Option<DefaultAlgorithms>) -> usize {
-    let first = defaults.map_or(SigningAlgorithm::RS256, |defaults| defaults.id_token);
-    let second = defaults.map_or(first, |defaults| defaults.access_token);
-    let algorithm = key.signing_algorithm().ok();
-    [first, second].iter().position(|usual| algorithm == Some(*usual)).unwrap_or(2)
 }
 
 /// The public parts of these keys. What was stored before keys were checked may be malformed; a key whose certificates are goes without them: it
@@ -153,6 +144,16 @@ impl LoadedSet {
         let signing = possible.clone().find(|(_, from)| *from <= now);
         let (signer, _) = signing.or_else(|| possible.next())?;
         Some(Arc::clone(signer))
+    }
+
+    /// What signs at this time, of each algorithm.
+    pub(super) fn signers_at(&self, at: Timestamp) -> Vec<Arc<SigningKey>> {
+        self.algorithms().into_iter().filter_map(|algorithm| self.signer(algorithm, at)).collect()
+    }
+
+    /// The times at which keys begin to sign.
+    pub(super) fn turns(&self) -> impl Iterator<Item = Timestamp> {
+        self.0.iter().filter_map(|key| key.signs_from)
     }
 
     /// Whether there is a key of this name, whatever it is for.

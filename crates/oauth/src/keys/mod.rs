@@ -1,7 +1,7 @@
 //! Signing keys, and those that request objects are encrypted with.
 //!
-//! [`ring`]: the keys that this server uses, in memory; `loaded` is one reading of them, `encryption` those that are not
-//! for signatures. [`rotation`]: how signing keys come and go; `life` says by times alone where one is. [`service`]: what
+//! [`ring`]: the keys that this server uses, in memory; `loaded` is one reading of them, `published` what all may read of it, `encryption`
+//! those that are not for signatures. [`rotation`]: how signing keys come and go; `life` says by times alone where one is. [`service`]: what
 //! an administrator may do with key sets; `shown` tells that he read them; `silent` of a key that he brings along and that does not
 //! sign; `on_demand` rotates at his word. `at_rest`: how keys are sealed; [`reseal`]: with another secret; `abandon`: what is done if there is none any
 //! more. [`repository`]: stored keys.
@@ -16,6 +16,7 @@ mod life;
 mod loaded;
 mod maker;
 mod on_demand;
+mod published;
 pub mod repository;
 pub mod reseal;
 pub mod ring;

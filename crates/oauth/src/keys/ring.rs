@@ -263,9 +263,9 @@ impl KeyRing {
     }
 
     /// The public keys of the sets as a JWK set: what `/.well-known/jwks.json` answers. First those that sign what no client has asked to be signed
-    /// otherwise.
+    /// otherwise, and of these the keys that sign now.
     pub fn public_jwks(&self) -> Arc<str> {
-        Arc::clone(&self.loaded.load().public_jwks)
+        self.loaded.load().published.at(self.clock.now())
     }
 
     /// The public keys that own tokens are signed with, as a JWK set: what a gateway elsewhere verifies them with.

@@ -234,6 +234,33 @@ async fn first_comes_what_signs_if_nobody_asks_otherwise_and_each_key_has_a_comm
     assert_eq!(signing.keys[..], published.keys[..5]);
 }
 
+/// Who takes the first key would fail for as long as it is announced.
+#[tokio::test]
+async fn an_announced_key_is_published_behind_the_one_that_signs_until_it_does() {
+    let (repo, clock) = (Arc::new(FakeKeys::default()), clock());
+    let ring = start(&repo, &clock).await;
+    let signer = || kid(ring.id_token_signer(SigningAlgorithm::RS256));
+    let published = || -> Vec<String> {
+        let published: JwkSet = serde_json::from_str(&ring.public_jwks()).unwrap();
+        published.keys.into_iter().filter_map(|key| key.kid).collect()
+    };
+    let (old, before) = (signer(), published());
+    clock.advance(Lifetime::secs(1));
+    let wanted = (ID_TOKEN_SET, SigningAlgorithm::RS256);
+    let next = ring.make_key(wanted, KeyState::Announced, RsaSize::Bits2048).await.unwrap();
+    repo.0.lock().push(next.clone());
+    ring.reload(ID_TOKEN_SET).await.unwrap();
+    let announced = published();
+    assert_eq!((&announced[0], &announced[1], &announced[2]), (&old, &before[1], &next.kid));
+    assert_eq!(signer(), old);
+    let signing = ring.signing_jwks();
+    clock.advance(ring.policy().announce_for);
+    let signs = published();
+    assert_eq!((&signs[0], &signs[1], &signs[2]), (&next.kid, &before[1], &old), "nothing was read again");
+    assert_eq!(signer(), next.kid);
+    assert_eq!((signs.len(), ring.signing_jwks()), (5, signing));
+}
+
 #[tokio::test]
 async fn what_a_key_for_encryption_signed_is_not_ours() {
     let (repo, clock) = (Arc::new(FakeKeys::default()), clock());
