@@ -37,7 +37,7 @@ async fn a_person_signs_out_or_stays() {
     assert!(!world.get(&page).await.body.contains(ALICE), "an id token alone does not tell whose it is");
     let stays = world.fill_in(&page, &[("decision", "reject")]).await;
     assert_eq!(stays.status, StatusCode::OK);
-    assert!(stays.body.contains("You are still signed in"));
+    assert!(stays.body.contains("You are still signed in here"));
     let leaves = world.fill_in(&page, &[("decision", "accept")]).await;
     assert!(!leaves.sent_with("logout_verifier").is_empty());
 }
