@@ -118,7 +118,7 @@ pub(super) fn challenge(query: Option<&str>, name: &str) -> Result<String, Admin
 /// it, and the flow begins again. What they said then counts for nothing.
 fn redirect(answer: Result<String, FlowProblem>) -> Answer {
     let redirect_to = match answer {
-        Err(FlowProblem::Gone { redirect_to: Some(way_out) }) => way_out,
+        Err(FlowProblem::Gone { redirect_to: Some(way_out), .. }) => way_out,
         other => other.map_err(problem)?,
     };
     Ok(Written(RedirectTo { redirect_to }).into_response())
@@ -151,8 +151,8 @@ impl IntoResponse for Refusal {
 fn problem(problem: FlowProblem) -> Refusal {
     match problem {
         FlowProblem::Unknown(_) | FlowProblem::ClientGone => AdminError::not_found().into(),
-        FlowProblem::Gone { redirect_to: Some(redirect_to) } => Refusal::Gone { redirect_to },
-        FlowProblem::Gone { redirect_to: None } => {
+        FlowProblem::Gone { redirect_to: Some(redirect_to), .. } => Refusal::Gone { redirect_to },
+        FlowProblem::Gone { redirect_to: None, .. } => {
             AdminError::of(StatusCode::GONE, GONE, NO_WAY_OUT.to_owned()).into()
         }
         FlowProblem::Invalid(reason) => AdminError::invalid_request(reason).into(),

@@ -19,6 +19,7 @@ use crate::respond::oauth_error::retry_later;
 use crate::respond::page::{ErrorView, SIGN_IN, error_page, show_in_frame};
 use crate::respond::redirect;
 use crate::state::PublicState;
+use crate::ui::views::WayOut;
 
 /// `GET /oauth2/auth`: any of the three legs of a flow.
 pub(crate) async fn get(State(state): State<Arc<PublicState>>, request: Request) -> Response {
@@ -110,7 +111,8 @@ async fn refuse(state: &PublicState, error: AuthorizationError, query: &[u8]) ->
 fn shown(state: &PublicState, error: &ShownError, client: Option<&str>) -> Response {
     state.authorization.metrics.shown_errors.add();
     refusing(state, Endpoint::Authorization, client).log(error.code(), error);
-    let (sentence, way_out) = (error.sentence(), error.way_out());
+    let home = error.home().map(WayOut::home);
+    let (sentence, way_out) = (error.sentence(), home.or_else(|| error.way_out().map(WayOut::start_again)));
     let view = ErrorView { title: SIGN_IN, code: error.code(), sentence, way_out, over: error.is_over() };
     let mut response = error_page(&state.config, &view);
     if matches!(error, ShownError::Framed) {

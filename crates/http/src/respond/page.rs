@@ -36,7 +36,7 @@ pub(crate) struct ErrorView<'a> {
     pub(crate) title: &'static str,
     pub(crate) code: ErrorCode,
     pub(crate) sentence: &'a str,
-    pub(crate) way_out: Option<&'a str>,
+    pub(crate) way_out: Option<WayOut<'a>>,
     /// Whether the flow took too long, or was completed before.
     pub(crate) over: bool,
 }
@@ -52,7 +52,7 @@ pub(crate) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
         return (StatusCode::FOUND, [(LOCATION, location)]).into_response();
     }
     let brand = crate::ui::brand(config);
-    let way_out = view.way_out.map(|url| WayOut { url, label: "Start again" });
+    let way_out = view.way_out;
     let html = if view.over {
         ExpiredPage { brand: &brand, request_id: None, way_out }.render()
     } else {

@@ -68,7 +68,7 @@ pub(super) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
     if config.pages.error.is_some() {
         respond::page::error_page(config, view)
     } else {
-        own_page(config, view, view.way_out.map(|url| WayOut { url, label: "Try again" }))
+        own_page(config, view, view.way_out)
     }
 }
 
@@ -81,13 +81,9 @@ pub(super) fn stray_page(ui: &UiState, view: &ErrorView<'_>) -> Response {
     own_page(&ui.config, view, url.as_deref().map(account_link))
 }
 
-/// The page of a flow that is too old or spent, with the way back to its beginning.
-pub(super) fn expired_page(config: &Config, restart: Option<&str>) -> Response {
-    let view = ExpiredPage {
-        brand: &brand(config),
-        request_id: None,
-        way_out: restart.map(|url| WayOut { url, label: "Start again" }),
-    };
+/// The page of a flow that is too old or spent, with the way back to its beginning, or to the application.
+pub(super) fn expired_page(config: &Config, way_out: Option<WayOut<'_>>) -> Response {
+    let view = ExpiredPage { brand: &brand(config), request_id: None, way_out };
     page(StatusCode::GONE, &view, &Policy::no_form())
 }
 

@@ -3,9 +3,8 @@
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use sluice_oauth::client::Client;
+use sluice_oauth::client::home_of;
 use sluice_oauth::logout::LogoutView;
-use sluice_protocol::RedirectUri;
 
 use super::UiState;
 use super::brand;
@@ -92,30 +91,7 @@ async fn form(
 }
 
 fn still_signed_in(ui: &UiState, asked: &LogoutView) -> Response {
-    let link = |client: &Client| super::link_of(client, &client.client_uri).map(str::to_owned);
-    let home = asked.client.as_deref().and_then(link);
-    let home = home.or_else(|| origin(asked.logout.redirect_uri.as_ref()?));
-    let view = StillSignedInPage {
-        brand: &brand(&ui.config),
-        way_out: home.as_deref().map(|url| WayOut { url, label: "Back to the application" }),
-    };
+    let home = home_of(asked.client.as_deref(), asked.logout.redirect_uri.as_ref());
+    let view = StillSignedInPage { brand: &brand(&ui.config), way_out: home.as_deref().map(WayOut::home) };
     page(StatusCode::OK, &view, &Policy::no_form())
-}
-
-/// The start page of an application that does not say where it is: there is one at its origin, as a rule.
-fn origin(redirect_uri: &RedirectUri) -> Option<String> {
-    let url = redirect_uri.url().filter(|url| matches!(url.scheme(), "http" | "https"))?;
-    url.join("/").ok().map(Into::into)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_application_on_the_web_is_found_at_its_origin() {
-        let origin = |raw: &str| origin(&raw.parse().unwrap());
-        assert_eq!(origin("https://app.example:8443/out?a=b").as_deref(), Some("https://app.example:8443/"));
-        assert_eq!(origin("myapp://signed-out"), None);
-    }
 }

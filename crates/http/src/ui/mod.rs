@@ -170,25 +170,6 @@ fn host_of(uri: &RedirectUri) -> Option<String> {
     })
 }
 
-/// A client's address of something to read, if its pages may have it. One that registered itself borrows no trust from what others have
-/// to say: it has people read what is at the one host that it has them sent to. A redirect URI at the host of others costs it nothing.
-fn link_of<'a>(client: &Client, raw: &'a str) -> Option<&'a str> {
-    web_url(raw).filter(|raw| !client.registered_itself || is_at_own_host(client, raw))
-}
-
-fn is_at_own_host(client: &Client, raw: &str) -> bool {
-    let Ok(url) = Url::parse(raw) else { return false };
-    let own = client.redirect_uris.iter().filter_map(RedirectUri::url);
-    let mut own = own.filter(|own| matches!(own.scheme(), "http" | "https")).peekable();
-    own.peek().is_some() && own.all(|own| own.host_str() == url.host_str())
-}
-
-/// A client's address of something to read, if it is one for a browser.
-fn web_url(raw: &str) -> Option<&str> {
-    let url = Url::parse(raw).ok()?;
-    matches!(url.scheme(), "http" | "https").then_some(raw)
-}
-
 /// The pages below the issuer's path. A form is served only where it is the configured page: else people could log in, or
 /// register, past an application that asks them for more.
 pub(crate) fn routes(state: UiState) -> Router {

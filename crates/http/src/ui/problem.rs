@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use super::UiState;
 use super::error::{error_page, expired_page, stray_page};
+use super::views::WayOut;
 use crate::extract::InvalidForm;
 use crate::respond::oauth_error::{log, retry_later};
 use crate::respond::page::{ErrorView, SIGN_IN};
@@ -70,13 +71,14 @@ impl Problem {
     pub(super) fn answer(&self, ui: &UiState) -> Response {
         log("built-in pages", self.code(), self);
         if self.is_expired() {
-            return expired_page(&ui.config, self.way_out());
+            let again = self.way_out().map(WayOut::start_again);
+            return expired_page(&ui.config, self.home().map(WayOut::home).or(again));
         }
         let view = ErrorView {
             title: SIGN_IN,
             code: self.code(),
             sentence: self.sentence(),
-            way_out: self.way_out(),
+            way_out: self.way_out().map(|url| WayOut { url, label: "Try again" }),
             over: false,
         };
         let mut response = match self {
@@ -160,9 +162,17 @@ impl Problem {
     fn way_out(&self) -> Option<&str> {
         match self {
             Self::NoCookie { restart } | Self::ForeignForm { restart } => restart.as_deref(),
-            Self::Flow(FlowProblem::Gone { redirect_to }) => redirect_to.as_deref(),
+            Self::Flow(FlowProblem::Gone { redirect_to, .. }) => redirect_to.as_deref(),
             Self::Logout(LogoutProblem::Gone { redirect_to })
             | Self::Device(UserCodeProblem::Gone { redirect_to }) => Some(redirect_to),
+            _ => None,
+        }
+    }
+
+    /// Where the application is, if that is the better way out.
+    fn home(&self) -> Option<&str> {
+        match self {
+            Self::Flow(FlowProblem::Gone { home, .. }) => home.as_deref(),
             _ => None,
         }
     }

@@ -221,10 +221,23 @@ pub(crate) struct ExpiredPage<'a> {
 }
 
 /// The one link that leads out of a page that ended badly.
+#[derive(Clone, Copy)]
 pub(crate) struct WayOut<'a> {
     pub(crate) url: &'a str,
     /// What the link does, as a button says it: "Try again".
     pub(crate) label: &'a str,
+}
+
+impl<'a> WayOut<'a> {
+    /// Where a flow begins anew.
+    pub(crate) const fn start_again(url: &'a str) -> Self {
+        Self { url, label: "Start again" }
+    }
+
+    /// Where the application is.
+    pub(crate) const fn home(url: &'a str) -> Self {
+        Self { url, label: "Back to the application" }
+    }
 }
 
 /// A name in the title of a page, where nothing can be set apart as `bdi` does: without the characters that turn the direction of

@@ -90,7 +90,7 @@ impl Visit {
         if is_own || self.browser.keys.0.is_empty() || !begins_by_its_url {
             return None;
         }
-        answer.way_out()
+        answer.repeated()
     }
 
     /// The token for a form of this flow, whose key it is made of: as long as that is there, logins in other tabs do not spoil it.
@@ -145,7 +145,7 @@ pub(super) fn challenge<'a>(fields: &'a Parameters<'_>, name: &'static str) -> R
 pub(super) fn restart<F: AsRef<FlowRequest>>(found: Result<FlowAnswer<F>, FlowProblem>) -> Option<String> {
     match found {
         Ok(answer) => answer.way_out(),
-        Err(FlowProblem::Gone { redirect_to }) => redirect_to,
+        Err(FlowProblem::Gone { redirect_to, home }) => home.or(redirect_to),
         Err(_) => None,
     }
 }

@@ -73,7 +73,8 @@ impl AuthorizationService {
             }
             Insertion::Taken => {
                 let restart = request.way_out(&client, &self.config);
-                return Err(ShownError::Spent { restart }.into());
+                let home = request.home(&client, &self.config);
+                return Err(ShownError::Spent { restart, home }.into());
             }
         }
         Ok(Step { location, cookies: CookieChanges::default() })

@@ -104,6 +104,8 @@ pub enum ShownError {
     Spent {
         /// Where the browser can start again, if there is such a place.
         restart: Option<String>,
+        /// Where the application is, if to start again would not help there.
+        home: Option<String>,
     },
     /// The session ended while the flow was in flight.
     #[error("the login session has ended")]
@@ -214,8 +216,16 @@ impl ShownError {
         match self {
             Self::WrongBrowser { restart }
             | Self::Expired { restart }
-            | Self::Spent { restart }
+            | Self::Spent { restart, .. }
             | Self::SessionEnded { restart } => restart.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Where the application is, if that is the better way out.
+    pub fn home(&self) -> Option<&str> {
+        match self {
+            Self::Spent { home, .. } => home.as_deref(),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Clients: registered applications (RFC 6749 §2).
 //!
-//! [`model`], [`profile`]: what a client is; [`given_url`]: its URLs. [`registration`]: what is asked for, held against the rules. [`secret`]: how secrets are
+//! [`model`], [`profile`]: what a client is; [`given_url`]: its URLs; `home`: which of them are links. [`registration`]: what is asked for, held against the rules. [`secret`]: how secrets are
 //! made. [`dynamic`]: clients that register themselves. [`service`]: what an administrator may do. [`directory`]: the clients in memory. [`metadata_document`]: clients that a URL describes. [`document`]: the one text
 //! that stores keep of a client. [`repository`]: the atomic steps. [`in_use`]: which secrets the stored clients need; [`reseal`]: moving
 //! them.
@@ -11,6 +11,7 @@ pub mod dynamic;
 #[cfg(test)]
 pub(crate) mod fake;
 pub mod given_url;
+mod home;
 pub mod in_use;
 pub mod metadata_document;
 pub mod model;
@@ -28,6 +29,7 @@ pub use dynamic::{
     Statements, Trust,
 };
 pub use given_url::GivenUrl;
+pub use home::home_of;
 pub use in_use::{ClientSecretsInUse, HashKey, OfClients, client_with_missing_secret};
 pub use metadata_document::{DocumentSource, MetadataDocumentParts, MetadataDocuments};
 pub use model::{

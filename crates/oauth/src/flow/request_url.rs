@@ -14,19 +14,38 @@ use sluice_protocol::{ClaimsRequest, Prompt, ResponseType};
 use url::Url;
 
 use super::state::Request;
-use crate::client::{Client, ClientDirectory};
+use crate::client::{Client, ClientDirectory, home_of};
 use crate::config::Config;
 use crate::device::VERIFICATION_PATH;
 use crate::query::Query;
 
 impl Request {
     /// Where the browser can start again, if there is such a place: the client's `initiate_login_uri` (OpenID Connect Core
-    /// §4) where the request itself cannot be rebuilt.
+    /// §4), or the same request, where it can be rebuilt. A client that took an answer to its `state` takes no other.
     pub fn way_out(&self, client: &Client, config: &Config) -> Option<String> {
-        if !self.is_protected() {
-            return Some(self.rebuilt(config, None));
+        self.begun_by_client(client, config).or_else(|| self.repeated(config))
+    }
+
+    /// Where the application is whose flow was completed: the same request would end with an answer that it does not wait for any more. None
+    /// where it begins anew itself, or where no application is known to be.
+    pub fn home(&self, client: &Client, config: &Config) -> Option<String> {
+        if self.details.device || self.begun_by_client(client, config).is_some() {
+            return None;
         }
-        let mut uri = Url::parse(client.defaults.initiate_login_uri.as_deref()?).ok()?;
+        home_of(Some(client), Some(&self.redirect_uri))
+    }
+
+    /// The same request once more, unless only the client can make it.
+    pub fn repeated(&self, config: &Config) -> Option<String> {
+        (!self.is_protected()).then(|| self.rebuilt(config, None))
+    }
+
+    /// Where the client begins a login when others ask for it. A device is no browser that could go there.
+    fn begun_by_client(&self, client: &Client, config: &Config) -> Option<String> {
+        if self.details.device {
+            return None;
+        }
+        let mut uri = Url::parse(client.link(client.defaults.initiate_login_uri.as_deref()?)?).ok()?;
         uri.query_pairs_mut().append_pair("iss", config.issuer.as_str());
         Some(uri.into())
     }
@@ -144,11 +163,16 @@ impl Request {
 
 /// Where the browser can start again, whether or not the client is still there.
 pub(crate) async fn way_out(request: &Request, clients: &ClientDirectory, config: &Config) -> Option<String> {
-    if !request.is_protected() {
-        return Some(request.rebuilt(config, None));
+    match clients.find(&request.client).await {
+        Ok(Some(client)) => request.way_out(&client, config),
+        Ok(None) | Err(_) => request.repeated(config),
     }
+}
+
+/// Where the application is whose flow was completed, if its client is still there.
+pub(super) async fn home(request: &Request, clients: &ClientDirectory, config: &Config) -> Option<String> {
     let client = clients.find(&request.client).await.ok().flatten()?;
-    request.way_out(&client, config)
+    request.home(&client, config)
 }
 
 fn response_type(of: ResponseType) -> String {
@@ -165,4 +189,65 @@ fn prompt(of: Prompt) -> String {
         (of.create, "create"),
     ];
     names.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::RequestDefaults;
+    use crate::client::fake::client;
+    use crate::config::fake::config;
+    use crate::flow::fake::request;
+    use crate::flow::state::RequestDetails;
+
+    const AGAIN: &str = "https://op.example/oauth2/auth?client_id=app&response_type=code&";
+    const HOME: &str = "https://app.example/";
+
+    fn begins_at(uri: &str) -> Client {
+        let defaults =
+            RequestDefaults { initiate_login_uri: Some(uri.to_owned()), ..RequestDefaults::default() };
+        Client { defaults, redirect_uris: vec!["https://app.example/cb".parse().unwrap()], ..client("app") }
+    }
+
+    fn with(details: RequestDetails) -> Request {
+        Request { details, ..request() }
+    }
+
+    /// The client may have taken an answer to the `state` of the request.
+    #[test]
+    fn a_client_that_says_where_logins_begin_begins_each_anew() {
+        let (client, config) = (begins_at("https://app.example/login?from=there"), config());
+        let begun = "https://app.example/login?from=there&iss=https%3A%2F%2Fop.example%2F";
+        let pushed = with(RequestDetails { pushed: true, ..RequestDetails::default() });
+        for request in [request(), pushed] {
+            assert_eq!(request.way_out(&client, &config).as_deref(), Some(begun));
+            assert_eq!(request.home(&client, &config), None);
+        }
+        let device = with(RequestDetails { device: true, ..RequestDetails::default() });
+        let typed = "https://op.example/oauth2/device/verify?client_id=app";
+        assert_eq!(device.way_out(&client, &config).as_deref(), Some(typed), "it has no browser");
+        assert_eq!(device.home(&client, &config), None);
+    }
+
+    #[test]
+    fn where_a_client_that_registered_itself_says_that_logins_begin_must_be_at_its_own_host() {
+        let config = config();
+        for (uri, is_its) in [("https://app.example/login", true), ("https://bank.example/login", false)] {
+            let stranger = Client { registered_itself: true, ..begins_at(uri) };
+            let way_out = request().way_out(&stranger, &config).unwrap();
+            assert!(way_out.starts_with(if is_its { uri } else { AGAIN }), "{way_out}");
+            assert_eq!(request().home(&stranger, &config).as_deref(), (!is_its).then_some(HOME));
+        }
+    }
+
+    #[test]
+    fn without_that_a_request_that_only_its_client_can_make_has_no_way_out_but_the_application() {
+        let (client, config) = (client("app"), config());
+        let pushed = with(RequestDetails { pushed: true, ..RequestDetails::default() });
+        assert!(request().way_out(&client, &config).unwrap().starts_with(AGAIN));
+        assert_eq!(pushed.way_out(&client, &config), None);
+        for request in [request(), pushed] {
+            assert_eq!(request.home(&client, &config).as_deref(), Some(HOME));
+        }
+    }
 }

@@ -13,7 +13,7 @@ use sluice_protocol::{ErrorCode, Prompt, Subject};
 use thiserror::Error;
 
 use super::accepting::{check_size, check_texts, read_consent, rejection, span};
-use super::request_url::way_out;
+use super::request_url::{home, way_out};
 use super::sealed::{FlowError, FlowSealer, Quota};
 use super::state::{AwaitingConsent, AwaitingLogin, Consent, KnownSession, Login, Rejection, Request};
 use crate::client::{AccessTokenStrategy, Client, ClientDirectory};
@@ -81,6 +81,8 @@ pub enum FlowProblem {
     Gone {
         /// Where the browser can start again, if there is such a place.
         redirect_to: Option<String>,
+        /// Where the application is, if the flow was completed: to start again would not help there.
+        home: Option<String>,
     },
     /// The client is gone.
     #[error("the client of the flow was deleted")]
@@ -146,6 +148,11 @@ impl<F: AsRef<Request>> FlowAnswer<F> {
     /// Where the browser can start again, if there is such a place.
     pub fn way_out(&self) -> Option<String> {
         self.flow.as_ref().way_out(&self.client, &self.config)
+    }
+
+    /// The same request once more, unless only the client can make it.
+    pub fn repeated(&self) -> Option<String> {
+        self.flow.as_ref().repeated(&self.config)
     }
 
     /// Where somebody else begins the same request, if there is such a place.
@@ -242,10 +249,11 @@ impl FlowService {
 
     /// The client of a flow that goes on.
     async fn look_up(&self, request: &Request) -> Result<Arc<Client>, FlowProblem> {
-        let expired = self.clock.now() >= request.ends_at(&self.config);
-        if expired || self.spent.hold(request.flow) {
+        let is_spent = self.spent.hold(request.flow);
+        if is_spent || self.clock.now() >= request.ends_at(&self.config) {
             let redirect_to = way_out(request, &self.clients, &self.config).await;
-            return Err(FlowProblem::Gone { redirect_to });
+            let home = if is_spent { home(request, &self.clients, &self.config).await } else { None };
+            return Err(FlowProblem::Gone { redirect_to, home });
         }
         self.clients.find(&request.client).await?.ok_or(FlowProblem::ClientGone)
     }

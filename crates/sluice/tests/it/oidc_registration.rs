@@ -17,11 +17,14 @@ async fn a_client_says_where_others_have_it_begin_a_login() {
     sluice.node.stop().await;
 }
 
-/// Registration §2: the scheme must be https.
+/// Registration §2: the scheme must be https; not so on the user's own machine, as for redirect URIs.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_that_others_begin_begins_with_https() {
     let sluice = TestSluice::with(Backend::Sqlite, &[ENABLED]).await;
-    for uri in ["http://app.test/login", "app.own:/login", "login"] {
+    for uri in ["http://127.0.0.1:3000/login", "http://localhost:3000/login", "http://[::1]/login"] {
+        sluice.client(&json!({"initiate_login_uri": uri})).await;
+    }
+    for uri in ["http://app.test/login", "http://127.0.0.1.app.test/login", "app.own:/login", "login"] {
         let refused = register(&sluice, None, &application_with(&json!({"initiate_login_uri": uri}))).await;
         refused.refused_with(400, "invalid_client_metadata");
         assert!(refused.body.contains("initiate_login_uri"), "{}", refused.body);

@@ -23,7 +23,7 @@ use crate::respond::redirect::redirect;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
 use crate::ui::views::scope_sentence;
-use crate::ui::{UiState, brand, client_host, client_name, link_of};
+use crate::ui::{UiState, brand, client_host, client_name};
 
 const HERE: Place = Place::Applications;
 /// How many consents are read at a time, and how many times: more than anybody has.
@@ -110,7 +110,7 @@ fn row(client: Option<&Client>, entry: &ConsentEntry) -> ApplicationRow {
         client: entry.client.to_string(),
         name: client.map_or_else(|| entry.client.as_str(), client_name).to_owned(),
         host: client_host(&entry.client),
-        url: client.and_then(|client| link_of(client, &client.client_uri)).map(str::to_owned),
+        url: client.and_then(|client| client.link(&client.client_uri)).map(str::to_owned),
         scopes: Vec::new(),
         since: Moment::new(entry.decided_at),
     }

@@ -14,7 +14,6 @@ use url::Url;
 
 use super::people::mailed_code;
 use super::world::{ALICE, Answer, World, form};
-use crate::ui::web_url;
 
 impl World {
     async fn decided(&self, answer: &Answer) -> Decision<Consent> {
@@ -195,7 +194,7 @@ async fn what_a_client_shows_is_a_link_only_where_it_is_an_address_of_the_web() 
         assert_eq!(shown.status, StatusCode::OK);
         assert_eq!(shown.body.contains(&format!("href=\"{text}\"")), is_link, "{text}: {}", shown.body);
         assert!(is_link || !shown.body.contains(text), "{text}: {}", shown.body);
-        assert_eq!(web_url(text).is_some(), is_link, "what the other pages ask");
+        assert_eq!(given::client("any", "").link(text).is_some(), is_link, "what the other pages ask");
         // Whatever it is, nothing of it is loaded or run.
         let policy = shown.header("content-security-policy");
         assert!(

@@ -4,7 +4,7 @@ use sluice_crypto::jwe::{ContentEncryption, KeyManagement};
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_token::jwt::HeaderType;
 
-use super::uris::web_url;
+use super::uris::{is_loopback, web_url};
 use super::{ClientMetadata, RegistrationError};
 use crate::client::profile::{ClientSecurity, Encryption, RequestDefaults, ResponseFormats, Software};
 use crate::keys::REQUEST_OBJECT_ALGORITHMS;
@@ -60,11 +60,13 @@ fn as_written(algorithm: Option<&str>) -> Option<String> {
 /// What requests of the client mean where they say nothing.
 pub(super) fn defaults(metadata: &ClientMetadata) -> Result<RequestDefaults, RegistrationError> {
     let asked = &metadata.defaults;
-    // OpenID Connect Registration §2: the scheme is https.
+    // OpenID Connect Registration §2: the scheme is https. What is on the user's own machine needs none.
     if let Some(uri) = &asked.initiate_login_uri
-        && web_url(uri).is_none_or(|uri| uri.scheme() != "https")
+        && web_url(uri).is_none_or(|uri| uri.scheme() != "https" && !is_loopback(&uri))
     {
-        return Err(RegistrationError::metadata("Field initiate_login_uri must be an https:// URL."));
+        let hint =
+            "Field initiate_login_uri must be an https:// URL, or an http:// one at a loopback address.";
+        return Err(RegistrationError::metadata(hint));
     }
     Ok(asked.clone())
 }

@@ -24,8 +24,8 @@ pub use credentials::MIN_SECRET;
 pub(super) use credentials::{check_keys, is_malformed, shortest_to_sign};
 pub use error::RegistrationError;
 pub use metadata::{ClientMetadata, ReadMetadata};
-pub(crate) use uris::is_loopback;
 pub(super) use uris::{check_own_frontchannel_logout, check_own_links};
+pub(crate) use uris::{is_loopback, web_url};
 
 use super::model::{AccessTokenStrategy, Client, Lifespans};
 use super::profile::Encryption;

@@ -225,7 +225,8 @@ fn is_harmful(field: &str, link: &str) -> bool {
     harmful || link.contains(char::is_control)
 }
 
-pub(super) fn web_url(raw: &str) -> Option<Url> {
+/// An address that a browser can open.
+pub(crate) fn web_url(raw: &str) -> Option<Url> {
     Url::parse(raw).ok().filter(|uri| matches!(uri.scheme(), "https" | "http"))
 }
 

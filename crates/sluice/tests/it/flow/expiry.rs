@@ -11,9 +11,14 @@ use crate::legs::parameter;
 on_both_stores! {
     an_expired_flow_is_gone_and_has_a_way_out,
     a_completed_flow_is_gone_and_has_a_way_out,
+    a_completed_flow_leads_a_person_back_to_the_application,
+    an_expired_flow_leads_to_where_its_client_begins_logins,
     a_code_expires,
     what_was_not_sealed_here_is_unknown,
 }
+
+/// Where a client begins logins.
+const BEGINS: &str = "https://app.test/login?from=there";
 
 /// Where an answer leads: back to the beginning of the same request.
 fn assert_way_out(redirect_to: &Value, client: &str) {
@@ -74,6 +79,45 @@ async fn a_completed_flow_is_gone_and_has_a_way_out(backend: Backend) {
         let gone = sluice.ask_json(Method::GET, &path, None, 410).await;
         assert_way_out(&gone["redirect_to"], &client.id);
     }
+    sluice.node.stop().await;
+}
+
+/// The application has taken the answer to the `state` of that request, and takes no other.
+async fn a_completed_flow_leads_a_person_back_to_the_application(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    for (metadata, expected) in [
+        (json!({}), "https://app.test/\""),
+        (json!({"client_uri": "https://app.test/start"}), "https://app.test/start\""),
+        (json!({"initiate_login_uri": BEGINS}), BEGINS),
+    ] {
+        let client = sluice.client(&metadata).await;
+        let mut browser = sluice.browser();
+        let login = browser.begin(&client, &Authorize::default()).await;
+        let verifier = accept_login(&sluice, &login, &json!({"subject": "alice"})).await;
+        let consent = browser.visit(&verifier).await.expect("consent_challenge");
+        let verifier = accept_consent(&sluice, &consent, &json!({})).await;
+        browser.visit(&verifier).await.expect("code");
+        let page = browser.visit(&verifier).await;
+        assert_eq!((page.status.as_u16(), page.location), (410, None));
+        assert!(page.body.contains(&format!("href=\"{expected}")), "{expected}: {}", page.body);
+        assert!(!page.body.contains("/oauth2/auth?"), "{}", page.body);
+    }
+    sluice.node.stop().await;
+}
+
+async fn an_expired_flow_leads_to_where_its_client_begins_logins(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = sluice.client(&json!({"initiate_login_uri": BEGINS})).await;
+    let mut browser = sluice.browser();
+    let login = browser.begin(&client, &Authorize::default()).await;
+    let verifier = accept_login(&sluice, &login, &json!({"subject": "alice"})).await;
+    sluice.advance(Lifetime::minutes(30));
+    let path = format!("/admin/oauth2/auth/requests/login?login_challenge={login}");
+    let gone = sluice.ask_json(Method::GET, &path, None, 410).await;
+    assert!(gone["redirect_to"].as_str().unwrap().starts_with(BEGINS), "{gone}");
+    let page = browser.visit(&verifier).await;
+    assert_eq!((page.status.as_u16(), page.location), (410, None));
+    assert!(page.body.contains(&format!("href=\"{BEGINS}")), "{}", page.body);
     sluice.node.stop().await;
 }
 
