@@ -84,6 +84,9 @@ pub enum NotHolder {
     /// The token is bound to another key.
     #[error("the access token is bound to another key")]
     OtherKey,
+    /// The token is bound to a certificate, and another one came, or none (RFC 8705 §3).
+    #[error("the access token is bound to a certificate that did not come with it")]
+    Certificate,
 }
 
 impl NotHolder {
@@ -91,7 +94,18 @@ impl NotHolder {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Proof(error) => error.code(),
-            Self::Unproven | Self::NotBound | Self::OtherKey => ErrorCode::InvalidToken,
+            Self::Unproven | Self::NotBound | Self::OtherKey | Self::Certificate => ErrorCode::InvalidToken,
+        }
+    }
+
+    /// The sentence that is said of the error: a token that is bound and comes as a plain one is as good as ever.
+    pub fn description(&self) -> &'static str {
+        match self {
+            Self::Unproven => "The access token is bound to a key: present it with a proof (DPoP).",
+            Self::Certificate => {
+                "The access token is bound to a certificate: present it over a connection with that certificate."
+            }
+            Self::Proof(_) | Self::NotBound | Self::OtherKey => self.code().description(),
         }
     }
 }
@@ -202,7 +216,7 @@ impl SenderConstraint {
             (TokenScheme::Bearer, Some(Confirmation::X5tS256(expected))) => {
                 let shown = presented.caller.certificate.as_ref().map(thumbprint);
                 let is_it = shown.is_some_and(|shown| same_bytes(&shown, &expected));
-                if is_it { Ok(()) } else { Err(NotHolder::OtherKey) }
+                if is_it { Ok(()) } else { Err(NotHolder::Certificate) }
             }
             (TokenScheme::Bearer, Some(Confirmation::Jkt(_))) => Err(NotHolder::Unproven),
             (TokenScheme::Dpop, Some(Confirmation::Jkt(expected))) => {

@@ -107,6 +107,7 @@ impl UserinfoError {
     pub fn description(&self) -> Option<&'static str> {
         match self {
             Self::NotEncrypted(why) => Some(why.description()),
+            Self::NotHolder(why) => Some(why.description()),
             _ => self.code().map(ErrorCode::description),
         }
     }

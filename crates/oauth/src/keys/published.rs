@@ -28,8 +28,10 @@ impl Published {
         defaults: Option<DefaultAlgorithms>,
     ) -> Self {
         let written = |at: Option<Timestamp>| -> Arc<str> {
-            let signing = |at| sets.iter().flat_map(|set| set.signers_at(at)).collect();
-            let signers: Vec<_> = at.map_or_else(Vec::new, signing);
+            let signers: Vec<Arc<SigningKey>> = match at {
+                Some(at) => sets.iter().flat_map(|set| set.signers_at(at)).collect(),
+                None => Vec::new(),
+            };
             let mut keys = keys.to_vec();
             keys.sort_by_key(|key| (place(key, defaults), !is_among(key, &signers)));
             keys.extend_from_slice(others);

@@ -188,7 +188,9 @@ async fn tokens_are_bound_to_the_certificate(backend: Backend) {
     assert_eq!(said["cnf"], json!({"x5t#S256": shown.thumbprint()}), "§3.2");
     asking.userinfo(Some(&shown), access_token).await.ok();
     for wrong in [None, Some(&other)] {
-        asking.userinfo(wrong, access_token).await.refused_with(401, "invalid_token");
+        let answer = asking.userinfo(wrong, access_token).await;
+        answer.refused_with(401, "invalid_token");
+        assert!(answer.body.contains("is bound to a certificate"), "{}", answer.body);
     }
     // §7.1: the refresh token of a public client is bound as well.
     let refresh = [("grant_type", "refresh_token"), ("refresh_token", token(&tokens, "refresh_token"))];

@@ -288,6 +288,9 @@ async fn a_bound_token_is_no_bearer_token_and_the_other_way_round() {
         answer.refused_with(401, "invalid_token");
         let all: Vec<_> = answer.headers.get_all("www-authenticate").iter().collect();
         assert!(all.iter().any(|one| one.to_str().unwrap().starts_with("DPoP ")), "{all:?}");
+        let sentence = "The access token is bound to a key: present it with a proof (DPoP).";
+        assert_eq!(answer.json()["error_description"], sentence);
+        assert!(all.iter().any(|one| one.to_str().unwrap().contains(sentence)), "{all:?}");
     }
     let in_form =
         http().post(sluice.public.join("/userinfo").unwrap()).form(&[("access_token", access_token)]);
