@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use h2::Reason;
-use http::{Request, Response, Version};
+use http::{Request, Response, StatusCode, Version};
 use http_body::{Body, Frame};
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
@@ -20,6 +20,7 @@ use tokio::time::Instant;
 
 use super::bell::Bell;
 use super::connect::Wire;
+use super::enduring::{Enduring, Writing};
 use super::waiting::Waiting;
 use crate::proxy::alarm::Alarm;
 use crate::proxy::body::RequestBody;
@@ -37,6 +38,7 @@ pub(in crate::proxy) struct Link(Box<Parts>);
 struct Parts {
     sender: SendRequest<RequestBody>,
     side: DrivenSide,
+    writing: Writing,
     alarm: Alarm,
     /// Whether its server has shown to speak HTTP/1.0, which knows no chunks: a body of unknown length would be lost.
     is_old: bool,
@@ -62,6 +64,9 @@ pub(super) struct Failure {
     pub(super) was_over: bool,
     /// With which word the server has reset the stream of the request, and of no other.
     pub(super) reset: Option<Reason>,
+    /// Whether the server, over HTTP/1.1, took the beginning of a request with a body and no more of it, as one does that refuses it: its
+    /// answer may have been lost on the way.
+    pub(super) may_be_refused: bool,
     /// What the HTTP library says.
     pub(super) error: Option<hyper::Error>,
 }
@@ -72,24 +77,25 @@ impl Failure {
     pub(super) fn may_be_of_client(&self) -> bool {
         const OF_CLIENTS: [Reason; 4] =
             [Reason::CANCEL, Reason::NO_ERROR, Reason::PROTOCOL_ERROR, Reason::ENHANCE_YOUR_CALM];
-        self.reset.is_some_and(|reason| OF_CLIENTS.contains(&reason))
+        self.may_be_refused || self.reset.is_some_and(|reason| OF_CLIENTS.contains(&reason))
     }
 }
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
-        Self { fault, unsent: None, was_over: false, reset: None, error: None }
+        Self { fault, unsent: None, was_over: false, reset: None, may_be_refused: false, error: None }
     }
 }
 
 impl Link {
     /// Speaks HTTP/1.1 on `wire`, up to a certain time.
     pub(super) async fn open(wire: Wire, retires: Instant) -> Result<Self, Fault> {
+        let (wire, writing) = Enduring::around(wire);
         let opened = Builder::new().handshake::<_, RequestBody>(TokioIo::new(wire)).await;
         let (sender, connection) = opened.map_err(|_| Fault::Connect)?;
         let side = DrivenSide { driver: Some(Box::pin(connection.with_upgrades())), bell: Bell::default() };
         let alarm = Alarm::default();
-        Ok(Self(Box::new(Parts { sender, side, alarm, is_old: false, idle_since: None, retires })))
+        Ok(Self(Box::new(Parts { sender, side, writing, alarm, is_old: false, idle_since: None, retires })))
     }
 
     /// Whether it can take a request; what the server sent unasked, or its end, is noticed here.
@@ -100,7 +106,10 @@ impl Link {
 
     /// Whether it can take a request. Nothing is noticed here: what happened since it was last driven is seen when it is used.
     pub(super) fn is_free(&self) -> bool {
-        self.0.side.driver.is_some() && !self.0.is_old && self.0.sender.is_ready()
+        self.0.side.driver.is_some()
+            && !self.0.is_old
+            && !self.0.writing.has_failed()
+            && self.0.sender.is_ready()
     }
 
     /// Notes that it is in the pool since `now`, if it is not too old for that.
@@ -144,7 +153,9 @@ impl Link {
         request: Box<Request<RequestBody>>,
         mut waiting: Waiting<'_>,
     ) -> Result<Response<Incoming>, Failure> {
-        let Parts { sender, side, alarm, is_old, .. } = &mut *self.0;
+        let Parts { sender, side, writing, alarm, is_old, .. } = &mut *self.0;
+        let has_body = !request.body().is_end_stream();
+        writing.begin();
         let mut answer = pin!(async { sender.try_send_request(*request).await });
         let answered = poll_fn(|context| match side.poll(context, |context| answer.as_mut().poll(context)) {
             Poll::Ready(answered) => Poll::Ready(answered.map_err(Failure::from)),
@@ -152,7 +163,13 @@ impl Link {
         })
         .await;
         *is_old = answered.as_ref().is_ok_and(|answer| answer.version() < Version::HTTP_11);
-        answered
+        if answered.as_ref().is_ok_and(|answer| answer.status() == StatusCode::SWITCHING_PROTOCOLS) {
+            writing.end();
+        }
+        answered.map_err(|failure| {
+            let may_be_refused = failure.fault == Fault::Reset && has_body && writing.is_cut_off();
+            Failure { may_be_refused, ..failure }
+        })
     }
 }
 
@@ -190,7 +207,7 @@ impl From<TrySendError<Request<RequestBody>>> for Failure {
             _ => Fault::Reset,
         };
         let unsent = error.take_message().map(Box::new);
-        Self { fault, unsent, was_over, reset, error: Some(error.into_error()) }
+        Self { fault, unsent, was_over, reset, may_be_refused: false, error: Some(error.into_error()) }
     }
 }
 

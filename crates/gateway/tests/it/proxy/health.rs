@@ -98,6 +98,37 @@ async fn a_stream_that_falls_silent_speaks_against_no_server() {
     }
 }
 
+/// It closes with most of the body unread: what is written then fails, and its answer is there all the same.
+#[tokio::test]
+async fn a_server_that_refuses_uploads_before_it_has_read_them_is_heard_and_not_left_alone() {
+    const LENGTH: usize = 200_000;
+    for close in ["", "connection: close\r\n"] {
+        let refusing = Backend::bind().await.serve(move |mut peer, _| async move {
+            peer.head().await;
+            peer.say(format!("HTTP/1.1 403 Forbidden\r\n{close}content-length: 2\r\n\r\nno")).await;
+        });
+        let (sound, _requests) = Backend::bind().await.recording();
+        let mut setup = Setup::to(&[refusing, sound]);
+        setup.upstream.passive_health =
+            Some(PassiveHealth { failures: NonZeroU32::MIN, eject_for: Duration::from_mins(10) });
+        let mut world = setup.start().await;
+        let mut refused = 0;
+        for round in 0..60 {
+            let mut client = Peer::new(world.connect().await);
+            client.say(format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {LENGTH}\r\n\r\n")).await;
+            client.say(vec![b'x'; LENGTH]).await;
+            let answer = client.answer().await.expect("no answer");
+            assert!(
+                matches!((answer.status(), answer.text()), (403, "no") | (200, "ok")),
+                "{round}: {answer:?}"
+            );
+            assert_eq!(world.told().await.fault, None, "{round}");
+            refused += usize::from(answer.status() == 403);
+        }
+        assert!((26..=34).contains(&refused), "{refused}: it was left alone");
+    }
+}
+
 #[tokio::test]
 async fn the_last_server_is_never_left_alone() {
     let mut setup = Setup::to(&[nowhere()]);
