@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use http::header::{CONNECTION, UPGRADE};
+use http::header::{CONNECTION, CONTENT_LENGTH, UPGRADE};
 use http::{HeaderValue, Response, StatusCode, Version};
 use http_body::Body;
 use http_body_util::Full;
@@ -38,6 +38,10 @@ pub(super) async fn take(
     let is_understood = strip_answer(&mut head.headers, asks_for_upgrade);
     if asks_for_upgrade && head.headers.contains_key(UPGRADE) {
         head.headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+    }
+    // RFC 9110 §8.6. Over HTTP/2 it announces a body that does not come, and clients give up the answer.
+    if head.status == StatusCode::NO_CONTENT {
+        head.headers.remove(CONTENT_LENGTH);
     }
     if incoming.is_end_stream() {
         ticket.note_whole_answer();
@@ -84,6 +88,7 @@ pub(super) fn switch(
         return Err(Fault::BadAnswer);
     };
     strip_answer(&mut head.headers, false);
+    head.headers.remove(CONTENT_LENGTH);
     announce_upgrade(&mut head.headers, protocol);
     tunnels.spawn(Tunnel { client, upstream, link, ticket: answered.ticket, idle: timeouts.idle }.run());
     Ok(Response::from_parts(head, ProxyBody::default()))

@@ -180,6 +180,29 @@ async fn a_request_over_http_2_reaches_an_upstream_over_http_1() {
     assert_eq!((none.line(), none.text()), ("GET /none HTTP/1.1", ""));
 }
 
+/// RFC 9110 §8.6: what has no body by its status has no length, but for what `304` says of the body that it does not repeat.
+#[tokio::test]
+async fn an_answer_without_content_is_told_without_a_length() {
+    let address = Backend::bind().await.serve(|mut peer, _| async move {
+        while let Some(head) = peer.head().await {
+            let status = if head.starts_with("GET /204 ") { "204 No Content" } else { "304 Not Modified" };
+            peer.say(format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\n\r\n")).await;
+        }
+    });
+    let world = Setup::to(&[address]).start().await;
+    for (status, length) in [(204, None), (304, Some("2"))] {
+        let mut client = http2_client(world.connect().await).await;
+        let request = Request::get(format!("http://api.example/{status}")).body(Empty::new()).unwrap();
+        let answer = in_time(client.send_request(request)).await.unwrap();
+        let told = answer.headers().get("content-length").map(|length| length.to_str().unwrap());
+        assert_eq!((answer.status().as_u16(), told), (status, length));
+        let mut client = Peer::new(world.connect().await);
+        client.say(format!("GET /{status} HTTP/1.1\r\nhost: a\r\n\r\n")).await;
+        let head = client.head().await.unwrap().to_lowercase();
+        assert_eq!(head.contains("content-length: 2\r\n"), length.is_some(), "{head}");
+    }
+}
+
 /// The server looks at what came: elsewhere an empty path is told as a slash.
 #[tokio::test]
 async fn an_empty_path_before_a_query_reaches_an_upstream_over_http_2_as_a_slash() {
