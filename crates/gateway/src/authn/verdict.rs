@@ -37,7 +37,7 @@ pub enum Refusal {
     TokenMissing,
     /// More than one token, or an `Authorization` that cannot be read: 400 `invalid_request`.
     TokenUnreadable,
-    /// The token is nobody's, has expired or was revoked: 401 `invalid_token`. Which of them is for the log only.
+    /// The token is nobody's or another issuer's, too long, has expired or was revoked: 401 `invalid_token`. Which of them is for the log only.
     TokenInvalid(&'static str),
     /// The token is for another service: 401 `invalid_token`.
     WrongAudience,

@@ -157,9 +157,13 @@ impl From<TokenFault> for Refusal {
         match fault {
             TokenFault::Unreachable | TokenFault::Stale => Self::Unavailable(fault.reason()),
             TokenFault::Busy => Self::Busy,
-            TokenFault::NotAuthentic | TokenFault::Expired | TokenFault::NotYet | TokenFault::Revoked => {
-                Self::TokenInvalid(fault.reason())
-            }
+            TokenFault::WrongAudience => Self::WrongAudience,
+            TokenFault::NotAuthentic
+            | TokenFault::TooLong
+            | TokenFault::WrongIssuer
+            | TokenFault::Expired
+            | TokenFault::NotYet
+            | TokenFault::Revoked => Self::TokenInvalid(fault.reason()),
         }
     }
 }

@@ -54,8 +54,14 @@ struct Answer {
 }
 
 /// Whether anybody can have issued such a token: what a header can carry (RFC 9110 §11.2), and no longer than tokens are.
-pub(super) fn may_be_token(text: &str) -> bool {
-    text.len() <= MAX_TOKEN && extract::is_token(text)
+///
+/// # Errors
+/// [`TokenFault::TooLong`], [`TokenFault::NotAuthentic`].
+pub(super) fn check_form(text: &str) -> Result<(), TokenFault> {
+    if text.len() > MAX_TOKEN {
+        return Err(TokenFault::TooLong);
+    }
+    if extract::is_token(text) { Ok(()) } else { Err(TokenFault::NotAuthentic) }
 }
 
 impl Asking {
@@ -118,7 +124,13 @@ impl Asking {
             Ok(caller) => (asked_at + self.terms.positive).min(caller.expires_at()),
             Err(TokenFault::Unreachable | TokenFault::Busy | TokenFault::Stale) => return,
             Err(
-                TokenFault::NotAuthentic | TokenFault::Expired | TokenFault::NotYet | TokenFault::Revoked,
+                TokenFault::NotAuthentic
+                | TokenFault::TooLong
+                | TokenFault::WrongIssuer
+                | TokenFault::WrongAudience
+                | TokenFault::Expired
+                | TokenFault::NotYet
+                | TokenFault::Revoked,
             ) => asked_at + self.terms.negative,
         };
         if until > asked_at {

@@ -28,7 +28,7 @@ impl Asked {
 }
 
 /// Asks one issuer after the other until one calls the token active. If none does, it is nobody's, or what the last one said, unless one
-/// could not be asked.
+/// could not be asked, or knows the token.
 pub(super) fn ask_each(introspectors: Introspectors, question: &Question<'_>) -> Validated {
     let mut fault = TokenFault::NotAuthentic;
     let mut rest = introspectors.into_iter();
@@ -90,7 +90,11 @@ async fn ask_next(
     Err(fault)
 }
 
-/// An issuer that could not be asked might have called the token active.
+/// An issuer that could not be asked might have called the token active. One that did knows more of it than one that does not know it.
 fn graver(one: TokenFault, other: TokenFault) -> TokenFault {
-    if matches!(one, TokenFault::Unreachable | TokenFault::Busy) { one } else { other }
+    use TokenFault::{Busy, NotAuthentic, Revoked, Unreachable, WrongAudience, WrongIssuer};
+    match (one, other) {
+        (Unreachable | Busy, _) | (WrongAudience | WrongIssuer, Revoked | NotAuthentic) => one,
+        _ => other,
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use sluice_crypto::digest::sha256;
-use sluice_crypto::jws::unverified_parts;
+use sluice_crypto::jws::{MAX_TOKEN, unverified_parts};
 use sluice_net::Fetcher;
 use sluice_primitives::Clock;
 use sluice_token::paseto;
@@ -232,6 +232,9 @@ impl Validation {
     }
 
     fn jwt(&self, question: Question<'_>) -> Validated {
+        if question.token.len() > MAX_TOKEN {
+            return Validated::Now(Err(TokenFault::TooLong));
+        }
         let digest = sha256(question.token.as_bytes());
         if let Some(outcome) = self.find(&digest, question) {
             return outcome;
@@ -252,7 +255,12 @@ impl Validation {
             // Those that have no identifier may have issued it, whatever it says.
             None | Some(Validated::Now(Err(TokenFault::NotAuthentic))) => {
                 let nameless = foreign.iter().filter(|issuer| issuer.config.issuer.is_empty());
-                ask_each(nameless.filter_map(|issuer| issuer.introspector.clone()).collect(), &question)
+                let nameless: SmallVec<[Arc<Introspector>; 4]> =
+                    nameless.filter_map(|issuer| issuer.introspector.clone()).collect();
+                if nameless.is_empty() && claimed.is_some() {
+                    return Validated::Now(Err(TokenFault::WrongIssuer));
+                }
+                ask_each(nameless, &question)
             }
             Some(known) => known,
         }

@@ -51,6 +51,8 @@ pub(super) enum Mood {
     Well,
     /// It answers 503.
     Broken,
+    /// It answers with this status and `error`.
+    Complaining(u16, &'static str),
     /// It takes requests and does not answer.
     Silent,
     /// It answers when it is told to.
@@ -108,6 +110,10 @@ impl FakeIssuer {
         match mood {
             Mood::Well => {}
             Mood::Broken => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
+            Mood::Complaining(status, error) => {
+                let complaint = axum::Json(json!({ "error": error }));
+                return (StatusCode::from_u16(status).unwrap(), complaint).into_response();
+            }
             Mood::Silent => return std::future::pending().await,
             Mood::Waiting => this.gate.acquire().await.unwrap().forget(),
         }

@@ -16,6 +16,12 @@ use crate::route::RoutePolicy;
 pub enum TokenFault {
     /// No issuer of this route made it: unknown, forged, malformed.
     NotAuthentic,
+    /// It is longer than tokens are, so that nobody has looked at it.
+    TooLong,
+    /// It names an issuer that does not count on this route, or its issuer names another one.
+    WrongIssuer,
+    /// It is for somebody else than its issuer's tokens must be for.
+    WrongAudience,
     /// It has expired.
     Expired,
     /// It is not valid yet.
@@ -35,6 +41,9 @@ impl TokenFault {
     pub const fn reason(self) -> &'static str {
         match self {
             Self::NotAuthentic => "token_not_authentic",
+            Self::TooLong => "token_too_long",
+            Self::WrongIssuer => "wrong_issuer",
+            Self::WrongAudience => "wrong_audience",
             Self::Expired => "token_expired",
             Self::NotYet => "token_not_yet_valid",
             Self::Revoked => "token_revoked",

@@ -112,7 +112,7 @@ async fn issuers_that_have_not_changed_keep_what_they_know() {
     assert_eq!(one.keys_asked(), 1);
     let changed = IssuerConfig { audience: vec!["else".to_owned()], ..one.of_jwts("one") };
     world.reload(&[changed]);
-    assert_eq!(world.validate(&["one"], &token).await, Err(TokenFault::NotAuthentic), "not from memory");
+    assert_eq!(world.validate(&["one"], &token).await, Err(TokenFault::WrongAudience), "not from memory");
     assert_eq!(one.keys_asked(), 2);
     world.reload(&[]);
     assert_eq!(world.validate(&["one"], &token).await, Err(TokenFault::NotAuthentic));
@@ -194,7 +194,7 @@ async fn a_jwt_that_no_issuer_claims_may_be_of_one_without_an_identifier() {
         let caller = world.validate(issuers, &token).await.unwrap();
         assert_eq!((caller.subject(), caller.foreign_issuer()), (Some("bob"), Some("nameless")));
     }
-    assert_eq!(world.validate(&["sluice", "named"], &token).await, Err(TokenFault::NotAuthentic));
+    assert_eq!(world.validate(&["sluice", "named"], &token).await, Err(TokenFault::WrongIssuer));
     assert_eq!(
         (named.tokens_asked(), nameless.tokens_asked()),
         (0, 1),

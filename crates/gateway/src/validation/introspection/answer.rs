@@ -18,14 +18,26 @@ pub(super) fn read(
     Some(if is_active { active(claims, rules, now) } else { Err(TokenFault::Revoked) })
 }
 
+/// Whether an answer with status 400 is about the token: some issuers do not call a text inactive that has not the form of what they answer
+/// about (oidc-provider a JWT, RFC 7009 §2.2.1). Anybody can make such a text, so it says nothing of the issuer.
+pub(super) fn denies_token(body: &[u8]) -> bool {
+    const ABOUT_TOKENS: [&str; 3] = ["unsupported_token_type", "invalid_token", "invalid_request"];
+    let complaint: Option<Map<String, Value>> = serde_json::from_slice(body).ok();
+    let error = complaint.as_ref().and_then(|complaint| complaint.get("error")?.as_str());
+    error.is_some_and(|error| ABOUT_TOKENS.contains(&error))
+}
+
 fn active(
     claims: Map<String, Value>,
     rules: &ClaimRules,
     now: Timestamp,
 ) -> Result<ForeignClaims, TokenFault> {
     let is_other = |iss: &Value| !rules.issuer.is_empty() && iss.as_str() != Some(rules.issuer.as_str());
+    if said(&claims, "iss").is_some_and(is_other) {
+        return Err(TokenFault::WrongIssuer);
+    }
     // Some issuers answer about refresh tokens and id tokens, too.
-    if said(&claims, "iss").is_some_and(is_other) || is_of_another_kind(&claims) {
+    if is_of_another_kind(&claims) {
         return Err(TokenFault::NotAuthentic);
     }
     let expires_at = rules.check_times(&claims, now)?.unwrap_or(Timestamp::NEVER);
@@ -67,8 +79,10 @@ mod tests {
             told(&answer).unwrap().unwrap_err()
         };
         assert_eq!(told(&json!({ "active": false })).unwrap(), Err(TokenFault::Revoked));
-        assert_eq!(active(json!({ "iss": "https://other.example" })), TokenFault::NotAuthentic);
-        assert_eq!(active(json!({ "aud": "billing" })), TokenFault::NotAuthentic);
+        assert_eq!(active(json!({ "iss": "https://other.example" })), TokenFault::WrongIssuer);
+        for aud in [json!("billing"), json!([]), json!(null)] {
+            assert_eq!(active(json!({ "aud": aud })), TokenFault::WrongAudience, "{aud}");
+        }
         for claim in ["token_use", "token_type", "typ"] {
             for kind in ["refresh_token", "Refresh", "Offline", "ID", "id_token", "Logout"] {
                 assert_eq!(active(json!({ claim: kind })), TokenFault::NotAuthentic, "{claim} {kind}");

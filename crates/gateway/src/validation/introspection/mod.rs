@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use http::StatusCode;
 use sluice_commit::chain;
 use sluice_net::{FetchError, FetchLimits, Fetcher};
 use sluice_primitives::{Clock, Secret, Timestamp};
@@ -16,7 +17,7 @@ use thiserror::Error;
 use tokio::runtime::Handle;
 use tracing::{info, warn};
 
-use super::asking::{Asking, Outcome, Terms, may_be_token};
+use super::asking::{Asking, Outcome, Terms, check_form};
 use super::config::{IntrospectionConfig, IssuerConfig};
 use super::jwks::ClaimRules;
 use super::validator::{TokenFault, Validated};
@@ -114,8 +115,8 @@ impl Introspector {
 
     /// What the issuer says, or said a moment ago.
     pub(super) fn introspect(self: &Arc<Self>, token: &str, (client, now): (IpAddr, Timestamp)) -> Validated {
-        if !may_be_token(token) {
-            return Validated::Now(Err(TokenFault::NotAuthentic));
+        if let Err(fault) = check_form(token) {
+            return Validated::Now(Err(fault));
         }
         if let Some(outcome) = self.asking.known(token, now) {
             return Validated::Now(outcome);
@@ -162,6 +163,9 @@ impl Introspector {
             client::credentials(&self.config.client).map_err(|_| NoAnswer::Credentials)?;
         form.extend([("token", token.expose().as_str()), ("token_type_hint", "access_token")]);
         let answer = self.fetcher.post_form_with(endpoint, &form, headers, limits).await?;
+        if answer.status == StatusCode::BAD_REQUEST && answer::denies_token(&answer.body) {
+            return Ok(Err(TokenFault::NotAuthentic));
+        }
         if !answer.status.is_success() {
             return Err(NoAnswer::Status(answer.status.as_u16()));
         }

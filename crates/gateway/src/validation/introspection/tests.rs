@@ -112,6 +112,57 @@ async fn an_issuer_that_does_not_answer_is_given_up_in_time_and_nothing_is_remem
     assert_eq!((stats.asked, stats.failed), (3, 2));
 }
 
+/// oidc-provider answers so about JWTs, which anybody can make.
+#[tokio::test]
+async fn an_issuer_that_complains_about_the_token_has_answered() {
+    let (log, _guard) = Captured::begin();
+    let issuer = FakeIssuer::start().await;
+    let world = World::new(&[issuer.of_opaque("one")]);
+    for (asked, error) in (1..).zip(["unsupported_token_type", "invalid_token", "invalid_request"]) {
+        *issuer.mood.lock() = Mood::Complaining(400, error);
+        for _ in 0..2 {
+            assert_eq!(world.validate(ONE, error).await, Err(TokenFault::NotAuthentic), "{error}");
+            assert_eq!(issuer.tokens_asked(), asked, "{error}: it is remembered");
+        }
+    }
+    assert_eq!(log.lines("an issuer does not answer about tokens").len(), 0);
+    assert_eq!(world.validation.introspection_stats().remove(0).failed, 0);
+    for (status, error) in [
+        (400, "invalid_client"),
+        (401, "invalid_token"),
+        (403, "invalid_request"),
+        (408, "invalid_request"),
+        (429, "invalid_request"),
+        (500, "invalid_request"),
+    ] {
+        *issuer.mood.lock() = Mood::Complaining(status, error);
+        let outcome = world.validate(ONE, "another").await;
+        assert_eq!(outcome, Err(TokenFault::Unreachable), "{status} {error}");
+    }
+    assert_eq!(log.lines("an issuer does not answer about tokens").len(), 1);
+}
+
+/// Its answer tells more than that of an issuer that has never seen the token.
+#[tokio::test]
+async fn what_the_issuer_says_that_knows_a_token_is_told_whoever_is_asked_after_it() {
+    let (one, two) = (FakeIssuer::start().await, FakeIssuer::start().await);
+    let audience = vec!["orders".to_owned()];
+    let world = World::new(&[IssuerConfig { audience, ..one.of_opaque("one") }, two.of_opaque("two")]);
+    for (answer, fault) in [
+        (json!({ "active": true, "aud": "billing" }), TokenFault::WrongAudience),
+        (json!({ "active": true, "iss": "https://other.example" }), TokenFault::WrongIssuer),
+    ] {
+        let token = fault.reason();
+        one.tokens.lock().insert(token.to_owned(), answer);
+        for issuers in [["one", "two"], ["two", "one"]] {
+            assert_eq!(world.validate(&issuers, token).await, Err(fault), "{issuers:?}");
+        }
+    }
+    *two.mood.lock() = Mood::Broken;
+    one.tokens.lock().insert("unknown".to_owned(), json!({ "active": true, "aud": "billing" }));
+    assert_eq!(world.validate(&["one", "two"], "unknown").await, Err(TokenFault::Unreachable));
+}
+
 #[tokio::test]
 async fn why_an_issuer_does_not_answer_is_logged_and_not_the_url_with_its_secrets() {
     let (log, _guard) = Captured::begin();
@@ -178,9 +229,10 @@ async fn a_flood_of_made_up_tokens_from_one_address_keeps_nobody_elses_from_bein
 async fn what_no_issuer_can_have_issued_is_not_asked_about() {
     let issuer = FakeIssuer::start().await;
     let world = World::new(&[issuer.of_opaque("one")]);
-    for token in ["", "a b", "a\u{e9}", "=", "a=b", &"x".repeat(20_000)] {
+    for token in ["", "a b", "a\u{e9}", "=", "a=b"] {
         assert_eq!(world.at_once(ONE, token), Some(Err(TokenFault::NotAuthentic)), "{token}");
     }
+    assert_eq!(world.at_once(ONE, &"x".repeat(16 * 1024 + 1)), Some(Err(TokenFault::TooLong)));
     assert_eq!(issuer.tokens_asked(), 0);
 }
 
@@ -248,8 +300,7 @@ async fn a_jwt_of_an_issuer_that_is_only_asked_is_asked_about_and_those_of_other
     issuer.tokens.lock().insert(token.clone(), json!({ "active": true, "sub": "alice" }));
     assert!(world.validate(ONE, &token).await.is_ok());
     let foreign = issuer.token(&json!({ "iss": "https://other.example" }));
-    assert_eq!(world.validate(ONE, &foreign).await, Err(TokenFault::NotAuthentic));
-    assert_eq!(world.validate(ONE, &"x".repeat(20_000)).await, Err(TokenFault::NotAuthentic), "too long");
+    assert_eq!(world.validate(ONE, &foreign).await, Err(TokenFault::WrongIssuer));
     assert_eq!(issuer.tokens_asked(), 1);
 }
 

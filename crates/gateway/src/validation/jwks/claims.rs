@@ -55,11 +55,15 @@ impl ClaimRules {
     /// What an access token says whose signature is right.
     ///
     /// # Errors
-    /// [`TokenFault::NotAuthentic`] if it is no access token for us; [`TokenFault::Expired`], [`TokenFault::NotYet`].
+    /// [`TokenFault::WrongIssuer`] if it names another one; [`TokenFault::NotAuthentic`] if it is no access token;
+    /// [`TokenFault::WrongAudience`], [`TokenFault::Expired`], [`TokenFault::NotYet`].
     pub(super) fn read(&self, token: &VerifiedJws, now: Timestamp) -> Result<ForeignClaims, TokenFault> {
         let claims: Map<String, Value> = token.claims().map_err(|_| TokenFault::NotAuthentic)?;
         let is_issuer = claims.get("iss").and_then(Value::as_str) == Some(self.issuer.as_str());
-        if !is_issuer || !is_access_token(token.header.typ.as_deref(), &claims) {
+        if !is_issuer {
+            return Err(TokenFault::WrongIssuer);
+        }
+        if !is_access_token(token.header.typ.as_deref(), &claims) {
             return Err(TokenFault::NotAuthentic);
         }
         let expires_at = self.check_times(&claims, now)?.ok_or(TokenFault::NotAuthentic)?;
@@ -90,8 +94,8 @@ impl ClaimRules {
     /// The rest of what a token says.
     ///
     /// # Errors
-    /// [`TokenFault::NotAuthentic`] if it is for somebody else, or names whom it is about, or the key that it is bound to, in a way that is
-    /// not understood.
+    /// [`TokenFault::WrongAudience`] if it is for somebody else; [`TokenFault::NotAuthentic`] if it names whom it is about, or the key that it
+    /// is bound to, in a way that is not understood.
     pub(in crate::validation) fn foreign(
         &self,
         claims: Map<String, Value>,
@@ -100,7 +104,7 @@ impl ClaimRules {
         let audience = words(claims.get("aud"));
         let wanted = &self.audience;
         if !wanted.is_empty() && !audience.iter().any(|one| wanted.contains(one)) {
-            return Err(TokenFault::NotAuthentic);
+            return Err(TokenFault::WrongAudience);
         }
         let confirmation = said(&claims, "cnf").map(Confirmation::from_json).transpose();
         let scope = said(&claims, "scope").or_else(|| said(&claims, "scp"));

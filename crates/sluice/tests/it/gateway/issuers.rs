@@ -146,7 +146,7 @@ async fn jwts_of_another_issuer_pass_where_they_count_and_no_others() {
         guard.refuses("/partner/forged", &token, "token_not_authentic").await;
     }
     let elsewhere = foreign.token_for("https://other.test", "1h").await;
-    guard.refuses("/partner/elsewhere", &elsewhere, "token_not_authentic").await;
+    guard.refuses("/partner/elsewhere", &elsewhere, "wrong_audience").await;
     let client = foreign.token_for(API, "1h").await;
     let (status, seen) = guard.gateway.ask("/api/of-a-client", &client).await;
     assert_eq!((status, &seen["oauth-client-id"]), (StatusCode::OK, &jwt::claims(&client)["client_id"]));
