@@ -94,7 +94,37 @@ impl Refusal {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    const PAGE: &str = include_str!("../../../../docs/gateway/operations.md");
+    /// Where labels are, each in a function `reason`.
+    const SOURCES: [&str; 3] = [
+        include_str!("verdict.rs"),
+        include_str!("../validation/validator.rs"),
+        include_str!("../proxy/headers/target.rs"),
+    ];
+    /// What is said of requests that were not refused, or that nobody judged.
+    const OTHERS: [&str; 5] = ["anonymous", "caller", "document", "unjudged", "unreadable"];
+
+    fn labels(source: &str) -> impl Iterator<Item = &str> {
+        let (_, behind) = source.split_once("fn reason(").unwrap();
+        let (body, _) = behind.split_once("\n    }\n").unwrap();
+        body.lines().filter_map(|line| line.split_once("=> \"")?.1.strip_suffix("\","))
+    }
+
+    #[test]
+    fn the_page_has_all_verdicts_and_no_others() {
+        let (_, section) = PAGE.split_once("\n### Verdicts\n").unwrap();
+        let (table, _) = section.split_once("\n## ").unwrap();
+        let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+        let listed: Vec<&str> = rows.map(|(name, _)| name).filter(|name| *name != "verdict").collect();
+        let known: BTreeSet<&str> = SOURCES.into_iter().flat_map(labels).chain(OTHERS).collect();
+        assert!(known.contains(Refusal::NoRoute.reason()) && known.len() > 30, "{known:?}");
+        assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), known);
+        assert_eq!(listed.len(), known.len(), "one is there twice");
+    }
 
     #[test]
     fn who_could_not_be_asked_is_told_apart_from_knowledge_that_is_too_old() {
