@@ -201,7 +201,7 @@ mod tests {
     async fn write_on(wire: &mut Enduring, writing: &Writing) -> Option<ErrorKind> {
         let writing_on = async {
             while !writing.has_failed() {
-                if let Err(error) = wire.write(b"body").await {
+                if let Err(error) = wire.write_all(b"body").await {
                     return Some(error.kind());
                 }
                 sleep(Duration::from_millis(1)).await;

@@ -153,15 +153,18 @@ impl Link {
         request: Box<Request<RequestBody>>,
         mut waiting: Waiting<'_>,
     ) -> Result<Response<Incoming>, Failure> {
-        let Parts { sender, side, writing, alarm, is_old, .. } = &mut *self.0;
         let has_body = !request.body().is_end_stream();
-        writing.begin();
-        let mut answer = pin!(async { sender.try_send_request(*request).await });
-        let answered = poll_fn(|context| match side.poll(context, |context| answer.as_mut().poll(context)) {
-            Poll::Ready(answered) => Poll::Ready(answered.map_err(Failure::from)),
-            Poll::Pending => waiting.poll(context, alarm).map(|fault| Err(fault.into())),
-        })
-        .await;
+        self.0.writing.begin();
+        let answered = {
+            let Parts { sender, side, alarm, .. } = &mut *self.0;
+            let mut answer = pin!(async { sender.try_send_request(*request).await });
+            poll_fn(|context| match side.poll(context, |context| answer.as_mut().poll(context)) {
+                Poll::Ready(answered) => Poll::Ready(answered.map_err(Failure::from)),
+                Poll::Pending => waiting.poll(context, alarm).map(|fault| Err(fault.into())),
+            })
+            .await
+        };
+        let Parts { writing, is_old, .. } = &mut *self.0;
         *is_old = answered.as_ref().is_ok_and(|answer| answer.version() < Version::HTTP_11);
         if answered.as_ref().is_ok_and(|answer| answer.status() == StatusCode::SWITCHING_PROTOCOLS) {
             writing.end();
