@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use sluice_crypto::certificate::{CertificateError, ClientCertificate, TrustAnchors};
 use sluice_primitives::Timestamp;
 use thiserror::Error;
@@ -37,7 +38,7 @@ pub enum CertificateAuthError {
 
 /// Checks certificates.
 pub(super) struct CertificateVerifier {
-    pub(super) anchors: Option<Arc<TrustAnchors>>,
+    pub(super) anchors: Option<Arc<ArcSwap<TrustAnchors>>>,
     /// Whether a proxy asks an authority about each certificate that it passes on.
     pub(super) proxy_verifies: bool,
     pub(super) keys: Arc<ClientKeys>,
@@ -72,7 +73,7 @@ impl CertificateVerifier {
         match &self.anchors {
             Some(anchors) => {
                 let chain = presented.chain.as_deref().unwrap_or_default();
-                Ok(anchors.verify(&presented.leaf, chain, now.as_secs())?)
+                Ok(anchors.load().verify(&presented.leaf, chain, now.as_secs())?)
             }
             None if forwarded && self.proxy_verifies => Ok(()),
             None => Err(CertificateAuthError::NoTrustAnchors),
@@ -183,11 +184,39 @@ mod tests {
         (anchors, proxy_verifies): (Option<&str>, bool),
         presented: &PresentedCertificate,
     ) -> Result<(), CertificateAuthError> {
-        let anchors = anchors.map(|pem| Arc::new(TrustAnchors::from_pem(pem).unwrap()));
+        let anchors = anchors.map(|pem| Arc::new(in_force(pem)));
         let keys = Arc::new(ClientKeys::new(Arc::new(Nowhere)));
+        let verifier = CertificateVerifier { anchors, proxy_verifies, keys };
+        verifier.verify_name(&registered(), Some(presented), NOW)
+    }
+
+    fn in_force(pem: &str) -> ArcSwap<TrustAnchors> {
+        ArcSwap::from_pointee(TrustAnchors::from_pem(pem).unwrap())
+    }
+
+    fn registered() -> Client {
         let mut client = client("app");
         client.security.tls_client_auth = Some(CertificateName::SubjectDn("CN=client".to_owned()));
-        CertificateVerifier { anchors, proxy_verifies, keys }.verify_name(&client, Some(presented), NOW)
+        client
+    }
+
+    #[test]
+    fn an_authority_that_was_replaced_vouches_for_nobody_any_more() {
+        let (former, next) = (authority(), authority());
+        let anchors = Arc::new(in_force(&former.pem()));
+        let keys = Arc::new(ClientKeys::new(Arc::new(Nowhere)));
+        let verifier =
+            CertificateVerifier { anchors: Some(Arc::clone(&anchors)), proxy_verifies: false, keys };
+        let key = KeyPair::generate().unwrap();
+        let of = |issuer: &CertifiedIssuer<'static, KeyPair>| {
+            presented(named("client").signed_by(&key, issuer).unwrap().der(), None)
+        };
+        let (old, new) = (of(&former), of(&next));
+        let verify = |shown: &PresentedCertificate| verifier.verify_name(&registered(), Some(shown), NOW);
+        let untrusted: Result<(), CertificateAuthError> = Err(CertificateError::Untrusted.into());
+        assert_eq!((verify(&old), verify(&new)), (Ok(()), untrusted));
+        anchors.store(Arc::new(TrustAnchors::from_pem(&next.pem()).unwrap()));
+        assert_eq!((verify(&old), verify(&new)), (untrusted, Ok(())));
     }
 
     #[test]

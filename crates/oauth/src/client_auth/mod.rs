@@ -23,6 +23,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::{fmt, iter, slice};
 
+use arc_swap::ArcSwap;
 use sluice_crypto::Sealer;
 use sluice_crypto::certificate::TrustAnchors;
 use sluice_crypto::hash_pool::HashPool;
@@ -63,8 +64,8 @@ pub struct ClientAuthParts {
     pub at_rest: Arc<Sealer>,
     /// How assertions may name this server.
     pub audiences: Audiences,
-    /// Who vouches for certificates (`tls_client_auth`); none: nobody.
-    pub trust_anchors: Option<Arc<TrustAnchors>>,
+    /// Who vouches for certificates (`tls_client_auth`), as long as it is in force; none: nobody.
+    pub trust_anchors: Option<Arc<ArcSwap<TrustAnchors>>>,
     /// Whether a proxy verifies who issued the certificates that it passes on; counts where there are no anchors.
     pub proxy_verifies: bool,
 }

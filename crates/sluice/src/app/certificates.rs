@@ -14,7 +14,7 @@ use tracing::warn;
 use crate::observability::Metrics;
 
 /// How often a certificate file is looked at.
-const RELOAD_EVERY: Duration = Duration::from_secs(5);
+pub(super) const RELOAD_EVERY: Duration = Duration::from_secs(5);
 /// How long before its end a certificate is warned about, or a quarter of its life if that is less: who renews by itself has done so.
 const WARN_BEFORE: Lifetime = Lifetime::hours(14 * 24);
 /// How often.

@@ -41,8 +41,8 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Path,
         "The PEM file of the authorities whose certificates `tls_client_auth` accepts, shown to the listener or \
          passed on by a proxy; without it, it accepts none but those of `oauth2.mtls.proxy_verifies`. What a proxy \
-         passes on comes without its chain: then the issuing authority itself must be in the file. \
-         `self_signed_tls_client_auth` needs none.",
+         passes on comes without its chain: then the issuing authority itself must be in the file. It is read again \
+         when it changes. `self_signed_tls_client_auth` needs none.",
     ),
     Key::own(
         "endpoint_aliases_url",

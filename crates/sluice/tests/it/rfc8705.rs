@@ -1,6 +1,7 @@
 //! RFC 8705, section by section: clients that show a certificate, to the listener itself or to a proxy before it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -346,6 +347,40 @@ async fn a_name_that_a_proxy_passes_on_counts_only_if_somebody_vouches_for_it() 
         }
         sluice.node.stop().await;
     }
+}
+
+/// §2.1: an authority whose key has leaked is taken out of the file.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_authority_that_left_the_file_vouches_for_nobody_any_more() {
+    let directory = tempfile::tempdir().unwrap();
+    let (left, stayed) = (authority("Left"), authority("Stayed"));
+    let file = directory.path().join("anchors.pem");
+    std::fs::write(&file, [left.pem(), stayed.pem()].concat()).unwrap();
+    let settings = [
+        ("oauth2.mtls.header", "Client-Cert"),
+        ("oauth2.mtls.header_from", "127.0.0.0/8"),
+        ("oauth2.mtls.trust_anchors", file.to_str().unwrap()),
+    ];
+    let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+    let metadata =
+        json!({"token_endpoint_auth_method": "tls_client_auth", "tls_client_auth_subject_dn": "CN=client"});
+    let client = sluice.client(&metadata).await;
+    let form = [MACHINE, &[("client_id", client.id.as_str())]].concat();
+    let status = async |shown: &Shown| {
+        let value = shown.client_cert();
+        send(&sluice, "/oauth2/token", &[("client-cert", value.as_str())], &form).await.status
+    };
+    let of = |authority| Shown::by(authority, &Shown::parameters("client"));
+    let (of_left, of_stayed) = (of(&left), of(&stayed));
+    assert_eq!((status(&of_left).await, status(&of_stayed).await), (200, 200));
+    std::fs::write(&file, stayed.pem()).unwrap();
+    let until = std::time::Instant::now() + Duration::from_secs(30);
+    while status(&of_left).await != 401 {
+        assert!(std::time::Instant::now() < until, "it still vouches");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(status(&of_stayed).await, 200);
+    sluice.node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -252,6 +252,10 @@ impl Node {
         let sessions = Arc::clone(&services.sessions);
         let (clock, first) = (Arc::clone(&steady), AtomicUsize::default());
         background.tidy(Janitor { store, clock, sessions, sessions_kept, first });
+        if let Some(authorities) = &services.authorities {
+            let (tasks, shutdown) = (&self.tasks, self.shutdown.clone());
+            tasks.spawn(Arc::clone(authorities).follow(shutdown));
+        }
         background.deliver_logouts(Arc::clone(&services.delivery));
         if let Some(delivery) = &services.people.delivery {
             background.deliver_mails(Arc::clone(delivery));

@@ -32,6 +32,7 @@ use sluice_oauth::{Config, OAuthMetrics};
 use sluice_primitives::{Clock, NetworkId, Rng};
 use sluice_token::{FeedFollower, RevocationSet};
 
+use super::authorities::Authorities;
 use super::hearing::Hearing;
 use super::identity_config::PeopleConfig;
 use super::identity_tokens::IdentityTokenKeys;
@@ -76,6 +77,8 @@ pub(crate) struct Services {
     /// None where clients do not register themselves.
     pub(crate) dynamic_registration: Option<Arc<DynamicRegistration>>,
     pub(crate) directory: Arc<ClientDirectory>,
+    /// Who vouches for the certificates of clients; none: nobody.
+    pub(crate) authorities: Option<Arc<Authorities>>,
     pub(crate) keys: Arc<KeyService>,
     pub(crate) trust: Arc<TrustService>,
     pub(crate) ring: Arc<KeyRing>,
@@ -149,6 +152,7 @@ impl Services {
             metrics: shared.metrics,
             config: shared.config,
             directory: shared.directory,
+            authorities: shared.authorities,
             ring: shared.ring,
             revocations: shared.revocations,
             pool: shared.pool,

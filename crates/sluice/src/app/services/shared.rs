@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use sluice_crypto::Sealer;
-use sluice_crypto::certificate::TrustAnchors;
 use sluice_crypto::hash_pool::HashPool;
 use sluice_crypto::secret_hash::FastHashKeys;
 use sluice_net::{FetchPolicy, Fetcher, UrlPattern};
@@ -23,6 +22,7 @@ use sluice_token::{FeedFollower, RevocationSet};
 
 use super::Foundation;
 use super::clients::key_service;
+use crate::app::authorities::Authorities;
 use crate::app::identity_config::PeopleConfig;
 use crate::app::people::{Around, People};
 use crate::app::secrets::SecretsError;
@@ -55,6 +55,8 @@ pub(super) struct Shared {
     pub(super) encryption: Arc<ClientEncryption>,
     pub(super) constraint: Arc<SenderConstraint>,
     pub(super) authenticator: Arc<ClientAuthenticator>,
+    /// Who vouches for the certificates of clients; none: nobody.
+    pub(super) authorities: Option<Arc<Authorities>>,
     pub(super) reader: Arc<AccessTokenReader>,
     /// Of those who came from there.
     pub(super) hydra_tokens: Arc<HydraTokens>,
@@ -79,6 +81,7 @@ impl Shared {
         let documents = registration::documents((settings, &config, &rules), &fetcher, &ring, &base.clock);
         let directory = Arc::new(directory(&base, documents));
         let client_keys = Arc::new(ClientKeys::new(Arc::clone(&fetcher) as _));
+        let authorities = authorities(settings, &config)?;
         let parts = ClientAuthParts {
             directory: Arc::clone(&directory),
             secret_keys: secret_keys.clone(),
@@ -87,7 +90,7 @@ impl Shared {
             keys: Arc::clone(&client_keys),
             at_rest: Arc::clone(&at_rest),
             audiences: Audiences::of(&config),
-            trust_anchors: trust_anchors(&config)?,
+            trust_anchors: authorities.as_deref().map(Authorities::in_force),
             proxy_verifies: config.policies.mtls.proxy_verifies,
         };
         let encryption = Arc::new(ClientEncryption::new(Arc::clone(&client_keys), Arc::clone(&base.clock)));
@@ -118,6 +121,7 @@ impl Shared {
             encryption,
             constraint: Arc::new(sender_constraint(&config, &sealer, &base)),
             authenticator,
+            authorities,
             reader: Arc::new(reader),
             follower,
             metrics: Arc::default(),
@@ -197,14 +201,11 @@ fn sender_constraint(config: &Arc<Config>, sealer: &Arc<Sealer>, base: &Foundati
     })
 }
 
-/// Who vouches for the certificates of clients.
-fn trust_anchors(config: &Config) -> Result<Option<Arc<TrustAnchors>>, StartError> {
-    let anchors = config.policies.mtls.trust_anchors.as_deref().map(TrustAnchors::from_pem).transpose();
-    let anchors = anchors.map_err(|error| StartError::Setting {
-        key: "oauth2.mtls.trust_anchors",
-        reason: error.to_string(),
-    })?;
-    Ok(anchors.map(Arc::new))
+/// Who vouches for the certificates of clients, as read with the policies.
+fn authorities(settings: &Settings, config: &Config) -> Result<Option<Arc<Authorities>>, StartError> {
+    let (file, pem) = (&settings.oauth2.mtls.trust_anchors, &config.policies.mtls.trust_anchors);
+    let authorities = file.clone().zip(pem.clone()).map(|(file, pem)| Authorities::new(file, pem));
+    Ok(authorities.transpose()?.map(Arc::new))
 }
 
 fn fetch_policy(settings: &Settings) -> FetchPolicy {
