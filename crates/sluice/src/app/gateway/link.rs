@@ -18,7 +18,9 @@ use sluice_token::link::{LinkKeys, TokenAnswer};
 use sluice_token::{Change, FeedFollower, paseto, sealed};
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until};
-use tracing::warn;
+use tracing::{info, warn};
+
+use super::outage::Outage;
 
 /// How often keys are asked for, whether or not the feed spoke of them.
 const KEYS_EVERY: Duration = Duration::from_mins(1);
@@ -188,10 +190,13 @@ pub(super) async fn follow(client: Arc<LinkClient>, follower: Arc<FeedFollower>,
 /// Follows the feed, and tells when keys may have changed: the feed says so, or it was not heard for a while, as while the server starts
 /// again, maybe with other secrets. At first they may have, too: nobody was told of what came while the gateway started.
 async fn hear(follower: &FeedFollower, changed: &watch::Sender<u64>) {
-    let mut was_unheard = true;
+    let (mut was_unheard, outage) = (true, Outage::default());
     loop {
         match follower.catch_up().await {
             Ok(changes) => {
+                if outage.is_over() {
+                    info!("revocations are heard again");
+                }
                 let is_told = changes.iter().any(|change| matches!(change, Change::Keys(_)));
                 if std::mem::take(&mut was_unheard) || is_told {
                     changed.send_modify(|times| *times += 1);
@@ -200,7 +205,9 @@ async fn hear(follower: &FeedFollower, changed: &watch::Sender<u64>) {
             }
             Err(error) => {
                 was_unheard = true;
-                warn!(error = %chain(&error), "revocations were not heard");
+                if let Some(times) = outage.failed() {
+                    warn!(error = %chain(&error), times, "revocations were not heard");
+                }
                 sleep(BACK_OFF).await;
             }
         }
@@ -259,20 +266,36 @@ async fn renew(
 
 /// The authorization server at the other end, asked about tokens when revocations were not heard of for long, and about those that no
 /// key here opens.
-pub(super) struct LinkAuthority(pub(super) Arc<LinkClient>);
+pub(super) struct LinkAuthority {
+    client: Arc<LinkClient>,
+    outage: Arc<Outage>,
+}
+
+impl LinkAuthority {
+    pub(super) fn new(client: Arc<LinkClient>) -> Self {
+        Self { client, outage: Arc::default() }
+    }
+}
 
 impl Authority for LinkAuthority {
     fn introspect(&self, token: &str) -> BoxedValidation {
-        let (client, token) = (Arc::clone(&self.0), Secret::new(token.to_owned()));
+        let (client, outage) = (Arc::clone(&self.client), Arc::clone(&self.outage));
+        let token = Secret::new(token.to_owned());
         Box::pin(async move {
-            match client.check(token.expose()).await {
+            let answer = client.check(token.expose()).await;
+            if answer.is_ok() && outage.is_over() {
+                info!("the authorization server answers about tokens again");
+            }
+            match answer {
                 Ok(answer) if !answer.known && !answer.active => Err(TokenFault::NotAuthentic),
                 Ok(answer) if !answer.active => Err(TokenFault::Revoked),
                 Ok(answer) => told(&answer).ok_or(TokenFault::Unreachable),
-                // It was said when it was asked.
+                // Whether it is to be said was seen when it was asked.
                 Err(LinkError::Silent) => Err(TokenFault::Unreachable),
                 Err(error) => {
-                    warn!(error = %chain(&error), "the authorization server could not be asked about a token");
+                    if let Some(times) = outage.failed() {
+                        warn!(error = %chain(&error), times, "the authorization server could not be asked about a token");
+                    }
                     Err(TokenFault::Unreachable)
                 }
             }

@@ -188,7 +188,7 @@ impl<'a> Process<'a> {
             revocations: Arc::clone(&self.revocations),
             freshness: Arc::clone(&self.follower) as _,
             max_age: self.settings.gateway.max_feed_age.into(),
-            authority: Some(Arc::new(LinkAuthority(Arc::clone(&self.client)))),
+            authority: Some(Arc::new(LinkAuthority::new(Arc::clone(&self.client)))),
         }
     }
 }

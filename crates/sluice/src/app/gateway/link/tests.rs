@@ -9,8 +9,11 @@ use serde_json::{Value, json};
 use sluice_commit::StoreError;
 use sluice_crypto::SystemSecret;
 use sluice_crypto::jwk::{Jwk, RsaSize};
+use sluice_gateway::link::LinkConfig;
 use sluice_primitives::{OsRng, SystemClock};
+use sluice_testkit::Captured;
 use sluice_token::{Feed, FeedBatch, FeedPosition};
+use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 use super::*;
@@ -182,6 +185,56 @@ async fn keys_may_have_changed_while_the_gateway_started() {
 #[tokio::test(start_paused = true)]
 async fn once_a_server_is_heard_again_it_may_have_other_keys() {
     assert_eq!(times_told(KEYS_EVERY).await, 2, "at first, and after it was away");
+}
+
+/// A feed that cannot be read for the first two minutes and a half.
+struct AwayUntil(Instant);
+
+#[async_trait]
+impl Feed for AwayUntil {
+    async fn read(&self, from: &FeedPosition) -> Result<FeedBatch, StoreError> {
+        if Instant::now() < self.0 {
+            return Err(StoreError::Busy);
+        }
+        Ok(FeedBatch { position: from.clone(), ..FeedBatch::default() })
+    }
+
+    async fn wait(&self) {
+        sleep(Duration::from_secs(1)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn that_revocations_are_not_heard_is_said_once_a_minute_and_that_they_are_again_once() {
+    let (log, _guard) = Captured::begin();
+    let feed = AwayUntil(Instant::now() + Duration::from_secs(150));
+    let follower = FeedFollower::new(Arc::new(feed), Arc::default(), Arc::new(SystemClock));
+    let (changed, _wanted) = watch::channel(0);
+    assert!(timeout(Duration::from_mins(5), hear(&follower, &changed)).await.is_err(), "it goes on");
+    let said = log.lines("revocations were not heard");
+    let [first, second, third] = said.as_slice() else { panic!("{}", log.text()) };
+    assert!(first.contains("WARN") && first.ends_with("times=1"), "{first}");
+    assert!([second, third].iter().all(|line| line.ends_with("times=120")), "{}", log.text());
+    let over = log.lines("revocations are heard again");
+    assert!(over.len() == 1 && over.concat().contains("INFO"), "{}", log.text());
+}
+
+#[tokio::test]
+async fn that_the_server_cannot_be_asked_about_tokens_is_said_once_however_many_come() {
+    let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let (log, _guard) = Captured::begin();
+    let client = LinkClient::new(&LinkConfig {
+        url: format!("http://{gone}").parse().unwrap(),
+        token: Secret::new("a token".to_owned()),
+        ca_file: None,
+    });
+    let authority = LinkAuthority::new(Arc::new(client.unwrap()));
+    for _ in 0..10 {
+        assert_eq!(authority.introspect("a token").await.err(), Some(TokenFault::Unreachable));
+    }
+    let said = log.lines("the authorization server could not be asked about a token");
+    assert_eq!(said.len(), 1, "{}", log.text());
+    assert!(said.concat().contains("WARN"), "{said:?}");
 }
 
 #[tokio::test(start_paused = true)]
