@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::time::Duration;
 
 use http::HeaderValue;
+use sluice_commit::chain;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::config::{PassiveHealth, ServerConfig, UpstreamConfig};
+use super::probe::Ailment;
 
 /// How often it is said again that a server cannot be reached, or that its answers break off.
 const TOLD_EVERY: Duration = Duration::from_mins(1);
@@ -104,11 +106,16 @@ impl Server {
 
     /// Whether requests should go there.
     pub(super) fn is_well(&self) -> bool {
-        if self.ill.load(Ordering::Relaxed) {
+        if self.is_ill() {
             return false;
         }
         let until = self.ejected_until.load(Ordering::Relaxed);
         until == 0 || self.now() >= until
+    }
+
+    /// Whether probes found it ill.
+    pub(super) fn is_ill(&self) -> bool {
+        self.ill.load(Ordering::Relaxed)
     }
 
     /// A request got an answer that says nothing against the server.
@@ -156,9 +163,16 @@ impl Server {
     }
 
     /// What probes found.
-    pub(super) fn probed(&self, well: bool) {
-        if self.ill.swap(!well, Ordering::Relaxed) == well {
-            info!(upstream = %self.upstream, server = %self.label, well, "a server's health changed");
+    pub(super) fn probed(&self, found: &Result<(), Ailment>) {
+        if self.ill.swap(found.is_err(), Ordering::Relaxed) == found.is_err() {
+            return;
+        }
+        let (upstream, server) = (&self.upstream, &self.label);
+        match found {
+            Ok(()) => info!(%upstream, %server, well = true, "a server's health changed"),
+            Err(why) => {
+                warn!(%upstream, %server, well = false, error = %chain(why), "a server's health changed");
+            }
         }
     }
 
@@ -207,6 +221,7 @@ fn millis(span: Duration) -> u64 {
 mod tests {
     use std::num::NonZeroU32;
 
+    use http::StatusCode;
     use sluice_testkit::Captured;
 
     use super::*;
@@ -275,12 +290,27 @@ mod tests {
         let server = server("one.example", 80);
         let health = PassiveHealth { failures: NonZeroU32::MIN, eject_for: Duration::from_secs(5) };
         server.failed(&health, || false);
-        server.probed(false);
+        server.probed(&Err(Ailment::Late));
         for said in ["a server is left alone", "a server's health changed"] {
             let lines = log.lines(said);
             let [line] = lines.as_slice() else { panic!("{lines:?}") };
             assert!(line.contains("upstream=shop") && line.contains("server=one.example:80"), "{line}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn that_probes_find_a_server_ill_is_a_warning_with_the_reason_and_that_it_is_well_again_none() {
+        let (log, _guard) = Captured::begin();
+        let server = server("one.example", 80);
+        let status = || Err(Ailment::Status(StatusCode::SERVICE_UNAVAILABLE));
+        for found in [Ok(()), status(), status(), Err(Ailment::Late), Ok(()), Ok(())] {
+            server.probed(&found);
+        }
+        let lines = log.lines("a server's health changed");
+        let [ill, well] = lines.as_slice() else { panic!("{lines:?}") };
+        assert!(ill.contains("WARN") && ill.contains("well=false"), "{ill}");
+        assert!(ill.contains("it answered with 503 Service Unavailable"), "{ill}");
+        assert!(well.contains("INFO") && well.contains("well=true"), "{well}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -290,7 +290,7 @@ mod tests {
         };
         let (were_well, shared) = well(1, first.clone());
         assert_eq!(were_well, [true, true, true]);
-        shared.servers[0].probed(false);
+        shared.servers[0].probed(&Err(probe::Ailment::Late));
         shared.note_failure(&shared.servers[1]);
         let mut more = UpstreamConfig { servers: upstream("app", &[4, 3, 2, 1]).servers, ..first };
         more.servers[3].weight = NonZeroU32::new(2).unwrap();
@@ -314,7 +314,7 @@ mod tests {
         assert!(shown().is_empty());
         let app = Arc::new(upstream("app", &[1, 2]));
         upstreams.follow(1, || vec![app.clone(), config("other", 3)]);
-        upstreams.find(&app).shared.servers[1].probed(false);
+        upstreams.find(&app).shared.servers[1].probed(&Err(probe::Ailment::Late));
         assert_eq!(shown(), ["app 127.0.0.1:1 true", "app 127.0.0.1:2 false", "other 127.0.0.1:3 true"]);
         upstreams.follow(2, || vec![config("app", 1)]);
         assert_eq!(shown(), ["app 127.0.0.1:1 true"], "the others have left the file");
