@@ -25,7 +25,8 @@ pub(super) const KEYS: &[Key] = &[
         "header",
         Kind::Text,
         "The header in which a proxy that ends TLS passes the client's certificate on; needs \
-         `oauth2.mtls.header_from`.",
+         `oauth2.mtls.header_from`. Its name says how: `Client-Cert` as RFC 9440 has it, `X-Forwarded-Client-Cert` as \
+         Envoy writes it, any other percent-encoded PEM, as nginx's `$ssl_client_escaped_cert`.",
     ),
     Key::own("header_from", Kind::Networks, "The proxies whose `oauth2.mtls.header` is believed."),
     Key::own(
