@@ -54,6 +54,11 @@ impl Background {
         self.tasks.wait().await;
     }
 
+    /// Ends all of it soon: who asks how the process is, and does not take the answer, holds nobody up.
+    pub(crate) async fn stop_soon(self) {
+        let _ = tokio::time::timeout(GRACE, self.stop()).await;
+    }
+
     /// Follows the feed: revocations into memory, changes to caches.
     pub(crate) fn follow_feed(&self, hearing: Arc<Hearing>) {
         let shutdown = self.shutdown.clone();

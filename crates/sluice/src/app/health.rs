@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use sluice_commit::{StoreError, chain};
 use sluice_http::{Health, Ready};
 use sluice_token::FeedFollower;
+use tokio_util::sync::CancellationToken;
 
 use super::stores::Stores;
 
@@ -19,12 +20,19 @@ pub(crate) struct NodeHealth {
     pub(crate) follower: Arc<FeedFollower>,
     /// Whether it says how old its knowledge of revocations is while it is well: a gateway does.
     pub(crate) tells_feed_age: bool,
+    /// Cancelled when the process ends: a gateway's health is asked until the last request has its answer.
+    pub(crate) shutdown: CancellationToken,
+}
+
+/// What is not ready of a process that ends.
+pub(super) fn ending(shutdown: &CancellationToken) -> Option<(&'static str, String)> {
+    shutdown.is_cancelled().then(|| ("shutdown", "the process ends, and takes no new requests".to_owned()))
 }
 
 #[async_trait]
 impl Health for NodeHealth {
     async fn ready(&self) -> Ready {
-        let mut reasons = Vec::new();
+        let mut reasons: Vec<_> = ending(&self.shutdown).into_iter().collect();
         if let Err(error) = ping(&self.stores).await {
             tracing::warn!(error = %chain(&error), "the store does not answer");
             let is_refusal = matches!(error, StoreError::Refused(_) | StoreError::Fault(_));

@@ -21,7 +21,9 @@ use tracing::{info, warn};
 
 use super::link::{self, LinkAuthority, LinkedKeys};
 use super::{GatewayStart, RunningGateway, numbers};
+use crate::app::background::Background;
 use crate::app::certificates::Serving;
+use crate::app::health::ending;
 use crate::app::listeners::Port;
 use crate::app::lookout::show_ready;
 use crate::app::node::{BUILD, DRAIN, World};
@@ -42,7 +44,8 @@ pub(crate) async fn run(
 ) -> Result<(), StartError> {
     // SIGHUP means the routes: while there are none yet it must not end the process.
     let _hangups = signal(SignalKind::hangup());
-    let process = Process::start(settings, tls_self_signed, world).await?;
+    let to_the_end = Background::new();
+    let process = Process::start(settings, tls_self_signed, world, &to_the_end).await?;
     let (tasks, stop, hearing) =
         (process.tasks.clone(), process.shutdown.clone(), process.hearing.clone().drop_guard());
     let told = async {
@@ -57,6 +60,7 @@ pub(crate) async fn run(
         warn!("some requests were cut off");
     }
     drop(hearing);
+    to_the_end.stop_soon().await;
     info!("stopped");
     served
 }
@@ -86,11 +90,12 @@ struct Process<'a> {
 }
 
 impl<'a> Process<'a> {
-    /// Reads the routes, and binds the port of health and metrics, which says what is missing meanwhile.
+    /// Reads the routes, and binds the port of health and metrics, which says what is missing meanwhile, and is there `to_the_end`.
     async fn start(
         settings: &'a GatewayProcessSettings,
         tls_self_signed: bool,
         world: World,
+        to_the_end: &Background,
     ) -> Result<Self, StartError> {
         let required = |key| StartError::Setting { key, reason: "is required by `serve gateway`".to_owned() };
         let link = settings.gateway.link.as_ref().ok_or_else(|| required("gateway.link.url"))?;
@@ -105,19 +110,21 @@ impl<'a> Process<'a> {
         let revocations = Arc::new(RevocationSet::default());
         let feed = Arc::new(LinkFeed::new(Arc::clone(&client), Arc::clone(&world.clock)));
         let follower = Arc::new(FeedFollower::new(feed, Arc::clone(&revocations), Arc::clone(&world.clock)));
+        let (tasks, shutdown) = (TaskTracker::new(), CancellationToken::new());
         let health = Arc::new(GatewayHealth {
             follower: Arc::clone(&follower),
             max_age: settings.gateway.max_feed_age.into(),
             routes: OnceCell::new(),
+            shutdown: shutdown.clone(),
         });
         let metrics = Arc::new(Metrics::new(BUILD));
         numbers::show_knowledge(&metrics, &revocations, &follower);
         health.show(&metrics);
         show_time(&metrics, &world.clock);
-        let (tasks, shutdown) = (TaskTracker::new(), CancellationToken::new());
         let port = Port::bind("health", &settings.admin, false, &*world.clock).await?;
         let router = observe(Arc::clone(&metrics), Arc::clone(&health) as _);
-        let serving = Serving { metrics: &metrics, clock: &world.clock, tasks: &tasks, shutdown: &shutdown };
+        let Background { tasks: last_tasks, shutdown: last } = to_the_end;
+        let serving = Serving { metrics: &metrics, clock: &world.clock, tasks: last_tasks, shutdown: last };
         port.serve("health", (router, None), &serving);
         Ok(Self {
             settings,
@@ -199,12 +206,14 @@ pub(crate) struct GatewayHealth {
     pub(crate) max_age: sluice_primitives::Lifetime,
     /// There once it serves.
     pub(crate) routes: OnceCell<Arc<RoutesFile>>,
+    /// Cancelled when the process ends.
+    pub(crate) shutdown: CancellationToken,
 }
 
 #[async_trait::async_trait]
 impl Health for GatewayHealth {
     async fn ready(&self) -> Ready {
-        let mut reasons = Vec::new();
+        let mut reasons: Vec<_> = ending(&self.shutdown).into_iter().collect();
         let age = self.follower.age();
         if age.is_forever() {
             reasons.push(("feed", "revocations were not heard yet".to_owned()));
@@ -270,6 +279,7 @@ mod tests {
             follower: Arc::clone(&follower),
             max_age: Lifetime::minutes(5),
             routes: OnceCell::new(),
+            shutdown: CancellationToken::new(),
         });
         let metrics = Metrics::new(BUILD);
         numbers::show_knowledge(&metrics, &revocations, &follower);

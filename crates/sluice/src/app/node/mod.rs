@@ -106,7 +106,7 @@ pub(crate) struct Node {
     clock: Arc<dyn Clock>,
     tasks: TaskTracker,
     shutdown: CancellationToken,
-    /// What goes on until all else has ended: what is in flight is judged by the feed.
+    /// What goes on until all else has ended: what is in flight is judged by the feed, and a gateway's health is asked.
     to_the_end: Background,
 }
 
@@ -184,7 +184,7 @@ impl Node {
         if tokio::time::timeout(DRAIN, self.tasks.wait()).await.is_err() {
             warn!("some requests were cut off");
         }
-        self.to_the_end.stop().await;
+        self.to_the_end.stop_soon().await;
         self.stores.shutdown().await;
         let pool = Arc::clone(&self.services.pool);
         let _ = tokio::task::spawn_blocking(move || pool.shutdown()).await;
@@ -223,7 +223,8 @@ impl Node {
         if let Some(port) = ports.health {
             self.started.admin = Some(port.address());
             let router = gateway::process::observe(Arc::clone(&metrics), self.gateway_health());
-            port.serve("health", (router, None), &serving);
+            let Background { tasks, shutdown } = &self.to_the_end;
+            port.serve("health", (router, None), &Serving { tasks, shutdown, ..serving });
         }
         if let Some(port) = ports.public {
             let routes = sluice_http::public(self.public_state(settings, port.has_tls()));

@@ -12,14 +12,17 @@ use crate::config::Settings;
 
 impl Node {
     pub(super) fn health(&self) -> Arc<NodeHealth> {
-        let (stores, follower) = (self.stores.clone(), Arc::clone(&self.services.follower));
-        Arc::new(NodeHealth { stores, follower, tells_feed_age: false })
+        Arc::new(self.health_that_tells(false))
     }
 
     /// The health of a node that is a gateway and nothing else.
     pub(super) fn gateway_health(&self) -> Arc<NodeHealth> {
+        Arc::new(self.health_that_tells(true))
+    }
+
+    fn health_that_tells(&self, tells_feed_age: bool) -> NodeHealth {
         let (stores, follower) = (self.stores.clone(), Arc::clone(&self.services.follower));
-        Arc::new(NodeHealth { stores, follower, tells_feed_age: true })
+        NodeHealth { stores, follower, tells_feed_age, shutdown: self.shutdown.clone() }
     }
 
     pub(super) fn public_state(&self, settings: &Settings, has_tls: bool) -> PublicState {

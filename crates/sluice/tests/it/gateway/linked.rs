@@ -5,9 +5,12 @@ use std::process::Stdio;
 use reqwest::StatusCode;
 use serde_json::Value;
 use sluice_testkit::Backend;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio::time::Instant;
 
+use super::with_database::gateway_on;
 use super::{LINK_TOKEN, Routes, Seen, serves_health_alone, site};
 use crate::application::{Application, http_client};
 use crate::process::{Process, until};
@@ -145,6 +148,38 @@ async fn a_gateway_that_its_server_does_not_know_waits_unbound_and_says_so() {
     assert!(!process.listeners.contains_key("gateway"), "{:?}", process.listeners);
     process.tell_to_stop();
     assert!(process.ended().await.success());
+    server.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_ends_says_until_its_last_answer_that_it_is_not_ready() {
+    let (routes, slow) = (Routes::fresh().await, TcpListener::bind("127.0.0.1:0").await.unwrap());
+    let upstream = format!("upstreams:\n  slow: {{servers: [\"http://{}\"]}}\n", slow.local_addr().unwrap());
+    let route = "routes:\n  - {name: slow, match: {prefix: /}, upstream: slow, auth: none}\n";
+    std::fs::write(routes.path(), upstream + route).unwrap();
+    let (linked, with_database) =
+        (site(Backend::Sqlite, &routes).await, site(Backend::Postgres, &routes).await);
+    let server = linked.start().await;
+    for process in [gateway_of(&server, &routes, &[]).await, gateway_on(&with_database).await] {
+        until("ready", async || process.readiness().await == Some(StatusCode::OK)).await;
+        let asking = tokio::spawn(http_client().get(process.listeners["gateway"].clone()).send());
+        let (mut answering, _) = slow.accept().await.unwrap();
+        assert!(answering.read(&mut [0; 4096]).await.unwrap() > 0);
+        process.tell_to_stop();
+        let unready = Some(StatusCode::SERVICE_UNAVAILABLE);
+        until("not ready", async || process.readiness().await == unready).await;
+        let ask = |path: &str| http_client().get(process.admin.join(path).unwrap()).send();
+        let ready: Value = ask("/health/ready").await.unwrap().json().await.unwrap();
+        assert_eq!(ready["errors"]["shutdown"], "the process ends, and takes no new requests");
+        assert_eq!(
+            ask("/metrics").await.unwrap().status(),
+            StatusCode::OK,
+            "what is under way can be watched"
+        );
+        answering.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+        assert_eq!(asking.await.unwrap().unwrap().status(), StatusCode::NO_CONTENT);
+        assert!(process.ended().await.success());
+    }
     server.kill().await;
 }
 
