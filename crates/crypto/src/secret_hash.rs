@@ -20,6 +20,8 @@ use crate::password_hash::{self, Argon2Params, HashMemory, PasswordHashError, St
 
 /// How hard a bcrypt hash may be: 2¹⁶ rounds are about four seconds.
 const BCRYPT_COST: std::ops::RangeInclusive<u32> = 4..=16;
+/// What bcrypt reads of a secret, in bytes.
+const BCRYPT_SECRET: usize = 72;
 /// How many rounds a PBKDF2 hash may have.
 const PBKDF2_ROUNDS: std::ops::RangeInclusive<u32> = 1..=5_000_000;
 /// What a PBKDF2 hash and its salt may be long, in bytes.
@@ -98,7 +100,7 @@ pub struct FastHash {
 pub enum SlowHash {
     /// `$argon2id$…`
     Argon2(StoredArgon2),
-    /// `$2a$…`, `$2b$…` or `$2y$…`. Counts the first 72 bytes of a secret only, as bcrypt does.
+    /// `$2a$…`, `$2b$…` or `$2y$…`. bcrypt reads the first 72 bytes of a secret: a longer one is none.
     Bcrypt(String),
     /// `$pbkdf2-sha256$i=…,l=…$…` or `$pbkdf2-sha512$…`, as Hydra writes them.
     Pbkdf2(Pbkdf2Hash),
@@ -250,6 +252,8 @@ pub fn verify_slow(
     let secret = secret.expose().as_bytes();
     match stored {
         SlowHash::Argon2(stored) => Ok(stored.matches(secret, memory)?),
+        // As at Hydra. Otherwise whoever knows how it begins would know all of it.
+        SlowHash::Bcrypt(_) if secret.len() > BCRYPT_SECRET => Ok(false),
         SlowHash::Bcrypt(stored) => bcrypt::verify(secret, stored).map_err(|_| SecretHashError::UnknownForm),
         SlowHash::Pbkdf2(stored) => {
             let Pbkdf2Hash { digest, rounds, salt, hash } = stored;

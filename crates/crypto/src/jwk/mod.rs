@@ -1,7 +1,7 @@
 //! JSON Web Keys (RFC 7517, 7518 §6, 8037): what a key looks like outside. [`crate::jws`] parses one for use.
 //!
 //! [`SigningAlgorithm`], [`MacAlgorithm`]: what a key signs with. `generate`: new keys. `import`: PEM and DER. `set`: several keys.
-//! `well_formed`: whether one is what it says.
+//! `well_formed`: whether one is what it says. `primes`: what an RSA key may leave out.
 //!
 //! A [`Jwk`] is a wire shape: nothing about it is checked before it is turned into a key, or by [`Jwk::check`].
 
@@ -10,6 +10,7 @@ mod curve;
 mod generate;
 mod import;
 pub(crate) mod member;
+mod primes;
 mod set;
 mod well_formed;
 

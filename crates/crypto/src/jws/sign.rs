@@ -169,10 +169,11 @@ fn encode_header(alg: &str, kid: Option<&str>, typ: Option<&str>) -> Result<Stri
     Ok(URL_SAFE_NO_PAD.encode_to_string(json))
 }
 
-/// The private key of an RSA pair.
+/// The private key of an RSA pair, which must name its primes.
 pub(crate) fn rsa_key(jwk: &Jwk) -> Result<rsa::KeyPair, JwkError> {
     // The library would not say that it is for its size.
     let PublicKeyComponents { n, e } = jwk.rsa_public()?;
+    let jwk = jwk.clone().completed()?;
     let components = KeyPairComponents {
         public_key: PublicKeyComponents { n: zeroize::Zeroizing::new(n), e: zeroize::Zeroizing::new(e) },
         d: decode_private("d", jwk.d.as_ref())?,

@@ -112,6 +112,50 @@ fn a_key_that_is_what_it_says_is_well_formed() {
     assert_eq!(changed(&Jwk::default(), &json!({"kty": "magic", "x": "!"})).check(), Ok(()));
 }
 
+/// As Hydra 1.x wrote them (RFC 7518 §6.3.2).
+#[test]
+fn what_an_rsa_key_leaves_out_follows_from_its_primes() {
+    let generated = keys::generated()[0].clone();
+    for whole in [keys::key_for(SigningAlgorithm::RS256), generated] {
+        for left_out in
+            [json!({"dp": null, "dq": null, "qi": null}), json!({"dp": null}), json!({"qi": null})]
+        {
+            let key = changed(&whole, &left_out);
+            assert_eq!(key.check(), Ok(()), "{left_out}");
+            let token = SigningKey::from_jwk(&key).unwrap().sign(None, b"{}").unwrap();
+            let verifying = VerifyingKey::from_jwk(&whole).unwrap();
+            let algorithm = whole.signing_algorithm().unwrap();
+            assert!(verify(&token, &[verifying], &[algorithm]).is_ok(), "{left_out}");
+            assert_eq!(key.completed().as_ref(), Ok(&whole), "{left_out}");
+        }
+        assert_eq!(whole.clone().completed(), Ok(whole));
+    }
+}
+
+#[test]
+fn an_rsa_key_is_completed_by_nothing_but_primes_of_its_own() {
+    let whole = keys::key_for(SigningAlgorithm::RS256);
+    let bare = changed(&whole, &json!({"dp": null, "dq": null, "qi": null}));
+    let without_primes = changed(&bare, &json!({"p": null, "q": null}));
+    for key in [without_primes, changed(&bare, &json!({"q": null})), whole.public()] {
+        assert_eq!(key.clone().completed(), Ok(key), "there is nothing that it follows from");
+    }
+    let signer = |key: &Jwk| SigningKey::from_jwk(key).map(drop);
+    let without_primes = changed(&bare, &json!({"p": null, "q": null}));
+    assert_eq!(signer(&without_primes), Err(JwkError::MissingMember("p")));
+    for (members, why) in [
+        (json!({"p": "BA"}), JwkError::Invalid),
+        (json!({"p": "AQ"}), JwkError::Invalid),
+        (json!({"q": ""}), JwkError::Invalid),
+        (json!({"p": keys::generated()[0].p}), JwkError::Invalid),
+        (json!({"d": null}), JwkError::MissingMember("d")),
+        (json!({"q": "!"}), JwkError::MalformedMember("q")),
+        (json!({"p": "A".repeat(1400)}), JwkError::MalformedMember("p")),
+    ] {
+        assert_eq!(changed(&bare, &members).check(), Err(why), "{members}");
+    }
+}
+
 #[test]
 fn a_key_whose_members_are_malformed_or_contradict_each_other_is_not_well_formed() {
     let (rsa, other) = (keys::key_for(SigningAlgorithm::RS256), &keys::generated()[0]);

@@ -101,6 +101,16 @@ fn bcrypt_hashes_verify_under_each_of_their_names() {
     }
 }
 
+/// The hash is of 72 times `x`.
+#[test]
+fn a_secret_of_which_bcrypt_would_read_the_beginning_alone_is_none() {
+    let mut memory = HashMemory::new();
+    let stored = slow("$2a$05$cwjyqTbXORC4B5U2UtI7E.X2iE0ndHPrAXaZmF583moXUrb7YNkUS");
+    let mut verified = |length: usize| verify_slow(&stored, &secret(&"x".repeat(length)), &mut memory);
+    assert_eq!((verified(71), verified(72)), (Ok(false), Ok(true)));
+    assert_eq!((verified(73), verified(144)), (Ok(false), Ok(false)));
+}
+
 #[test]
 fn a_chosen_secret_verifies_slowly() {
     let mut memory = HashMemory::new();

@@ -189,6 +189,11 @@ impl LoadedSet {
         })
     }
 
+    /// The keys that cannot sign, newest first.
+    pub(super) fn without_signer(&self) -> impl Iterator<Item = &StoredKey> {
+        self.0.iter().filter(|key| key.signer.is_none()).map(|key| &key.stored)
+    }
+
     /// The private keys of an algorithm, newest first, each with its life.
     pub(super) fn lives(
         &self,

@@ -182,13 +182,36 @@ impl KeyRing {
         Ok(Some(made.kid))
     }
 
-    /// Deletes a key; whether it was there.
+    /// Deletes a key; whether it was there. Its public part goes before it where that has a name of its own: whoever has the key could go on to sign in
+    /// that name.
     pub(super) async fn remove(&self, key: &StoredKey) -> Result<bool, KeyError> {
+        for part in self.public_parts_of(key)? {
+            self.delete(&part).await?;
+        }
+        self.delete(key).await
+    }
+
+    async fn delete(&self, key: &StoredKey) -> Result<bool, KeyError> {
         let was_there = self.repo.delete(&key.set, &key.kid).await?;
         if was_there {
             info!(target: "sluice_audit", { key.set = key.set, key.kid = key.kid, key.alg = key.algorithm }, "signing key deleted");
         }
         Ok(was_there)
+    }
+
+    /// The public part of a key, as often as it is in its set under another name.
+    fn public_parts_of(&self, key: &StoredKey) -> Result<Vec<StoredKey>, KeyError> {
+        let loaded = self.loaded();
+        let Some(set) = loaded.own(&key.set) else { return Ok(Vec::new()) };
+        let thumbprint = self.sealer.open(key)?.thumbprint_bytes()?;
+        let mut parts = Vec::new();
+        for stored in set.without_signer() {
+            let jwk = self.sealer.open(stored)?;
+            if !jwk.is_private() && jwk.thumbprint_bytes() == Ok(thumbprint) {
+                parts.push(stored.clone());
+            }
+        }
+        Ok(parts)
     }
 
     /// Writes the state of a key down; whether it was as it is known here until then.

@@ -148,6 +148,8 @@ impl KeyService {
     /// # Errors
     /// [`KeyServiceError`] says what is wrong with which key.
     pub async fn replace_set(&self, set: &str, keys: JwkSet) -> Result<JwkSet, KeyServiceError> {
+        let keys = keys.keys.into_iter().map(Jwk::completed).collect::<Result<Vec<_>, _>>()?;
+        let keys = JwkSet { keys };
         let mut stored = self.rows(set, &keys.keys)?;
         let before = self.repo.set(set).await?;
         self.date(&mut stored, &keys.keys, &before);
@@ -192,6 +194,7 @@ impl KeyService {
     /// [`KeyServiceError`] says what is wrong with it.
     pub async fn put_key(&self, set: &str, jwk: Jwk) -> Result<Jwk, KeyServiceError> {
         check_name(set)?;
+        let jwk = jwk.completed()?;
         let stored = self.checked(set, &jwk)?;
         let (kid, algorithm) = (stored.kid.clone(), stored.algorithm.clone());
         self.repo.add(vec![stored]).await?;

@@ -141,7 +141,13 @@ impl Takeover {
             }
         }
         for (set, keys) in sets {
-            self.take_set(&set, keys, count).await?;
+            let (keys, of_no_use) = signing_keys::of_use(keys);
+            for key in of_no_use {
+                count.refused(key.kid, signing_keys::why_of_no_use());
+            }
+            if !keys.is_empty() {
+                self.take_set(&set, keys, count).await?;
+            }
         }
         self.tell_of_other_sets(count).await?;
         self.drop_gone(Part::SigningKeys, count).await

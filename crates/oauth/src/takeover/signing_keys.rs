@@ -1,12 +1,12 @@
 //! The keys that Hydra signs with: what it has signed stays valid, and applications need not learn of others.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::slice;
 
 use serde::Deserialize;
 use sluice_crypto::hydra::HydraSecrets;
-use sluice_crypto::jwk::{Jwk, JwkSet};
-use sluice_crypto::jws::SigningKey;
+use sluice_crypto::jwk::{Jwk, JwkError, JwkSet};
+use sluice_crypto::jws::{SigningKey, VerifyingKey};
 use sluice_primitives::Timestamp;
 
 use super::columns::{read, time};
@@ -42,7 +42,7 @@ pub(super) struct Added {
     pub(super) replaced: Vec<String>,
 }
 
-/// The key of a row.
+/// The key of a row, which may be public.
 ///
 /// # Errors
 /// A sentence that says what stands in its way.
@@ -54,11 +54,33 @@ pub(super) fn signing_key(
     let Columns { sid: set, keydata, created_at } = read(row)?;
     let opened = secrets.open(&keydata).ok_or_else(|| "it does not open with these secrets".to_owned())?;
     let jwk: Jwk = serde_json::from_slice(&opened).map_err(|_| "it cannot be read".to_owned())?;
-    SigningKey::from_jwk(&jwk).map_err(|why| why.to_string())?;
+    // A Hydra 1.x wrote no more of an RSA key than its primes.
+    let jwk = jwk.completed().map_err(|why| why.to_string())?;
+    let fits = if jwk.is_private() {
+        SigningKey::from_jwk(&jwk).map(drop)
+    } else {
+        VerifyingKey::from_jwk(&jwk).map(drop)
+    };
+    fits.map_err(|why| why.to_string())?;
     keys.check(&set, slice::from_ref(&jwk)).map_err(|why| why.to_string())?;
     let kid = jwk.kid.clone().ok_or_else(|| "it has no kid".to_owned())?;
     let made_at = time(&created_at).ok_or_else(|| "its time cannot be read".to_owned())?;
     Ok(HydraKey { set, kid, jwk, created_at, made_at })
+}
+
+/// Those keys of a set that are of use here, and those that are not. A Hydra 1.x kept the public part of each key in a row of its own, and signed in
+/// the name of that: it goes on to verify. Other public keys vouch for nothing.
+pub(super) fn of_use(keys: Vec<HydraKey>) -> (Vec<HydraKey>, Vec<HydraKey>) {
+    let private = keys.iter().filter(|key| key.jwk.is_private());
+    let private: HashSet<_> = private.filter_map(|key| key.jwk.thumbprint_bytes().ok()).collect();
+    let is_of_use =
+        |key: &HydraKey| key.jwk.thumbprint_bytes().is_ok_and(|thumbprint| private.contains(&thumbprint));
+    keys.into_iter().partition(is_of_use)
+}
+
+/// Why a key that is of no use is refused.
+pub(super) fn why_of_no_use() -> String {
+    JwkError::MissingMember("d").to_string()
 }
 
 /// The keys of a set that are here.
@@ -70,8 +92,8 @@ pub(super) async fn present(keys: &KeyService, set: &str) -> Result<Vec<Jwk>, Ke
 }
 
 /// Adds keys to a set, which come newest first. Those that are newer than each that is here, or was imported earlier, go before all others, and the
-/// first of them goes on to sign. The others have been taken the place of there: they go on to verify. One that was imported earlier and is not here
-/// any more was deleted here.
+/// first of them goes on to sign. The others have been taken the place of there: they go on to verify, as public ones do. One that was imported
+/// earlier and is not here any more was deleted here.
 pub(super) async fn add(
     keys: &KeyService,
     set: &str,
@@ -83,17 +105,19 @@ pub(super) async fn add(
     let is_another = |key: &&HydraKey| here(key).is_some_and(|own| own.thumbprint() != key.jwk.thumbprint());
     let replaced = all.iter().filter(is_another).map(|key| key.kid.clone()).collect();
     let is_known = |key: &HydraKey| here(key).is_some() || imported.contains_key(&key_id(set, &key.kid));
-    let newest = all.first().filter(|key| here(key).is_some() || !is_known(key));
+    let (private, public): (Vec<_>, Vec<_>) = all.into_iter().partition(|key| key.jwk.is_private());
+    let newest = private.first().filter(|key| here(key).is_some() || !is_known(key));
     let silent = newest.and_then(|key| Some((key.kid.clone(), keys.silence_of(set, &key.jwk)?)));
-    let newer = all.iter().take_while(|key| !is_known(key)).count();
+    let newer = private.iter().take_while(|key| !is_known(key)).count();
     let (mut first, mut behind) = (Vec::new(), Vec::new());
-    for (place, key) in all.into_iter().enumerate() {
+    for (place, key) in private.into_iter().enumerate() {
         if place < newer {
             first.push(key.jwk);
         } else if !is_known(&key) {
             behind.push(key.jwk);
         }
     }
+    behind.extend(public.into_iter().filter(|key| !is_known(key)).map(|key| key.jwk));
     let count = first.len() + behind.len();
     if !first.is_empty() {
         first.extend(present);
@@ -190,6 +214,35 @@ mod tests {
         world.keys.delete_key(ID_TOKEN_SET, "old").await.unwrap();
         let (count, signer) = world.added(&[&new, &old], &[&new]).await;
         assert!(count == 1 && signer != "old", "one of Hydra's that is newer was here: {signer}");
+    }
+
+    /// The public part of a key, under this name.
+    fn part(of: &HydraKey, kid: &str) -> HydraKey {
+        let jwk = Jwk { kid: Some(kid.to_owned()), ..of.jwk.public() };
+        HydraKey { kid: kid.to_owned(), jwk, ..copy(of) }
+    }
+
+    #[tokio::test]
+    async fn the_public_part_of_a_key_that_has_a_name_of_its_own_verifies_in_that() {
+        const ISSUER: &str = "https://id.example.com/";
+        let (private, another) = (key("private:1", 20), key("private:2", 10));
+        let (public, strange) = (part(&private, "public:1"), part(&another, "public:2"));
+        let (kept, of_no_use) = of_use(vec![copy(&public), copy(&private), strange]);
+        let kids = |keys: &[HydraKey]| keys.iter().map(|key| key.kid.clone()).collect::<Vec<_>>();
+        assert_eq!(
+            (kids(&kept), kids(&of_no_use)),
+            (vec!["public:1".to_owned(), "private:1".to_owned()], vec!["public:2".to_owned()])
+        );
+        let world = world().await;
+        let both = [&public, &private];
+        assert_eq!(world.added(&both, &[]).await, (2, "private:1".to_owned()));
+        assert_eq!(world.added(&both, &both).await, (0, "private:1".to_owned()));
+        assert!(world.ring.public_jwks().contains("public:1"));
+        let signer = Jwk { kid: Some("public:1".to_owned()), ..private.jwk.clone() };
+        let said = br#"{"iss":"https://id.example.com/","sub":"alice","exp":1}"#;
+        let token = SigningKey::from_jwk(&signer).unwrap().sign(None, said).unwrap();
+        let hint = world.ring.verify_id_token_hint(&token, ISSUER).unwrap();
+        assert_eq!(hint.subject.as_str(), "alice");
     }
 
     #[tokio::test]

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
 use sluice_crypto::Sealer;
+use sluice_crypto::jwk::Jwk;
+use sluice_crypto::jws::SigningKey;
 use sluice_primitives::{Clock, Lifetime, ManualClock, NetworkId, OsRng, Secret};
 
 use super::*;
@@ -83,6 +85,22 @@ async fn a_compromised_key_signs_no_more_and_still_verifies_unless_it_is_revoked
     world.service.rotate(ID_TOKEN_SET, asking(true, true)).await.unwrap();
     assert_eq!(world.state(&old).await, None);
     assert!(world.ring.verify_own(&token).is_err() && !world.ring.public_jwks().contains(&old));
+}
+
+/// As a Hydra 1.x kept it.
+#[tokio::test]
+async fn the_public_part_of_a_key_that_is_revoked_goes_with_it_whatever_its_name() {
+    let world = World::new().await;
+    let old = world.signer();
+    let private = world.service.key(ID_TOKEN_SET, &old).await.unwrap().keys.remove(0);
+    let named = Jwk { kid: Some("public:1".to_owned()), ..private };
+    world.service.put_key(ID_TOKEN_SET, named.public()).await.unwrap();
+    let token = SigningKey::from_jwk(&named).unwrap().sign(None, b"{}").unwrap();
+    world.service.rotate(ID_TOKEN_SET, asking(true, false)).await.unwrap();
+    assert!(world.ring.verify_own(&token).is_ok() && world.ring.public_jwks().contains("public:1"));
+    world.clock.advance(Lifetime::secs(1));
+    world.service.rotate(ID_TOKEN_SET, asking(true, true)).await.unwrap();
+    assert!(world.ring.verify_own(&token).is_err() && !world.ring.public_jwks().contains("public:1"));
 }
 
 #[tokio::test]
