@@ -55,6 +55,25 @@ fn sector(client: &Client) -> String {
     named.or_else(|| shared_host(&client.redirect_uris)).unwrap_or_else(own)
 }
 
+/// Whether a client of a Hydra sees others than it saw there with the same salt. There the sector is the whole `sector_identifier_uri`, else what
+/// stands for host and port in the only redirect URI; a client without either showed its users to nobody.
+pub(crate) fn differs_from_hydra(client: &Client) -> bool {
+    let of_hydra = match (client.sector_identifier_uri.as_deref(), client.redirect_uris.as_slice()) {
+        (Some(_), []) => return false,
+        (Some(uri), _) => uri,
+        (None, [only]) => authority(only.as_str()),
+        (None, _) => return false,
+    };
+    client.subject_type == PAIRWISE && sector(client) != of_hydra
+}
+
+/// What stands for host and port in a URI, as it stands there.
+fn authority(uri: &str) -> &str {
+    let Some((_, rest)) = uri.split_once("://") else { return "" };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
+}
+
 /// The host of all of these, if it is one that somebody has: not the user's own machine, and no name that an app made up.
 pub(crate) fn shared_host(uris: &[RedirectUri]) -> Option<String> {
     let host = |uri: &RedirectUri| {
@@ -115,8 +134,12 @@ mod tests {
             ("com.a://a.example/cb", "a.example", false),
             ("app.own:/cb", "", false),
         ] {
-            let own = sector(&pairwise("a", &[redirect_uri], None));
+            let client = pairwise("a", &[redirect_uri], None);
+            let own = sector(&client);
             assert_eq!(own == of_hydra, is_kept, "{redirect_uri}: {own}");
+            assert_eq!(differs_from_hydra(&client), !is_kept, "{redirect_uri}");
+            let public = Client { subject_type: "public".to_owned(), ..client };
+            assert!(!differs_from_hydra(&public), "{redirect_uri}");
         }
     }
 }

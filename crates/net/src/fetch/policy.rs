@@ -6,6 +6,8 @@ use std::time::Duration;
 use url::{Host, Url};
 
 use super::UrlPattern;
+use super::public_address::is_public;
+use super::resolver::is_this_machine;
 
 /// A name that always means this machine (RFC 6761 §6.3).
 pub(super) const LOCALHOST: &str = "localhost";
@@ -69,6 +71,18 @@ impl FetchPolicy {
         self.allow_private
             || url.host_str().is_some_and(|host| self.exempt_hosts.iter().any(|exempt| exempt == host))
             || self.exempt_urls.iter().any(|pattern| pattern.matches(url))
+    }
+
+    /// Whether requests to `url` are refused by what it says alone: it names an address that is not public, or this machine. What a name server
+    /// says of another name is known when it is asked.
+    pub fn refuses_by_its_text(&self, url: &Url) -> bool {
+        let is_inner = match url.host() {
+            Some(Host::Ipv4(address)) => !is_public(address.into()),
+            Some(Host::Ipv6(address)) => !is_public(address.into()),
+            Some(Host::Domain(name)) => is_this_machine(name),
+            None => false,
+        };
+        is_inner && !self.exempts(url)
     }
 
     /// Whether `url` may be plain http although https is demanded: it stays on this machine.

@@ -185,7 +185,7 @@ impl Resolve for Resolver {
 }
 
 /// Whether the name always means this machine (RFC 6761 §6.3), also where the resolver of the system knows nothing of it.
-fn is_this_machine(name: &str) -> bool {
+pub(super) fn is_this_machine(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     name.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case(LOCALHOST))
 }

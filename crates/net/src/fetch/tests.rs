@@ -131,6 +131,25 @@ async fn a_name_of_private_addresses_is_refused_and_not_asked_about_again() {
     assert_eq!(names.unasked(), 1);
 }
 
+#[test]
+fn what_is_refused_by_its_text_alone_is_known_before_it_is_asked() {
+    let refuses = |policy: &FetchPolicy, url: &str| policy.refuses_by_its_text(&Url::parse(url).unwrap());
+    let usual = FetchPolicy::default();
+    for inner in
+        ["http://10.0.0.1/jwks", "https://[::1]:8443/", "https://[fd00::1]/", "http://app.localhost/"]
+    {
+        assert!(refuses(&usual, inner), "{inner}");
+    }
+    for other in ["https://1.1.1.1/", "https://rebind.test/", "https://[2606:4700::1111]/", "mailto:a@b"] {
+        assert!(!refuses(&usual, other), "{other}");
+    }
+    let exempt_urls = vec!["http://10.0.0.1/jwks".parse().unwrap()];
+    let exempting = FetchPolicy { exempt_urls, ..FetchPolicy::default() };
+    assert!(!refuses(&exempting, "http://10.0.0.1/jwks") && refuses(&exempting, "http://10.0.0.1/other"));
+    let anywhere = FetchPolicy { allow_private: true, ..FetchPolicy::default() };
+    assert!(!refuses(&anywhere, "http://10.0.0.1/jwks"));
+}
+
 #[tokio::test]
 async fn a_name_of_this_machine_is_refused_whatever_its_addresses_are_said_to_be() {
     for host in ["localhost", "localhost.", "app.localhost", "app.localhost."] {

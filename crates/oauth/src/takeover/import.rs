@@ -9,6 +9,7 @@ use sluice_primitives::{Clock, Lifetime, Rng, Timestamp};
 use thiserror::Error;
 use tracing::info;
 
+use super::differences::Circumstances;
 use super::mark_repository::{HydraMarkRepository, Mark, in_one_line, key_id};
 use super::report::{Part, Refused, Taken, TakeoverWatcher};
 use super::signing_keys::HydraKey;
@@ -78,6 +79,8 @@ pub struct Takeover {
     pub keys: KeyService,
     /// What clients may be registered as here.
     pub rules: RegistrationRules,
+    /// How they go on here.
+    pub circumstances: Circumstances,
     /// What has gone there.
     pub takes_away: TakesAway,
     /// So long the marker of what is taken away is kept.

@@ -2,7 +2,7 @@
 //!
 //! [`source`]: rows as its database has them. [`import`]: all of a table, one by one, `take_clients`, `take_consents` and `take_tokens` of those that
 //! need more; `follow`: what is taken away since; [`report`] is what is told of that. What a row becomes: `client`, `issuer`, `signing_keys`, `consent`,
-//! `grant`. `columns`: how its texts, lists and times are read. [`tokens`]: its refresh tokens, presented here; [`token_repository`]: as stores keep
+//! `grant`; `differences`: what goes on otherwise here for a client. `columns`: how its texts, lists and times are read. [`tokens`]: its refresh tokens, presented here; [`token_repository`]: as stores keep
 //! them; [`mark_repository`]: how these remember what was imported.
 //!
 //! Nothing is written there. All of it may be done again: what changed there since is followed, and what was made or changed here since stays.
@@ -11,6 +11,7 @@
 mod client;
 mod columns;
 mod consent;
+mod differences;
 mod follow;
 mod grant;
 pub mod import;
@@ -26,6 +27,7 @@ mod take_tokens;
 pub mod token_repository;
 pub mod tokens;
 
+pub use differences::Circumstances;
 pub use import::{Takeover, TakeoverError, TakesAway, network_of};
 pub use mark_repository::{HydraMarkRepository, Mark, MarkSet};
 pub use report::{Part, Refused, Taken, TakeoverWatcher};

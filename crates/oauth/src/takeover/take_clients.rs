@@ -56,6 +56,7 @@ impl Takeover {
         };
         if is_written {
             tell_imported(&client);
+            self.tell_differences(&client, count);
             self.mark_client(mark_of(&client)).await?;
         }
         Ok(is_written)
@@ -78,6 +79,7 @@ impl Takeover {
         // As a version wrote it that added nothing: such a client is written once more.
         let is_raw = stored.updated_at == there;
         if let Some(mark) = mark.as_ref().filter(|mark| mark.changed_at == there && !is_raw) {
+            self.tell_differences(stored, count);
             if mark.is_going {
                 // Perhaps once more: whether that import came to it is not known.
                 tell_imported(stored);
@@ -96,9 +98,17 @@ impl Takeover {
         let is_replaced = !is_as_there && self.replace_client(stored, &next).await?;
         if is_as_there || is_replaced {
             tell_imported(&next);
+            self.tell_differences(&next, count);
             self.mark_client(mark_of(&next)).await?;
         }
         Ok(is_replaced)
+    }
+
+    /// Says at each import what goes on otherwise for a client that is here: it may have been mended since.
+    fn tell_differences(&self, client: &Client, count: &mut Count<'_>) {
+        for difference in self.circumstances.differences(client) {
+            count.warned(client.id.as_str(), &difference);
+        }
     }
 
     /// Whether nobody changed it here at this moment: who does is told of the next time.

@@ -45,6 +45,7 @@ pub(crate) use opening::{Reminder, await_store, key_material, open_migrated, ope
 pub(crate) use registration::registration_rules;
 pub(crate) use required_secrets::RequiredSecrets;
 pub(crate) use secrets::{KeyMaterial, SecretsError};
+pub(crate) use services::fetch_policy;
 pub(crate) use stores::{AppliedMigration, StartError, Stores};
 pub(crate) use worker::{WorkerOptions, run as run_worker};
 

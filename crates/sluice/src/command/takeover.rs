@@ -14,13 +14,14 @@ use sluice_crypto::hydra::HydraSecrets;
 use sluice_oauth::Config;
 use sluice_oauth::keys::{DefaultAlgorithms, KeyRing, KeyService, RingOptions};
 use sluice_oauth::takeover::{
-    HydraDatabase, Part, Refused, Taken, Takeover, TakeoverError, TakeoverWatcher, TakesAway, network_of,
+    Circumstances, HydraDatabase, Part, Refused, Taken, Takeover, TakeoverError, TakeoverWatcher, TakesAway,
+    network_of,
 };
 use sluice_primitives::Secret;
 use sluice_store_postgres::HydraReader;
 
 use super::transfer::progress;
-use crate::app::{StartError, oauth_settings, registration_rules};
+use crate::app::{StartError, fetch_policy, oauth_settings, registration_rules};
 use crate::cli::{Answer, Console, Exit, ImportHydraArgs, OutputArgs, TAKE_AWAY_ALL, printable};
 use crate::command::installation::Installation;
 use crate::command::serve::until_told_to_stop;
@@ -163,6 +164,7 @@ async fn takeover(
     let store = installation.stores.repositories();
     let (clock, rng) = (&installation.clock, &installation.rng);
     let keys = key_service(&config, installation).await?;
+    let (request_objects, outbound) = (config.policies.request_objects, fetch_policy(settings));
     Ok(Takeover {
         network: network_of(&*hydra).await?,
         hydra,
@@ -174,6 +176,7 @@ async fn takeover(
         marks: store as _,
         keys,
         rules: registration_rules(settings)?,
+        circumstances: Circumstances { request_objects, outbound },
         takes_away,
         marker_lifetime: config.lifetimes.revocation,
         clock: Arc::clone(clock),

@@ -15,6 +15,7 @@ use crate::error::{Failure, column};
 use crate::store::dialer;
 
 const NETWORK: &str = include_str!("network.sql");
+const IS_VERSION_1: &str = include_str!("is_version_1.sql");
 const IS_STANDBY: &str = include_str!("is_standby.sql");
 const CLIENTS: &str = include_str!("clients.sql");
 const ISSUERS: &str = include_str!("issuers.sql");
@@ -45,6 +46,13 @@ const PATIENCE: Duration = Duration::from_mins(10);
 #[error("this is not the database of an Ory Hydra 2.x: {0}")]
 struct NotHydra(Failure);
 
+/// The database is of an earlier version, which knew of no networks.
+#[derive(Debug, Error)]
+#[error(
+    "this is the database of an Ory Hydra 1.x: let one of version 2 migrate a copy of it before (`hydra migrate sql`)"
+)]
+struct Version1;
+
 /// What stands between passes over what is said as a connection is opened.
 #[derive(Debug, Error)]
 #[error("what is set for a connection does not reach the server, as behind a pooler: name the server itself")]
@@ -74,6 +82,11 @@ impl HydraReader {
         }
     }
 
+    async fn is_version_1(&self) -> Result<bool, StoreError> {
+        let rows = self.ask(IS_VERSION_1, &[]).await?;
+        Ok(rows.first().map(|row| column::<bool>(row, 0)).transpose()?.unwrap_or_default())
+    }
+
     async fn ask(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         self.session.query(sql, params).await.map_err(|failure| {
             if failure.is_unknown_table() || failure.is_unknown_column() {
@@ -88,6 +101,9 @@ impl HydraReader {
 #[async_trait]
 impl HydraDatabase for HydraReader {
     async fn network(&self) -> Result<Option<HydraNetwork>, StoreError> {
+        if self.is_version_1().await? {
+            return Err(StoreError::refused(Version1));
+        }
         let rows = self.ask(NETWORK, &[]).await?;
         let id = rows.first().map(|row| column::<Uuid>(row, 0)).transpose()?;
         Ok(id.map(HydraNetwork::from_uuid))

@@ -41,6 +41,7 @@ use super::secrets::KeyMaterial;
 use super::stores::{Repositories, StartError};
 use crate::config::Settings;
 use shared::Shared;
+pub(crate) use shared::fetch_policy;
 
 /// How many completed flows a node remembers, for a clearer answer.
 const SPENT_REMEMBERED: usize = 65_536;

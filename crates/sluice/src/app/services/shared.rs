@@ -208,7 +208,8 @@ fn authorities(settings: &Settings, config: &Config) -> Result<Option<Arc<Author
     Ok(authorities.transpose()?.map(Arc::new))
 }
 
-fn fetch_policy(settings: &Settings) -> FetchPolicy {
+/// Where this server may ask for what clients name.
+pub(crate) fn fetch_policy(settings: &Settings) -> FetchPolicy {
     let exempt = settings.outbound.private_ip_exception_urls.iter();
     FetchPolicy {
         allow_private: !settings.outbound.disallow_private_ip_ranges,

@@ -1,8 +1,9 @@
 //! What an Ory Hydra 2.3.0 kept, in the hands of Sluice: `sluice import hydra`.
 //!
-//! [`tokens`]: its refresh tokens. [`followed`]: what changed there since. [`interrupted`]: where an import left off. [`whole`]: where its database is not whole. `hydra.sql`: its tables, with rows as it wrote them, but for their times.
+//! [`tokens`]: its refresh tokens. [`followed`]: what changed there since. [`interrupted`]: where an import left off. [`whole`]: where its database is not whole. [`hydra_1`]: where it began as version 1. `hydra.sql`: its tables, with rows as it wrote them, but for their times.
 
 mod followed;
+mod hydra_1;
 mod interrupted;
 mod tokens;
 mod whole;
@@ -27,6 +28,7 @@ on_both_stores!(
     nothing_is_imported_with_other_secrets,
     more_rows_than_a_page_has_come_and_go,
     of_several_networks_the_first_alone_is_imported,
+    what_goes_on_otherwise_for_a_client_is_told_until_it_is_mended,
 );
 
 const HYDRA: &str = include_str!("hydra.sql");
@@ -270,6 +272,40 @@ async fn more_rows_than_a_page_has_come_and_go(backend: Backend) {
     assert_eq!((counts(&again, "consents"), ended("consents")), ([0, 1070, 0], 32));
     assert_eq!((tokens[0], tokens[1] + ended("tokens")), (0, 1103), "{again}");
     assert!(tokens[1] > 0 && ended("tokens") > 100, "{again}");
+}
+
+async fn what_goes_on_otherwise_for_a_client_is_told_until_it_is_mended(backend: Backend) {
+    let site = Site::new(backend).await;
+    site.at_hydra(
+        "UPDATE hydra_client SET request_uris = '[\"https://web.example.com/r\"]', request_object_signing_alg = 'none',
+             jwks_uri = 'http://10.1.2.3/jwks', subject_type = 'pairwise', redirect_uris = '[\"https://web.example.com:8443/cb\"]'
+         WHERE id = 'web'",
+    )
+    .await;
+    let told = |more: &[&str]| {
+        let usual = [
+            "--only",
+            "clients",
+            "--set",
+            "oidc.subject_identifiers.supported_types=public,pairwise",
+            "--set",
+            "oidc.subject_identifiers.pairwise.salt=a-salt-of-that-hydra",
+        ];
+        let import = site.import(HYDRA_SECRET, &[&usual[..], more].concat());
+        assert_eq!(summary(&import)["clients"]["refused"], 1, "{}", import.stderr);
+        let told = import.stderr.lines().filter(|line| line.starts_with("warning: client web: "));
+        told.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let guarded = ["--set", "clients.http.disallow_private_ip_ranges=true"];
+    let [subject, unsigned, not_fetched, private] = told(&guarded).try_into().unwrap();
+    assert!(subject.contains("force_subject_identifier"), "{subject}");
+    assert!(unsigned.contains("oauth2.request_objects.allow_unsigned"), "{unsigned}");
+    assert!(not_fetched.contains("oauth2.request_uris.enabled"), "{not_fetched}");
+    assert!(private.contains("requests to its jwks_uri are refused"), "{private}");
+    assert_eq!(told(&guarded).len(), 4, "at each import");
+    let switches =
+        ["--set", "oauth2.request_objects.allow_unsigned=true", "--set", "oauth2.request_uris.enabled=true"];
+    assert_eq!(told(&switches), [subject], "`--dev` asks anywhere");
 }
 
 /// As Hydra serves it, whatever the others have, under whatever names.
