@@ -22,6 +22,16 @@ pub(crate) struct ServeCommand {
     /// Hydra's; there is no telemetry to opt out of
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = value::boolean)]
     sqa_opt_out: Option<bool>,
+    /// Of Hydra 1
+    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = forced_http)]
+    dangerous_force_http: Option<bool>,
+}
+
+/// Says what has taken the place of that flag.
+fn forced_http(_: &str) -> Result<bool, &'static str> {
+    Err(
+        "this is a flag of Hydra 1: use --dev for development, or name the proxies that end TLS in serve.public.tls.allow_termination_from",
+    )
 }
 
 /// Which endpoints to serve.

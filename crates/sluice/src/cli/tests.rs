@@ -242,6 +242,16 @@ fn two_databases_are_not_taken_for_one() {
 }
 
 #[test]
+fn a_flag_of_hydra_1_says_what_has_taken_its_place() {
+    for line in ["hydra serve all --dangerous-force-http", "hydra serve all --dangerous-force-http=true"] {
+        let error = try_parse(line).err().unwrap_or_else(|| panic!("{line}"));
+        let said = error.to_string();
+        assert!(said.contains("--dev") && said.contains("tls.allow_termination_from"), "{said}");
+        assert_eq!(error.exit_code(), 2, "{line}");
+    }
+}
+
+#[test]
 fn what_is_no_verb_of_a_migration_migrates_nothing() {
     let refusal = |line: &str| {
         let error = try_parse(line).err().unwrap_or_else(|| panic!("{line}"));

@@ -18,6 +18,23 @@ pub(crate) struct Gathered {
     pub(super) mode: Mode,
 }
 
+/// Variables of Hydra 1.0, those that have taken their place, and the keys of both.
+const OF_HYDRA_1: [(&str, &str, &str); 2] =
+    [("DATABASE_URL", "DSN", "dsn"), ("SYSTEM_SECRET", "SECRETS_SYSTEM", "secrets.system")];
+
+/// Warns of variables that a Hydra read; of those that others set too, where what they say is missing.
+fn warn_about_hydras(environment: &[(OsString, OsString)], values: &Values, findings: &mut Findings) {
+    if environment.iter().any(|(name, value)| name == "DEV" && value == "true") {
+        findings.warn("DEV", "is not read from the environment; `--dev` is for development");
+    }
+    for (variable, now, key) in OF_HYDRA_1 {
+        let is_set = environment.iter().any(|(name, value)| name == variable && !value.is_empty());
+        if is_set && !values.is_given(key) {
+            findings.warn(variable, format!("is not read: it is `{now}`"));
+        }
+    }
+}
+
 impl Gathered {
     /// Reads all layers. Do it once for each [`Sources`].
     pub(crate) fn of(sources: &Sources) -> Self {
@@ -35,9 +52,8 @@ impl Gathered {
         layers.warn_about_ignored();
         let Layers { mut values, mut findings, .. } = layers;
         let mode = derived::fill(&mut values, &mut findings, sources);
-        let is_hydras = |(name, value): &(OsString, OsString)| name == "DEV" && value == "true";
-        if !mode.is_development() && sources.environment.iter().any(is_hydras) {
-            findings.warn("DEV", "is not read from the environment; `--dev` is for development");
+        if !mode.is_development() {
+            warn_about_hydras(&sources.environment, &values, &mut findings);
         }
         Self { table, values, findings, mode }
     }

@@ -10,7 +10,12 @@ pub(super) const KEYS: &[Key] = &[
         "What is logged; panic and fatal mean the same as error. The audit trail is logged at every level.",
     )
     .with_default("info"),
-    Key::hydra("format", Kind::Choice(names::<LogFormat>), "The form of the log.").with_default("text"),
+    Key::hydra(
+        "format",
+        Kind::Choice(names::<Named>),
+        "The form of the log; Hydra's gelf is not written, and means the same as json.",
+    )
+    .with_default("text"),
     Key::ignored("leak_sensitive_values", Kind::Boolean, "tokens, secrets and cookies are never logged"),
     Key::ignored("redaction_text", Kind::Text, "nothing is logged that would have to be replaced"),
     Key::ignored("redactable_http_headers", Kind::Texts, "headers are not logged"),
@@ -59,11 +64,33 @@ impl Choice for LogLevel {
     ];
 }
 
-impl Choice for LogFormat {
-    const CHOICES: &'static [(&'static str, Self)] =
-        &[("text", Self::Text), ("json", Self::Json), ("json_pretty", Self::JsonPretty)];
+/// A form as it is named.
+#[derive(Debug, Clone, Copy, Default)]
+struct Named {
+    format: LogFormat,
+    /// Hydra's, in the place of which something else is written.
+    is_gelf: bool,
+}
+
+impl Named {
+    const fn of(format: LogFormat) -> Self {
+        Self { format, is_gelf: false }
+    }
+}
+
+impl Choice for Named {
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("text", Self::of(LogFormat::Text)),
+        ("json", Self::of(LogFormat::Json)),
+        ("json_pretty", Self::of(LogFormat::JsonPretty)),
+        ("gelf", Self { format: LogFormat::Json, is_gelf: true }),
+    ];
 }
 
 pub(super) fn read(reader: &mut Reader<'_>) -> LogSettings {
-    LogSettings { level: reader.choice("log.level"), format: reader.choice("log.format") }
+    let Named { format, is_gelf } = reader.choice("log.format");
+    if is_gelf {
+        reader.warn("log.format", "gelf is not written; the log is in JSON, one line each");
+    }
+    LogSettings { level: reader.choice("log.level"), format }
 }

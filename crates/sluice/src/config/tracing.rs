@@ -71,13 +71,18 @@ enum Provider {
     #[default]
     None,
     Otel,
-    Jaeger,
-    Zipkin,
+    /// One that Hydra has or had.
+    Other,
 }
 
 impl Choice for Provider {
-    const CHOICES: &'static [(&'static str, Self)] =
-        &[("otel", Self::Otel), ("jaeger", Self::Jaeger), ("zipkin", Self::Zipkin)];
+    const CHOICES: &'static [(&'static str, Self)] = &[
+        ("otel", Self::Otel),
+        ("jaeger", Self::Other),
+        ("zipkin", Self::Other),
+        ("datadog", Self::Other),
+        ("elastic-apm", Self::Other),
+    ];
 }
 
 pub(super) fn read(reader: &mut Reader<'_>) -> TracingSettings {
@@ -96,7 +101,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> TracingSettings {
             }
             otlp
         }
-        Provider::Jaeger | Provider::Zipkin => {
+        Provider::Other => {
             let missing = if reader.has(SERVER) { OTEL_ONLY } else { OTLP_ONLY };
             reader.warn("tracing.provider", format!("no traces are sent: {missing}"));
             None

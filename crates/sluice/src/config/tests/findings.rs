@@ -63,7 +63,31 @@ fn traces_that_are_not_sent_are_warned_about_with_what_is_missing() {
     assert_eq!(jaeger, format!("{by_otlp} tracing.providers.otlp"));
     let other = server().set("tracing.provider", "jaeger").warnings();
     assert_eq!(other, format!("{by_otlp} tracing.provider to otel"));
+    for earlier in ["datadog", "elastic-apm"] {
+        let warnings = given(MINIMAL).set("tracing.provider", earlier).warnings();
+        assert_eq!(warnings, format!("{by_otlp} tracing.providers.otlp"), "{earlier}");
+    }
     assert_eq!(server().set("tracing.provider", "otel").warnings(), "");
+}
+
+#[test]
+fn a_form_of_the_log_that_is_not_written_is_warned_about() {
+    let gelf = || given(MINIMAL).set("log.format", "gelf");
+    assert_eq!(gelf().warnings(), "log.format: gelf is not written; the log is in JSON, one line each");
+    assert_eq!(gelf().settings().log.format, LogFormat::Json);
+    assert_eq!(given(MINIMAL).set("log.format", "json").warnings(), "");
+}
+
+/// `DATABASE_URL` is set by others, too: who has given a database knows.
+#[test]
+fn variables_of_hydra_1_are_warned_about_where_what_they_said_is_missing() {
+    let with =
+        |given: Given| given.variable("DATABASE_URL", "postgres://db/x").variable("SYSTEM_SECRET", "s");
+    assert_eq!(with(given(MINIMAL)).warnings(), "");
+    let without = with(given("urls: {self: {issuer: https://id.example.com}}")).load().err().unwrap();
+    let expected =
+        "DATABASE_URL: is not read: it is `DSN`\nSYSTEM_SECRET: is not read: it is `SECRETS_SYSTEM`";
+    assert_eq!(messages(without.warnings()), expected);
 }
 
 /// Left over from another installation, or kept for when traces are sent again.

@@ -17,6 +17,7 @@ on_both_stores!(
     what_was_imported_before_a_failure_is_told,
     rows_that_the_role_may_not_see_are_not_taken_for_deleted,
     keys_come_along_by_a_role_that_may_read_nothing_else,
+    all_comes_along_by_a_role_that_may_read_what_the_documentation_says,
 );
 
 /// How much of a part has ended.
@@ -145,5 +146,23 @@ async fn keys_come_along_by_a_role_that_may_read_nothing_else(backend: Backend) 
     let is_told = import.stderr.contains("warning: which key sets are not taken over cannot be told: ");
     assert!(import.success && is_told, "{}", import.stderr);
     assert_eq!(counts(&summary(&import), "keys"), [1, 0, 0]);
+    site.at_hydra(&format!("DROP OWNED BY \"{reader}\"; DROP ROLE \"{reader}\"")).await;
+}
+
+async fn all_comes_along_by_a_role_that_may_read_what_the_documentation_says(backend: Backend) {
+    let page = include_str!("../../../../../docs/hydra.md");
+    let granted = page.lines().find_map(|line| line.trim().strip_prefix("GRANT SELECT ON ")).unwrap();
+    let (tables, _) = granted.split_once(" TO ").unwrap();
+    let site = Site::new(backend).await;
+    let reader = format!("all_{}", site.hydra.name());
+    site.at_hydra(&format!("CREATE ROLE \"{reader}\" LOGIN; GRANT SELECT ON {tables} TO \"{reader}\"")).await;
+    let mut dsn = url::Url::parse(site.hydra.dsn()).unwrap();
+    dsn.set_username(&reader).unwrap();
+    let import = site.import_from(dsn.as_str(), HYDRA_SECRET, &[]);
+    assert!(!import.stderr.contains("permission denied"), "{}", import.stderr);
+    let imported = summary(&import);
+    for (part, count) in [("keys", 1), ("clients", 4), ("issuers", 1), ("consents", 1), ("tokens", 2)] {
+        assert_eq!(counts(&imported, part)[0], count, "{part}");
+    }
     site.at_hydra(&format!("DROP OWNED BY \"{reader}\"; DROP ROLE \"{reader}\"")).await;
 }
