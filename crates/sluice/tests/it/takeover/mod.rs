@@ -297,7 +297,7 @@ async fn what_goes_on_otherwise_for_a_client_is_told_until_it_is_mended(backend:
         told.map(str::to_owned).collect::<Vec<_>>()
     };
     let guarded = ["--set", "clients.http.disallow_private_ip_ranges=true"];
-    let [subject, unsigned, not_fetched, private] = told(&guarded).try_into().unwrap();
+    let [subject, unsigned, not_fetched, private]: [String; 4] = told(&guarded).try_into().unwrap();
     assert!(subject.contains("force_subject_identifier"), "{subject}");
     assert!(unsigned.contains("oauth2.request_objects.allow_unsigned"), "{unsigned}");
     assert!(not_fetched.contains("oauth2.request_uris.enabled"), "{not_fetched}");
