@@ -216,7 +216,7 @@ mod tests {
         let (mut wire, writing) = closed_after("answer").await;
         assert_eq!(write_on(&mut wire, &writing).await, None);
         assert!(writing.is_cut_off());
-        assert_eq!(wire.write(&[0; 100_000]).await.unwrap(), 100_000);
+        assert_eq!(wire.write(&vec![0; 100_000]).await.unwrap(), 100_000);
         let parts = [io::IoSlice::new(b"one"), io::IoSlice::new(b"three")];
         assert_eq!(wire.write_vectored(&parts).await.unwrap(), 8);
         assert!(wire.flush().await.is_ok());

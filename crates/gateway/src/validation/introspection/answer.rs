@@ -21,7 +21,7 @@ pub(super) fn read(
 /// Whether an answer with status 400 is about the token: some issuers do not call a text inactive that has not the form of what they answer
 /// about (oidc-provider a JWT, RFC 7009 §2.2.1). Anybody can make such a text, so it says nothing of the issuer.
 pub(super) fn denies_token(body: &[u8]) -> bool {
-    const ABOUT_TOKENS: [&str; 3] = ["unsupported_token_type", "invalid_token", "invalid_request"];
+    const ABOUT_TOKENS: [&str; 2] = ["unsupported_token_type", "invalid_token"];
     let complaint: Option<Map<String, Value>> = serde_json::from_slice(body).ok();
     let error = complaint.as_ref().and_then(|complaint| complaint.get("error")?.as_str());
     error.is_some_and(|error| ABOUT_TOKENS.contains(&error))

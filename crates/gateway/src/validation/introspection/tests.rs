@@ -118,7 +118,7 @@ async fn an_issuer_that_complains_about_the_token_has_answered() {
     let (log, _guard) = Captured::begin();
     let issuer = FakeIssuer::start().await;
     let world = World::new(&[issuer.of_opaque("one")]);
-    for (asked, error) in (1..).zip(["unsupported_token_type", "invalid_token", "invalid_request"]) {
+    for (asked, error) in (1..).zip(["unsupported_token_type", "invalid_token"]) {
         *issuer.mood.lock() = Mood::Complaining(400, error);
         for _ in 0..2 {
             assert_eq!(world.validate(ONE, error).await, Err(TokenFault::NotAuthentic), "{error}");
@@ -129,11 +129,12 @@ async fn an_issuer_that_complains_about_the_token_has_answered() {
     assert_eq!(world.validation.introspection_stats().remove(0).failed, 0);
     for (status, error) in [
         (400, "invalid_client"),
+        (400, "invalid_request"),
         (401, "invalid_token"),
-        (403, "invalid_request"),
-        (408, "invalid_request"),
-        (429, "invalid_request"),
-        (500, "invalid_request"),
+        (403, "invalid_token"),
+        (408, "invalid_token"),
+        (429, "invalid_token"),
+        (500, "invalid_token"),
     ] {
         *issuer.mood.lock() = Mood::Complaining(status, error);
         let outcome = world.validate(ONE, "another").await;

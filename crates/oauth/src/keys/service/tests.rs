@@ -57,7 +57,7 @@ async fn a_key_that_leaves_out_what_follows_from_its_primes_is_stored_whole() {
     assert_eq!(service.put_key(ID_TOKEN_SET, bare.clone()).await.unwrap(), whole);
     assert_eq!(ring.id_token_signer(SigningAlgorithm::RS256).unwrap().kid(), Some("k"));
     let put = service.replace_set("mine", JwkSet { keys: vec![bare] }).await.unwrap();
-    assert_eq!(put.keys, [whole.clone()]);
+    assert_eq!(put.keys, std::slice::from_ref(&whole));
     assert_eq!(service.key("mine", "k").await.unwrap().keys, [whole]);
 }
 

@@ -99,9 +99,7 @@ impl Shared {
         let authenticator = Arc::new(ClientAuthenticator::new(parts, &*base.rng));
         let feed = Arc::clone(&base.store) as _;
         let follower = Arc::new(FeedFollower::new(feed, Arc::clone(&revocations), Arc::clone(&base.clock)));
-        let (sealed, known) = (Arc::clone(&sealer), Arc::clone(&revocations));
-        let longest = config.lifetimes.longest_access_token;
-        let reader = AccessTokenReader::new(sealed, Arc::clone(&ring), known, Arc::clone(&follower), longest);
+        let reader = reader(&config, (&sealer, &ring), (&revocations, &follower));
         Ok(Self {
             config: Arc::clone(&config),
             sealer: Arc::clone(&sealer),
@@ -122,7 +120,7 @@ impl Shared {
             constraint: Arc::new(sender_constraint(&config, &sealer, &base)),
             authenticator,
             authorities,
-            reader: Arc::new(reader),
+            reader,
             follower,
             metrics: Arc::default(),
             rules,
@@ -162,6 +160,16 @@ fn directory(base: &Foundation, documents: Option<Arc<MetadataDocuments>>) -> Cl
         Some(documents) => directory.with_documents(documents),
         None => directory,
     }
+}
+
+fn reader(
+    config: &Config,
+    (sealer, ring): (&Arc<Sealer>, &Arc<KeyRing>),
+    (revocations, follower): (&Arc<RevocationSet>, &Arc<FeedFollower>),
+) -> Arc<AccessTokenReader> {
+    let (sealer, ring, known) = (Arc::clone(sealer), Arc::clone(ring), Arc::clone(revocations));
+    let longest = config.lifetimes.longest_access_token;
+    Arc::new(AccessTokenReader::new(sealer, ring, known, Arc::clone(follower), longest))
 }
 
 /// The signing keys; makes those that are missing.
