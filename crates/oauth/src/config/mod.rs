@@ -6,6 +6,7 @@ pub(crate) mod fake;
 mod policy;
 
 use sluice_primitives::Lifetime;
+use sluice_protocol::Scope;
 use sluice_token::jwt::{BelowExt, HeaderType, ScopeClaim};
 use thiserror::Error;
 use url::Url;
@@ -190,17 +191,23 @@ pub enum ScopeStrategy {
 }
 
 impl ScopeStrategy {
-    /// Whether a client that may ask for `allowed` may ask for `asked`.
-    pub fn allows(self, allowed: &sluice_protocol::Scope, asked: &str) -> bool {
-        match self {
-            Self::Exact => allowed.contains(asked),
-            Self::Wildcard => allowed.iter().any(|pattern| wildcard(pattern, asked)),
-        }
+    /// Whether a client that may ask for `allowed` may ask for `asked`. The two names of being away stand for each other: discovery
+    /// announces both, and many clients ask for all that it announces.
+    pub fn allows(self, allowed: &Scope, asked: &str) -> bool {
+        let is_offline = Scope::OFFLINE.contains(&asked);
+        self.has(allowed, asked) || is_offline && Scope::OFFLINE.iter().any(|name| self.has(allowed, name))
     }
 
-    /// Whether all of `asked` is allowed.
-    pub fn allows_all(self, allowed: &sluice_protocol::Scope, asked: &sluice_protocol::Scope) -> bool {
-        asked.iter().all(|value| self.allows(allowed, value))
+    /// Whether what was granted has all that is required, each by its own name.
+    pub fn covers(self, granted: &Scope, required: &Scope) -> bool {
+        required.iter().all(|value| self.has(granted, value))
+    }
+
+    fn has(self, patterns: &Scope, value: &str) -> bool {
+        match self {
+            Self::Exact => patterns.contains(value),
+            Self::Wildcard => patterns.iter().any(|pattern| wildcard(pattern, value)),
+        }
     }
 }
 
@@ -294,14 +301,43 @@ mod tests {
 
     #[test]
     fn a_wildcard_scope_covers_what_is_below_it() {
-        let allowed: sluice_protocol::Scope = "photos.* openid".parse().unwrap();
+        let allowed: Scope = "photos.* openid".parse().unwrap();
         assert!(ScopeStrategy::Wildcard.allows(&allowed, "photos.read"));
         assert!(ScopeStrategy::Wildcard.allows(&allowed, "photos.read.all"));
         assert!(!ScopeStrategy::Wildcard.allows(&allowed, "photos"));
         assert!(!ScopeStrategy::Exact.allows(&allowed, "photos.read"));
-        let asked = |text: &str| text.parse::<sluice_protocol::Scope>().unwrap();
-        assert!(ScopeStrategy::Wildcard.allows_all(&allowed, &asked("openid photos.read")));
-        assert!(!ScopeStrategy::Wildcard.allows_all(&allowed, &asked("photos.read email")));
-        assert!(!ScopeStrategy::Exact.allows_all(&allowed, &asked("openid photos.read")));
+        let asked = |text: &str| text.parse::<Scope>().unwrap();
+        assert!(ScopeStrategy::Wildcard.covers(&allowed, &asked("openid photos.read")));
+        assert!(!ScopeStrategy::Wildcard.covers(&allowed, &asked("photos.read email")));
+        assert!(!ScopeStrategy::Exact.covers(&allowed, &asked("openid photos.read")));
+    }
+
+    #[test]
+    fn a_client_that_has_one_name_of_being_away_may_ask_by_the_other() {
+        use ScopeStrategy::{Exact, Wildcard};
+        for (strategy, own, is_allowed) in [
+            (Exact, "openid offline_access", true),
+            (Exact, "openid offline", true),
+            (Wildcard, "openid offline_access", true),
+            (Wildcard, "openid offline", true),
+            (Wildcard, "*", true),
+            (Exact, "*", false),
+            (Exact, "openid", false),
+            (Wildcard, "openid offline.*", false),
+        ] {
+            let own: Scope = own.parse().unwrap();
+            for asked in Scope::OFFLINE {
+                assert_eq!(strategy.allows(&own, asked), is_allowed, "{strategy:?} {own} {asked}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_granted_has_the_name_that_it_was_granted_by() {
+        let of = |text: &str| text.parse::<Scope>().unwrap();
+        for strategy in [ScopeStrategy::Exact, ScopeStrategy::Wildcard] {
+            assert!(strategy.covers(&of("openid offline"), &of("offline")));
+            assert!(!strategy.covers(&of("openid offline"), &of("offline_access")));
+        }
     }
 }

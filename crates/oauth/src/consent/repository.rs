@@ -43,7 +43,7 @@ impl RememberedConsent {
         let granted = self.audience.as_slice();
         let is_answered =
             |name: &String| granted.contains(name) || (granted.is_empty() && asked.contains(name));
-        strategy.allows_all(&self.scope, scope) && audience.as_slice().iter().all(is_answered)
+        strategy.covers(&self.scope, scope) && audience.as_slice().iter().all(is_answered)
     }
 }
 

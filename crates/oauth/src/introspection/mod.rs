@@ -64,7 +64,7 @@ impl IntrospectionService {
             }
             Err(why) => return Ok(inactive(&why)),
         };
-        if required.is_some_and(|required| !self.config.scopes.allows_all(&claims.scope, required)) {
+        if required.is_some_and(|required| !self.config.scopes.covers(&claims.scope, required)) {
             return Ok(inactive(&SCOPE));
         }
         let ext = match &mut claims.extra {
@@ -186,7 +186,7 @@ impl IntrospectionService {
         if !self.is_usable(token.generation, &grant, now) {
             return Err("another refresh token has taken its place");
         }
-        if required.is_some_and(|required| !self.config.scopes.allows_all(&grant.scope, required)) {
+        if required.is_some_and(|required| !self.config.scopes.covers(&grant.scope, required)) {
             return Err(SCOPE);
         }
         Ok(grant)

@@ -14,6 +14,7 @@ use crate::client::registration::{
     ClientMetadata, RegistrationError, check_own_frontchannel_logout, check_own_links, is_malformed,
 };
 use crate::client_auth::remote_keys::MAX_KEYS;
+use crate::config::ScopeStrategy;
 use crate::subject::PAIRWISE;
 
 /// Grant types by which a client asks for itself: nobody would be behind such tokens.
@@ -242,8 +243,10 @@ impl Bounds<'_> {
         }
         let default: Scope = self.default_scope.parse().map_err(malformed)?;
         let own = self.stored.map_or_else(|| Cow::Owned(Scope::default()), |own| Cow::Borrowed(&own.scope));
-        let kept: Vec<&str> =
-            asked.iter().filter(|value| default.contains(value) || own.contains(value)).collect();
+        let may_have = |value: &&str| {
+            ScopeStrategy::Exact.allows(&default, value) || ScopeStrategy::Exact.allows(&own, value)
+        };
+        let kept: Vec<&str> = asked.iter().filter(may_have).collect();
         Ok(if kept.is_empty() { unnamed.to_owned() } else { kept.join(" ") })
     }
 

@@ -57,7 +57,7 @@ fn anybody_gets_no_scope_beyond_the_default() {
     let scope = |asked_for: &str| {
         OPEN.restrict(asked(|asked| asked.scope = asked_for.to_owned())).map(|kept| kept.scope)
     };
-    assert_eq!(scope("openid admin").unwrap(), "openid");
+    assert_eq!(scope("openid offline admin").unwrap(), "openid offline", "one of the two names of it");
     assert_eq!(scope("admin").unwrap(), "openid offline_access");
     assert_eq!(scope("").unwrap(), "openid offline_access");
     assert!(scope("with \"quotes\"").is_err());
