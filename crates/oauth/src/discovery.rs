@@ -72,10 +72,7 @@ pub fn metadata(config: &Config, keys: &KeyRing) -> Metadata {
     Metadata {
         issuer: config.issuer.as_str().to_owned(),
         endpoints: endpoints(config),
-        scopes_supported: besides(
-            &[&["openid", "offline_access", "offline"], consent_page_scopes(config)].concat(),
-            &announced.scopes,
-        ),
+        scopes_supported: scopes(config),
         claims_supported: besides(&claims(config), &announced.claims),
         authorization_details_types_supported: announced.authorization_details_types.clone(),
         acr_values_supported: logs_in_itself(config).then(|| LOGIN_CLASSES.to_vec()),
@@ -103,6 +100,12 @@ pub fn metadata(config: &Config, keys: &KeyRing) -> Metadata {
             frontchannel_logout_session_supported: true,
         },
     }
+}
+
+/// The scopes that are announced: many clients ask for them all.
+pub fn scopes(config: &Config) -> Vec<String> {
+    let own = [&["openid", "offline_access", "offline"], consent_page_scopes(config)].concat();
+    besides(&own, &config.announced.scopes)
 }
 
 /// The scopes that the built-in consent page knows what to tell for; none where users are asked by another page.

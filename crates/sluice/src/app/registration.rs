@@ -9,9 +9,11 @@ use sluice_oauth::client::{
     ClientService, DynamicRegistration, DynamicRegistrationParts, MetadataDocumentParts, MetadataDocuments,
     RegistrationRules, Statements,
 };
-use sluice_oauth::discovery::consent_page_scopes;
+use sluice_oauth::config::ScopeStrategy;
+use sluice_oauth::discovery::{self, consent_page_scopes};
 use sluice_oauth::keys::KeyRing;
 use sluice_primitives::Clock;
+use tracing::warn;
 
 use super::oauth_config;
 use super::stores::StartError;
@@ -43,6 +45,34 @@ pub(super) fn rules(settings: &Settings, config: &Config) -> RegistrationRules {
         registration_endpoint: endpoint.filter(|_| config.policies.dynamic_registration.enabled),
         origins_count: settings.serve.public.cors.is_some(),
     }
+}
+
+/// Warns of scopes that are announced to everybody and that clients nobody looked at may not ask for: many ask for all of them, and
+/// each of their requests is refused.
+pub(super) fn tell_of_scopes_beyond(config: &Config, rules: &RegistrationRules) {
+    let registration = &config.policies.dynamic_registration;
+    let is_open = registration.enabled && registration.initial_access_token.is_none();
+    if !is_open && !config.policies.metadata_documents.enabled {
+        return;
+    }
+    let beyond = scopes_beyond(&discovery::scopes(config), rules, config.scopes);
+    if !beyond.is_empty() {
+        warn!(
+            scope.missing = beyond.join(" "),
+            "clients that register themselves or that a document describes may not ask for all that discovery announces as \
+             scopes_supported: oidc.dynamic_client_registration.default_scope does not have it"
+        );
+    }
+}
+
+/// Those of these scopes for which such clients may not ask.
+fn scopes_beyond<'a>(
+    announced: &'a [String],
+    rules: &RegistrationRules,
+    strategy: ScopeStrategy,
+) -> Vec<&'a str> {
+    let beyond = announced.iter().filter(|scope| !rules.permits_anybody_scope(scope, strategy));
+    beyond.map(String::as_str).collect()
 }
 
 /// Clients that documents describe, if that is configured. Nothing is stored of them: one that names no subject type has whichever
@@ -103,4 +133,25 @@ pub(super) fn dynamic(
         read: sluice_http::read_client,
         clock: Arc::clone(clock),
     }))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scopes_that_are_announced_and_that_registered_clients_cannot_ask_for_are_told_of() {
+        let announced = ["openid", "offline_access", "offline", "email", "groups"].map(str::to_owned);
+        for (strategy, default, expected) in [
+            (ScopeStrategy::Exact, "openid offline_access email groups", &[][..]),
+            (ScopeStrategy::Exact, "openid offline email", &["groups"][..]),
+            (ScopeStrategy::Exact, "openid", &["offline_access", "offline", "email", "groups"]),
+            (ScopeStrategy::Wildcard, "*", &[]),
+            (ScopeStrategy::Exact, "*", &["openid", "offline_access", "offline", "email", "groups"]),
+        ] {
+            let self_registered_scope = default.to_owned();
+            let rules = RegistrationRules { self_registered_scope, ..RegistrationRules::default() };
+            assert_eq!(scopes_beyond(&announced, &rules, strategy), expected, "{strategy:?} {default}");
+        }
+    }
 }

@@ -29,6 +29,7 @@ pub(crate) use uris::{is_loopback, web_url};
 
 use super::model::{AccessTokenStrategy, Client, Lifespans};
 use super::profile::Encryption;
+use crate::config::ScopeStrategy;
 use crate::subject::{PAIRWISE, shared_host};
 use credentials::Credentials;
 
@@ -59,6 +60,11 @@ impl RegistrationRules {
     /// Whether a client that registered itself, or that a document describes, may ask for this audience where it named none.
     pub fn permits_anybody(&self, audience: &str) -> bool {
         Audience::from_values(self.self_registered_audience.iter().cloned()).permits(audience)
+    }
+
+    /// Whether such a client may ask for this scope, if it has all that it may have.
+    pub fn permits_anybody_scope(&self, scope: &str, strategy: ScopeStrategy) -> bool {
+        self.self_registered_scope.parse().is_ok_and(|own: Scope| strategy.allows(&own, scope))
     }
 }
 

@@ -71,7 +71,8 @@ impl Node {
         if settings.oidc.registration.is_none() && settings.oidc.metadata_documents.is_none() {
             return;
         }
-        let rules = registration::rules(settings, &self.services.config);
+        let config = &self.services.config;
+        let rules = (registration::rules(settings, config), config.scopes);
         self.tasks.spawn(tell_of_unreached(Arc::clone(&gateway.file), rules, self.shutdown.clone()));
     }
 
