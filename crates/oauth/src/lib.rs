@@ -3,7 +3,7 @@
 //! Who asks: [`client`], [`client_auth`], [`caller`], [`sender_constraint`], [`dpop`], [`trust`]. What is asked: [`authorization`],
 //! [`device`], [`flow`], [`login_session`], [`consent`], [`logout`]. What comes of it: [`grant`], [`grant_handler`], [`token_exchange`], [`hooks`],
 //! [`issuing`], [`keys`], [`subject`], [`sector`]. What tokens are worth: [`access_token_reader`], [`introspection`], [`revocation`],
-//! [`userinfo`]. [`discovery`] tells clients of it all, [`metrics`] and [`refusals`] tell the operator. [`network_limit`]: what anybody may do so often.
+//! [`userinfo`]. [`discovery`] tells clients of it all, [`metrics`] and [`refusals`] tell the operator, [`refused_value`] both. [`network_limit`]: what anybody may do so often.
 //! [`takeover`]: what a Hydra kept before. `set_back`: what holds though the clock was set back.
 
 pub mod access_token_reader;
@@ -30,6 +30,7 @@ pub mod network_limit;
 mod page_token;
 mod query;
 pub mod refusals;
+pub mod refused_value;
 pub mod replay;
 pub mod revocation;
 pub mod sector;

@@ -34,9 +34,9 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
             response
         }
         Err(error) => {
-            let client = call.named_client();
+            let (told, client) = (error.description(), call.named_client());
             let refusing = refusing(&state, Endpoint::DeviceAuthorization, client.as_deref());
-            let mut response = refusing.refuse_saying((error.code(), error.description()), &error);
+            let mut response = refusing.refuse_saying((error.code(), told.as_ref()), &error);
             retry_later(error.wait(), &mut response);
             response
         }

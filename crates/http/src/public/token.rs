@@ -37,7 +37,8 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
         Err(error) => {
             let client = call.named_client();
             let refusing = refusing(&state, Endpoint::Token, client.as_deref());
-            let mut response = refusing.refuse_saying((error.code(), error.description()), &error);
+            let told = error.description();
+            let mut response = refusing.refuse_saying((error.code(), told.as_ref()), &error);
             if matches!(error, TokenError::DeviceDenied) {
                 // It is no request that is forbidden, but an answer to one (RFC 8628 §3.5, RFC 6749 §5.2).
                 *response.status_mut() = StatusCode::BAD_REQUEST;

@@ -13,6 +13,7 @@ use crate::client::NoClient;
 use crate::client::metadata_document::DocumentError;
 use crate::flow::{FlowError, Quota};
 use crate::issuing::IssueError;
+use crate::refused_value::RefusedValue;
 
 /// Why a leg of the authorization endpoint did not lead on.
 #[derive(Debug, Error)]
@@ -70,8 +71,8 @@ pub enum ShownError {
     #[error(transparent)]
     Undescribed(DocumentError),
     /// The redirect URI is malformed or not registered.
-    #[error("the redirect URI {0}")]
-    RedirectUri(&'static str),
+    #[error("the redirect URI {0}{1}")]
+    RedirectUri(&'static str, RefusedValue),
     /// The `state` is longer than may go back.
     #[error("the parameter `state` is too long")]
     State,
@@ -138,9 +139,11 @@ impl ShownError {
     /// The error value.
     pub const fn code(&self) -> ErrorCode {
         match self {
-            Self::Parameters(_) | Self::ClientId | Self::RedirectUri(_) | Self::State | Self::Verifier(_) => {
-                ErrorCode::InvalidRequest
-            }
+            Self::Parameters(_)
+            | Self::ClientId
+            | Self::RedirectUri(..)
+            | Self::State
+            | Self::Verifier(_) => ErrorCode::InvalidRequest,
             Self::WrongBrowser { .. } | Self::Framed | Self::Expired { .. } | Self::Spent { .. } => {
                 ErrorCode::InvalidRequest
             }
@@ -167,7 +170,7 @@ impl ShownError {
             Self::Undescribed(_) => {
                 "The application that sent you here does not say what it is at the moment. Please try again."
             }
-            Self::RedirectUri(_) => {
+            Self::RedirectUri(..) => {
                 "The application asked to send you back to an address that is not registered for it."
             }
             Self::RequestUri(_) => {

@@ -17,7 +17,7 @@ use sluice_token::FeedFollower;
 use thiserror::Error;
 
 use super::arrival::{Arrival, Pushed};
-use super::checks::{self, Checked};
+use super::checks::{self, Checked, Refused};
 use super::error::ShownError;
 use super::request_object::{ReadObject, RequestObjectError};
 use super::service::AuthorizationService;
@@ -72,7 +72,7 @@ pub enum PushError {
     Object(#[from] RequestObjectError),
     /// The request would be refused at the authorization endpoint.
     #[error("the pushed request is refused: {0} {1}")]
-    Refused(ErrorCode, &'static str),
+    Refused(ErrorCode, Cow<'static, str>),
     /// The proof of a key does not hold (RFC 9449 §10.1).
     #[error(transparent)]
     Proof(#[from] DpopError),
@@ -200,9 +200,10 @@ impl PushedRequests {
     ) -> Result<(), PushError> {
         let config = &*self.authorization.config;
         checks::trust_redirect(raw, client)?;
-        let refused = |(code, hint)| PushError::Refused(code, hint);
+        let refused = |Refused { code, hint }: Refused| PushError::Refused(code, hint);
         let parsed = checks::parse(&Checked { raw, client, config, how }).map_err(refused)?;
-        self.authorization.hinted(raw, parsed.claims.as_ref()).map_err(refused)?;
+        let hinted = self.authorization.hinted(raw, parsed.claims.as_ref());
+        hinted.map_err(|refusal| refused(refusal.into()))?;
         Ok(())
     }
 }

@@ -24,6 +24,7 @@ use crate::issuing::TokenIssuer;
 use crate::keys::KeyRing;
 use crate::login_session::{LoginSession, LoginSessionRepository};
 use crate::metrics::OAuthMetrics;
+use crate::refused_value::RefusedValue;
 
 /// Where the browser goes next, and with which cookies.
 #[derive(Debug)]
@@ -79,7 +80,8 @@ impl AuthorizationService {
         }
         // The browser of a device goes back to no client.
         if !request.details.device && !checks::redirect_still_registered(request, &client) {
-            return Err(ShownError::RedirectUri("is not registered for the client any more").into());
+            let refused = RefusedValue::of_uri(request.redirect_uri.as_str());
+            return Err(ShownError::RedirectUri("is not registered for the client any more", refused).into());
         }
         if !checks::still_allowed(request, &client, &self.config) {
             return Err(refused(request, ErrorCode::UnauthorizedClient, "The client was changed meanwhile."));

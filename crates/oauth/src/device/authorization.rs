@@ -1,5 +1,6 @@
 //! The device authorization endpoint (RFC 8628 §3.1): a device asks, and is given a code to poll with and one for its user.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -59,7 +60,7 @@ impl std::fmt::Debug for DeviceAuthorization {
     }
 }
 
-/// Why a device is given nothing. The text is for the operator; the client reads the sentence of the code.
+/// Why a device is given nothing. The text is for the operator; the client reads [`DeviceAuthorizationError::description`].
 #[derive(Debug, Error)]
 pub enum DeviceAuthorizationError {
     /// The form could not be read.
@@ -73,7 +74,7 @@ pub enum DeviceAuthorizationError {
     GrantTypeNotAllowed,
     /// What is asked for is more than the client may have.
     #[error("the request is refused: {0} {1}")]
-    Refused(ErrorCode, &'static str),
+    Refused(ErrorCode, Cow<'static, str>),
     /// Public clients of this network were given too many codes.
     #[error("public clients of this network were given too many device codes")]
     TooManyInNetwork,
@@ -105,15 +106,17 @@ impl DeviceAuthorizationError {
         }
     }
 
-    /// What the client reads.
-    pub fn description(&self) -> &'static str {
+    /// What the client reads: the sentence of the code, and behind it what the authorization endpoint would say besides.
+    pub fn description(&self) -> Cow<'static, str> {
+        let usual = self.code().description();
         match self {
+            Self::Refused(_, hint) if !hint.is_empty() => format!("{usual} {hint}").into(),
             Self::TooManyInNetwork => {
-                "Public clients of this network were given too many codes. Try again later."
+                "Public clients of this network were given too many codes. Try again later.".into()
             }
-            Self::TooMany => "The client was given too many codes. Try again later.",
-            Self::Client(why) => why.description(),
-            _ => self.code().description(),
+            Self::TooMany => "The client was given too many codes. Try again later.".into(),
+            Self::Client(why) => why.description().into(),
+            _ => usual.into(),
         }
     }
 
@@ -195,7 +198,7 @@ impl DeviceAuthorizationService {
         let raw = RawAuthorizationRequest::from_pairs(pairs);
         let checked = Checked { raw: &raw, client, config: &self.config, how: &Arrival::default() };
         let asked = checks::of_device(&checked)
-            .map_err(|(code, hint)| DeviceAuthorizationError::Refused(code, hint))?;
+            .map_err(|refused| DeviceAuthorizationError::Refused(refused.code, refused.hint))?;
         let flow = GrantId::generate(now, &*self.rng);
         Ok(Request {
             flow,

@@ -14,6 +14,7 @@ use crate::grant::{GrantClaims, Replaced};
 use crate::hooks::HookCall;
 use crate::issuing::issuer::token_type;
 use crate::issuing::{access_token, lifetime};
+use crate::refused_value::RefusedValue;
 
 /// What is asked for.
 pub(super) struct Asked {
@@ -37,12 +38,14 @@ impl TokenService {
             None if self.config.default_client_scope => client.scope.clone(),
             None => Scope::default(),
         };
-        if !scope.iter().all(|value| self.config.scopes.allows(&client.scope, value)) {
-            return Err(TokenError::Scope);
+        let beyond = scope.iter().find(|value| !self.config.scopes.allows(&client.scope, value));
+        if let Some(beyond) = beyond {
+            return Err(TokenError::Scope(RefusedValue::new(beyond)));
         }
         let audience = Audience::from_values(audience);
-        if !client.audience.permits_all(&audience) {
-            return Err(TokenError::Audience);
+        let beyond = audience.as_slice().iter().find(|name| !client.audience.permits(name));
+        if let Some(beyond) = beyond {
+            return Err(TokenError::Audience(RefusedValue::new(beyond)));
         }
         let details = details(client, authorization_details.as_deref())?;
         self.spend_proof(call).await?;

@@ -1,5 +1,7 @@
 //! What may go wrong at the token endpoint.
 
+use std::borrow::Cow;
+
 use sluice_commit::StoreError;
 use sluice_crypto::OpenError;
 use sluice_primitives::GrantId;
@@ -12,6 +14,7 @@ use crate::client_auth::ClientAuthError;
 use crate::dpop::DpopError;
 use crate::hooks::HookError;
 use crate::issuing::IssueError;
+use crate::refused_value::RefusedValue;
 use crate::token_exchange::ExchangeError;
 use crate::trust::AssertionRefused;
 
@@ -88,11 +91,11 @@ pub enum TokenError {
     #[error("the codes of the device have expired")]
     DeviceExpired,
     /// A scope beyond what was granted or registered.
-    #[error("the scope goes beyond what the client may ask for")]
-    Scope,
+    #[error("the scope goes beyond what the client may ask for{0}")]
+    Scope(RefusedValue),
     /// An audience beyond what was granted or registered.
-    #[error("the audience goes beyond what the client may ask for")]
-    Audience,
+    #[error("the audience goes beyond what the client may ask for{0}")]
+    Audience(RefusedValue),
     /// Authorization details beyond what was granted or registered, or malformed.
     #[error("the authorization details are malformed, or go beyond what the client may ask for")]
     AuthorizationDetails,
@@ -122,7 +125,7 @@ impl TokenError {
         match self {
             Self::Parameters(_) => ErrorCode::InvalidRequest,
             Self::Request(InvalidTokenRequest::UnsupportedGrantType) => ErrorCode::UnsupportedGrantType,
-            Self::Request(InvalidTokenRequest::Scope) | Self::Scope => ErrorCode::InvalidScope,
+            Self::Request(InvalidTokenRequest::Scope) | Self::Scope(_) => ErrorCode::InvalidScope,
             Self::Request(InvalidTokenRequest::Missing(_)) => ErrorCode::InvalidRequest,
             Self::Client(error) => error.code(),
             Self::Proof(error) => error.code(),
@@ -140,7 +143,7 @@ impl TokenError {
             | Self::RefreshTokenStale(_)
             | Self::Revoked(_)
             | Self::UnknownGrant(_) => ErrorCode::InvalidGrant,
-            Self::Request(InvalidTokenRequest::Target(_)) | Self::Audience => ErrorCode::InvalidTarget,
+            Self::Request(InvalidTokenRequest::Target(_)) | Self::Audience(_) => ErrorCode::InvalidTarget,
             Self::Assertion(AssertionRefused::Store(error)) => store_code(error),
             Self::Assertion(_) => ErrorCode::InvalidGrant,
             Self::Exchange(error) => error.code(),
@@ -155,19 +158,26 @@ impl TokenError {
         }
     }
 
-    /// The sentence that the client reads: that of the code, where it says enough.
-    pub fn description(&self) -> &'static str {
+    /// What the client reads: the sentence of the code, where it says enough, and which value was refused.
+    pub fn description(&self) -> Cow<'static, str> {
+        let usual = self.code().description();
+        let naming = |sentence: Option<String>| {
+            sentence.map_or(Cow::Borrowed(usual), |sentence| Cow::Owned(format!("{usual} {sentence}")))
+        };
         match self {
+            Self::Scope(value) => naming(value.sentence("scope")),
+            Self::Audience(value) => naming(value.sentence("audience")),
             Self::Issue(IssueError::TooLong) => {
-                "The access token would be too long: ask for less, in `authorization_details` say."
+                "The access token would be too long: ask for less, in `authorization_details` say.".into()
             }
-            Self::Issue(IssueError::NotEncrypted(why)) => why.description(),
-            Self::Client(why) => why.description(),
-            Self::Assertion(AssertionRefused::Store(error)) => store_code(error).description(),
+            Self::Issue(IssueError::NotEncrypted(why)) => why.description().into(),
+            Self::Client(why) => why.description().into(),
+            Self::Assertion(AssertionRefused::Store(error)) => store_code(error).description().into(),
             Self::Assertion(_) => {
                 "The assertion is invalid, expired, used before, or of an issuer that is not trusted for it."
+                    .into()
             }
-            _ => self.code().description(),
+            _ => usual.into(),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::grant::{GrantClaims, Replaced};
 use crate::hooks::HookCall;
 use crate::issuing::issuer::token_type;
 use crate::issuing::{access_token, lifetime};
+use crate::refused_value::RefusedValue;
 use crate::trust::Assertion;
 
 /// What is asked for.
@@ -30,8 +31,9 @@ impl TokenService {
         let profile = client.security.profile;
         let assertion = self.assertions.verify(asked.assertion.expose(), profile, now).await?;
         let scope = asked.scope.unwrap_or_default();
-        if !scope.iter().all(|value| self.both_allow(call, &assertion, value)) {
-            return Err(TokenError::Scope);
+        let beyond = scope.iter().find(|value| !self.both_allow(call, &assertion, value));
+        if let Some(beyond) = beyond {
+            return Err(TokenError::Scope(RefusedValue::new(beyond)));
         }
         let audience = self.audience_for(call, asked.audience, &assertion)?;
         self.spend_proof(call).await?;
@@ -90,8 +92,9 @@ impl TokenService {
         assertion: &Assertion,
     ) -> Result<Audience, TokenError> {
         let asked = Audience::from_values(asked);
-        if !call.client.audience.permits_all(&asked) {
-            return Err(TokenError::Audience);
+        let beyond = asked.as_slice().iter().find(|name| !call.client.audience.permits(name));
+        if let Some(beyond) = beyond {
+            return Err(TokenError::Audience(RefusedValue::new(beyond)));
         }
         if self.config.policies.assertions.omit_audience {
             return Ok(asked);

@@ -8,6 +8,7 @@ use super::TokenError;
 use crate::client::Client;
 use crate::config::ScopeStrategy;
 use crate::grant::Grant;
+use crate::refused_value::RefusedValue;
 
 /// What is asked for of a grant; all of it where nothing is said.
 #[derive(Clone)]
@@ -33,8 +34,9 @@ impl Less {
 
     /// Whether all of it was granted.
     pub(super) fn check(&self, grant: &Grant) -> Result<(), TokenError> {
-        if !grant.audience.covers(&self.audience) {
-            return Err(TokenError::Audience);
+        let granted = grant.audience.as_slice();
+        if let Some(beyond) = self.audience.as_slice().iter().find(|name| !granted.contains(name)) {
+            return Err(TokenError::Audience(RefusedValue::new(beyond)));
         }
         let Some(asked) = &self.details else { return Ok(()) };
         let granted = grant.claims.authorization_details.as_ref();
@@ -58,8 +60,8 @@ pub(super) fn keep_permitted(client: &Client, grant: &mut Grant) -> Result<(), T
     let granted = grant.audience.as_slice();
     let kept = granted.iter().filter(|name| client.audience.permits(name));
     let kept = Audience::from_values(kept.cloned());
-    if kept.is_empty() && !granted.is_empty() {
-        return Err(TokenError::Audience);
+    if let Some(lost) = granted.first().filter(|_| kept.is_empty()) {
+        return Err(TokenError::Audience(RefusedValue::new(lost)));
     }
     grant.audience = kept;
     let details = grant.claims.authorization_details.take();

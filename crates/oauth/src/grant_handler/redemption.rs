@@ -9,6 +9,7 @@ use super::{Call, TokenError, TokenService};
 use crate::client::Client;
 use crate::grant::{Grant, GrantClaims, RedeemCode, Redemption, SecondTime};
 use crate::issuing::lifetime;
+use crate::refused_value::RefusedValue;
 
 impl TokenService {
     /// Whether what is asked for was granted, and the client may still have any of it. To be asked before the code is spent; the
@@ -41,8 +42,8 @@ impl TokenService {
     ) -> Result<(), TokenError> {
         less.of(grant);
         let kept = permitted_scope(client, &grant.scope, self.config.scopes);
-        if kept.is_empty() && !grant.scope.is_empty() {
-            return Err(TokenError::Scope);
+        if let Some(lost) = grant.scope.iter().next().filter(|_| kept.is_empty()) {
+            return Err(TokenError::Scope(RefusedValue::new(lost)));
         }
         grant.scope = kept;
         keep_permitted(client, grant)

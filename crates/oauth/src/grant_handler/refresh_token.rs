@@ -17,6 +17,7 @@ use crate::config::{kept_again_after, tokens_of_session};
 use crate::grant::{Grant, GrantClaims, RefreshRequest, Requested, RotateRefresh, Rotation, Standing};
 use crate::issuing::issuer::may_refresh;
 use crate::issuing::{Issue, RefreshToken, lifetime};
+use crate::refused_value::RefusedValue;
 
 /// What the client presents.
 pub(super) struct Exchange {
@@ -114,7 +115,7 @@ impl TokenService {
     /// The grant as far as the client may still have it. Who may not be away from its user any more has nothing to refresh.
     fn keep(&self, client: &Client, grant: &mut Grant) -> Result<(), TokenError> {
         if !may_refresh(client, &grant.scope, self.config.scopes) {
-            return Err(TokenError::Scope);
+            return Err(TokenError::Scope(RefusedValue::default()));
         }
         keep_permitted(client, grant)
     }
@@ -256,22 +257,20 @@ impl TokenService {
 }
 
 fn check_narrower(exchange: &Exchange, grant: &Grant) -> Result<(), TokenError> {
-    if exchange.scope.as_ref().is_some_and(|scope| !may_name(scope, grant)) {
-        return Err(TokenError::Scope);
+    if let Some(refused) = exchange.scope.as_ref().and_then(|scope| not_to_name(scope, grant)) {
+        return Err(TokenError::Scope(RefusedValue::new(refused)));
     }
     exchange.less()?.check(grant)
 }
 
-/// Whether a refresh may name these values: those that were granted, and beside one of them those that the authorization request
-/// named in vain, since many clients repeat all that they asked for there.
-fn may_name(scope: &Scope, grant: &Grant) -> bool {
-    if grant.scope.covers(scope) {
-        return true;
-    }
+/// The first value that a refresh may not name. It may name those that were granted, and beside one of them those that the authorization
+/// request named in vain, since many clients repeat all that they asked for there.
+fn not_to_name<'a>(scope: &'a Scope, grant: &Grant) -> Option<&'a str> {
     let requested = grant.claims.requested.as_ref().map_or("", Requested::scope);
     let was_requested = |value: &str| requested.split_ascii_whitespace().any(|own| own == value);
-    scope.iter().any(|value| grant.scope.contains(value))
-        && scope.iter().all(|value| grant.scope.contains(value) || was_requested(value))
+    let is_granted = |value: &str| grant.scope.contains(value);
+    let has_granted = scope.iter().any(is_granted);
+    scope.iter().find(|value| !is_granted(value) && !(has_granted && was_requested(value)))
 }
 
 /// A digest of what is asked for and of the key it is bound to, so that a retry can be told from another request.

@@ -18,6 +18,7 @@ use crate::grant::{GrantClaims, Replaced};
 use crate::hooks::HookCall;
 use crate::issuing::issuer::token_type;
 use crate::issuing::{access_token, lifetime};
+use crate::refused_value::RefusedValue;
 use crate::subject::shown_subject;
 use crate::token_exchange::presented::Presenter;
 use crate::token_exchange::{ExchangeError, Presented, TokenKind, policy};
@@ -151,13 +152,14 @@ impl TokenService {
             let kept = held.iter().filter(|value| !is_foreign && strategy.allows(&client.scope, value));
             return Ok(Scope::from_values(kept).unwrap_or_default());
         };
-        let is_held = if is_foreign {
-            asked.iter().all(|value| strategy.allows(held, value))
-        } else {
-            held.covers(&asked)
-        };
-        let is_own = asked.iter().all(|value| strategy.allows(&client.scope, value));
-        if is_held && is_own { Ok(asked) } else { Err(TokenError::Scope) }
+        let is_held =
+            |value: &str| if is_foreign { strategy.allows(held, value) } else { held.contains(value) };
+        let is_own = |value: &str| strategy.allows(&client.scope, value);
+        let beyond = asked.iter().find(|value| !is_held(value) || !is_own(value));
+        if let Some(beyond) = beyond {
+            return Err(TokenError::Scope(RefusedValue::new(beyond)));
+        }
+        Ok(asked)
     }
 
     /// What the new token says beside its facts. Another client sees the subject by its own name for it.
@@ -211,12 +213,19 @@ fn exchanged_audience(
         let kept = held.iter().filter(|name| client.audience.permits(name));
         let kept = Audience::from_values(kept.cloned());
         // One that is for nobody would be for everybody: for whoever looks for no name in it.
-        return if kept.is_empty() && !held.is_empty() { Err(TokenError::Audience) } else { Ok(kept) };
+        return match held.first().filter(|_| kept.is_empty()) {
+            Some(lost) => Err(TokenError::Audience(RefusedValue::new(lost))),
+            None => Ok(kept),
+        };
     }
     let asked = Audience::from_values(asked);
     let is_users = subject.assertion.is_none() && is_own && subject.facts.subject.is_some();
-    let is_held = !is_users || Audience::from_values(held.iter().cloned()).covers(&asked);
-    if is_held && client.audience.permits_all(&asked) { Ok(asked) } else { Err(TokenError::Audience) }
+    let is_held = |name: &String| !is_users || held.contains(name);
+    let beyond = asked.as_slice().iter().find(|name| !is_held(name) || !client.audience.permits(name));
+    if let Some(beyond) = beyond {
+        return Err(TokenError::Audience(RefusedValue::new(beyond)));
+    }
+    Ok(asked)
 }
 
 /// What is asked for (RFC 9396 §6.1), or all, of the authorization details of the token that the client may ask for: also of those of

@@ -163,6 +163,11 @@ mod section_3_1 {
         for (name, value, error) in refused {
             client.post("/oauth2/device/auth", &[(name, value)]).await.refused_with(error);
         }
+        for (name, value) in [("scope", "admin"), ("audience", "https://other.test")] {
+            let refused = client.post("/oauth2/device/auth", &[(name, value)]).await;
+            let said = refused.body["error_description"].as_str().unwrap();
+            assert!(said.contains(&format!("`{value}`")), "{said}");
+        }
     }
 }
 

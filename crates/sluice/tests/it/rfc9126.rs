@@ -136,7 +136,8 @@ async fn who_pushes_a_bad_request_is_told_as_much_as_at_the_authorization_endpoi
     for (change, names) in [
         (With("max_age", "soon"), "`max_age`"),
         (With("id_token_hint", "a.b.c"), "`id_token_hint`"),
-        (With("scope", "openid admin"), "scope"),
+        (With("scope", "openid admin"), "`admin`"),
+        (With("resource", "https://evil.test"), "`https://evil.test`"),
     ] {
         let redirected = refusal(&sluice, &client, std::slice::from_ref(&change)).await;
         let told = redirected.get("error_description");

@@ -138,6 +138,12 @@ async fn a_malformed_token_request_is_refused_and_writes_nothing(backend: Backen
     for (error, body) in refused {
         sent(&sluice, ("/oauth2/token", &client), body).await.refused_with(400, error);
     }
+    for (name, value) in [("scope", "admin"), ("audience", "https://evil.test")] {
+        let body = format!("grant_type=client_credentials&{name}={value}");
+        let refused = sent(&sluice, ("/oauth2/token", &machine), body).await.json();
+        let said = refused["error_description"].as_str().unwrap();
+        assert!(said.contains(&format!("`{value}`")), "{said}");
+    }
     let foreign =
         sent(&sluice, ("/oauth2/token", &machine), format!("{redeem}&code_verifier={VERIFIER}")).await;
     foreign.refused_with(400, "unauthorized_client");

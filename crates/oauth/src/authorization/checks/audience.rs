@@ -3,13 +3,14 @@
 use sluice_protocol::audience::InvalidTarget;
 use sluice_protocol::{Audience, ErrorCode};
 
-use super::{Checked, Refusal};
+use super::{Checked, Refused};
 
-pub(super) fn check(checked: &Checked<'_>) -> Result<Audience, Refusal> {
+pub(super) fn check(checked: &Checked<'_>) -> Result<Audience, Refused> {
     let asked = checked.raw.audience().map_err(|why| (ErrorCode::InvalidTarget, hint(why)))?;
     let audience = Audience::from_values(asked);
-    if !checked.client.audience.permits_all(&audience) {
-        return Err((ErrorCode::InvalidTarget, ""));
+    let beyond = audience.as_slice().iter().find(|name| !checked.client.audience.permits(name));
+    if let Some(beyond) = beyond {
+        return Err(Refused::naming(ErrorCode::InvalidTarget, "audience", beyond));
     }
     Ok(audience)
 }

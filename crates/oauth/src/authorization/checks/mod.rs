@@ -18,6 +18,8 @@ mod response_type;
 mod scope;
 mod unsupported;
 
+use std::borrow::Cow;
+
 use sluice_protocol::{
     Audience, AuthorizationDetails, ClaimsRequest, CodeChallenge, ErrorCode, GrantType, Prompt,
     RawAuthorizationRequest, ResponseType, Scope,
@@ -31,6 +33,7 @@ use super::response::ResponseTarget;
 use crate::client::Client;
 use crate::config::Config;
 use crate::flow::RequestDetails;
+use crate::refused_value::RefusedValue;
 
 /// What one check may look at.
 pub(crate) struct Checked<'a> {
@@ -42,6 +45,26 @@ pub(crate) struct Checked<'a> {
 
 /// A refusal: which error, and what is special about this case.
 pub(crate) type Refusal = (ErrorCode, &'static str);
+
+/// A refusal that may name the value.
+pub(crate) struct Refused {
+    pub(crate) code: ErrorCode,
+    pub(crate) hint: Cow<'static, str>,
+}
+
+impl Refused {
+    /// It is for this value of this kind.
+    fn naming(code: ErrorCode, kind: &str, value: &str) -> Self {
+        let hint = RefusedValue::new(value).sentence(kind).unwrap_or_default();
+        Self { code, hint: hint.into() }
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from((code, hint): Refusal) -> Self {
+        Self { code, hint: hint.into() }
+    }
+}
 
 /// What the checks made of the parameters.
 #[derive(Debug)]
@@ -82,11 +105,11 @@ pub(super) fn trust_target(
 
 /// Runs the checks that need nothing but the request and the client.
 pub(crate) fn run(checked: &Checked<'_>, target: &ResponseTarget) -> Result<Parsed, RedirectedError> {
-    parse(checked).map_err(|(code, hint)| RedirectedError::new(target.clone(), code, hint))
+    parse(checked).map_err(|refused| RedirectedError::new(target.clone(), refused.code, &refused.hint))
 }
 
 /// The same, for those who have nowhere to send an error to.
-pub(crate) fn parse(checked: &Checked<'_>) -> Result<Parsed, Refusal> {
+pub(crate) fn parse(checked: &Checked<'_>) -> Result<Parsed, Refused> {
     unsupported::check(checked)?;
     arrival::check(checked)?;
     let response_type = response_type::check(checked)?;
@@ -122,7 +145,7 @@ pub(crate) struct AskedByDevice {
 }
 
 /// Runs the checks of what a device may ask for: there is no browser and nobody to redirect to.
-pub(crate) fn of_device(checked: &Checked<'_>) -> Result<AskedByDevice, Refusal> {
+pub(crate) fn of_device(checked: &Checked<'_>) -> Result<AskedByDevice, Refused> {
     Ok(AskedByDevice {
         scope: scope::check(checked)?,
         audience: audience::check(checked)?,

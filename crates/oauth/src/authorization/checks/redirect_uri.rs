@@ -5,6 +5,7 @@ use sluice_protocol::{ErrorCode, RawAuthorizationRequest, RedirectUri, Scope};
 use super::{Checked, Refusal};
 use crate::authorization::error::ShownError;
 use crate::client::Client;
+use crate::refused_value::RefusedValue;
 
 /// A redirect URI that belongs to the client.
 #[derive(Debug, Clone)]
@@ -32,16 +33,20 @@ pub fn trust_redirect(
         }
         None => match client.redirect_uris.as_slice() {
             [only] => Ok(TrustedRedirect { uri: only.clone(), named: false }),
-            _ => Err(ShownError::RedirectUri("is missing, and the client has not exactly one")),
+            _ => {
+                let why = "is missing, and the client has not exactly one";
+                Err(ShownError::RedirectUri(why, RefusedValue::default()))
+            }
         },
     }
 }
 
 /// A loopback address at another port than the registered one.
 fn of_another_spelling(text: &str, client: &Client) -> Result<RedirectUri, ShownError> {
-    let uri: RedirectUri = text.parse().map_err(|_| ShownError::RedirectUri("is malformed"))?;
+    let refused = |why| ShownError::RedirectUri(why, RefusedValue::of_uri(text));
+    let uri: RedirectUri = text.parse().map_err(|_| refused("is malformed"))?;
     if !is_registered(&uri, client) {
-        return Err(ShownError::RedirectUri("is not registered for the client"));
+        return Err(refused("is not registered for the client"));
     }
     Ok(uri)
 }
