@@ -14,6 +14,7 @@ use crate::requests::Signer;
 
 on_both_stores! {
     a_client_that_registers_itself_is_a_client,
+    an_agent_that_says_to_be_of_the_web_is_registered_as_what_it_is,
     an_initial_access_token_says_who_may_register,
 }
 
@@ -64,6 +65,25 @@ pub(crate) async fn registered(sluice: &TestSluice, body: &Value) -> Value {
 
 async fn open(backend: Backend) -> TestSluice {
     TestSluice::with(backend, &[ENABLED]).await
+}
+
+/// §3.2.1: the bodies of oidc-agent 4.2.6.
+async fn an_agent_that_says_to_be_of_the_web_is_registered_as_what_it_is(backend: Backend) {
+    let sluice = open(backend).await;
+    let own = "edu.kit.data.oidc-agent:/redirect";
+    let local = ["http://localhost:4242", "http://localhost:28853", "http://localhost:8080"];
+    let named: Vec<_> = local.into_iter().chain([own]).collect();
+    let agent = |response_type: &str, grant_type: &str| {
+        json!({"application_type": "web", "client_name": "oidc-agent:vm", "response_types": [response_type],
+               "grant_types": ["refresh_token", grant_type], "scope": "openid offline_access",
+               "redirect_uris": named})
+    };
+    let by_code = registered(&sluice, &agent("code", "authorization_code")).await;
+    assert_eq!((&by_code["application_type"], &by_code["redirect_uris"]), (&json!("native"), &json!(named)));
+    let device = "urn:ietf:params:oauth:grant-type:device_code";
+    let by_device = registered(&sluice, &agent("token", device)).await;
+    assert_eq!((&by_device["application_type"], &by_device["redirect_uris"]), (&json!("web"), &json!(local)));
+    sluice.node.stop().await;
 }
 
 /// §3.2.1.

@@ -52,12 +52,14 @@ pub struct Bounds<'a> {
 }
 
 impl Bounds<'_> {
-    /// The metadata within these bounds. Scopes beyond them are left out, which RFC 7591 §3.2.1 allows; anything else that
-    /// only an administrator can decide is refused.
+    /// The metadata within these bounds. Scopes beyond them are left out, and what is said of redirect URIs is adapted, which
+    /// RFC 7591 §3.2.1 allows; anything else that only an administrator can decide is refused.
     ///
     /// # Errors
     /// [`RegistrationError`] names the member.
     pub fn restrict(&self, metadata: ClientMetadata) -> Result<ClientMetadata, RegistrationError> {
+        let is_stranger = self.trust == Trust::Anybody;
+        let metadata = if is_stranger { strangers::adapt(metadata, self.stored) } else { metadata };
         self.check_members(&metadata)?;
         self.check_grant_types(&metadata.grant_types)?;
         self.check_keys(&metadata.jwks_uri)?;
@@ -65,13 +67,13 @@ impl Bounds<'_> {
         self.check_signatures(&metadata)?;
         check_redirects(&metadata)?;
         check_own_links(&metadata, self.stored)?;
-        if self.trust == Trust::Anybody {
+        if is_stranger {
             check_own_frontchannel_logout(&metadata, self.stored)?;
             strangers::check(&metadata, self.stored)?;
         }
         let scope = self.scope(&metadata.scope)?;
         let metadata = self.keep(ClientMetadata { scope, client_secret: None, ..metadata });
-        if self.trust == Trust::Anybody {
+        if is_stranger {
             let subject_type = metadata.subject_type.as_str();
             if subject_type == PAIRWISE || (subject_type.is_empty() && self.pairwise_by_default) {
                 strangers::check_pairwise(&metadata, self.stored)?;

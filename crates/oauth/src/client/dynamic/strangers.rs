@@ -1,9 +1,12 @@
 //! What is refused to a client that registers itself where anybody may, or that a document describes: nobody has looked at it. What
 //! the client has, it may repeat.
 
+use std::mem;
+
 use sluice_protocol::GrantType;
 use url::Url;
 
+use super::types::sends_users_away;
 use crate::client::model::Client;
 use crate::client::registration::{ClientMetadata, RegistrationError, is_loopback};
 use crate::subject::PAIRWISE;
@@ -110,6 +113,33 @@ const NOT_OF_APPLICATIONS: &[&str] = &[
 const FAMILIES_OF_SYSTEMS: &[&str] =
     &["facetime-", "googlechrome-", "itms-", "microsoft-edge-", "ms-", "x-apple"];
 
+/// The metadata as they serve the client, where as they are they would be refused: RFC 7591 §3.2.1 lets the server replace them, and
+/// the answer says what was registered. Some clients name the same redirect URIs, and that they are of the web, whatever they are
+/// (oidc-agent). Who sends no user away has no use for those that may be nobody's; and who comes back to the user's machine or to a
+/// scheme of its own alone is a native application.
+pub(super) fn adapt(mut asked: ClientMetadata, stored: Option<&Client>) -> ClientMetadata {
+    if !sends_users_away(&asked) {
+        let mut redirect_uris = mem::take(&mut asked.redirect_uris);
+        redirect_uris.retain(|uri| !leads_astray(uri, &asked) || has_redirect(stored, uri));
+        asked.redirect_uris = redirect_uris;
+    } else if is_native(&asked) {
+        "native".clone_into(&mut asked.software.application_type);
+    }
+    asked
+}
+
+/// Whether one that says to be of the web is on the user's machine by all its redirect URIs, by one with a scheme that is a name of its own
+/// (RFC 8252 §7.1) at least, and gets no tokens in the address.
+fn is_native(asked: &ClientMetadata) -> bool {
+    let is_private = |uri: &Url| uri.scheme().contains('.') && !is_of_system(uri.scheme());
+    let is_local = |uri: &Url| uri.scheme() == "http" && is_loopback(uri);
+    let uris: Vec<Option<Url>> = asked.redirect_uris.iter().map(|uri| Url::parse(uri).ok()).collect();
+    is_web(asked)
+        && !is_implicit(asked)
+        && uris.iter().flatten().any(is_private)
+        && uris.iter().all(|uri| uri.as_ref().is_some_and(|uri| is_private(uri) || is_local(uri)))
+}
+
 /// Refuses what only somebody who is known may ask for.
 pub(super) fn check(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), RegistrationError> {
     check_lists(asked, stored)?;
@@ -148,13 +178,9 @@ fn check_lists(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), Re
 /// Codes travel protected, and to the application: not in plain text over a network (RFC 9700 §2.6), and not to what the browser or
 /// the system does itself. RFC 8252 §8.4 would have a period in a scheme of one's own; applications that people use have none.
 fn check_redirects(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), RegistrationError> {
-    let has = |uri: &str| stored.is_some_and(|own| own.redirect_uris.iter().any(|own| own.as_str() == uri));
-    let is_web = asked.software.application_type == "web";
-    // What is no address at all is refused with the others.
-    let leads_astray = |uri: &str| Url::parse(uri).is_ok_and(|url| !leads_to_application(&url, asked));
-    match asked.redirect_uris.iter().find(|uri| leads_astray(uri) && !has(uri)) {
+    match asked.redirect_uris.iter().find(|uri| leads_astray(uri, asked) && !has_redirect(stored, uri)) {
         Some(uri) => {
-            let hint = if is_web {
+            let hint = if is_web(asked) {
                 "with the application_type web it must use https:// or, without the implicit grant, http:// at a loopback address; \
                  with native it may also use a scheme of its own"
             } else {
@@ -167,15 +193,30 @@ fn check_redirects(asked: &ClientMetadata, stored: Option<&Client>) -> Result<()
     }
 }
 
+fn has_redirect(stored: Option<&Client>, uri: &str) -> bool {
+    stored.is_some_and(|own| own.redirect_uris.iter().any(|own| own.as_str() == uri))
+}
+
+/// What is no address at all is refused with the others.
+fn leads_astray(uri: &str, asked: &ClientMetadata) -> bool {
+    Url::parse(uri).is_ok_and(|url| !leads_to_application(&url, asked))
+}
+
+fn is_web(asked: &ClientMetadata) -> bool {
+    asked.software.application_type == "web"
+}
+
+fn is_implicit(asked: &ClientMetadata) -> bool {
+    asked.grant_types.iter().any(|own| own == GrantType::Implicit.as_str())
+}
+
 /// Who does not say to be an application of the web may be a native one. An application of the web may be on the user's machine, as
 /// while it is developed, unless it gets tokens in the address (OpenID Connect Registration §2).
 fn leads_to_application(uri: &Url, asked: &ClientMetadata) -> bool {
-    let is_web = asked.software.application_type == "web";
-    let is_implicit = asked.grant_types.iter().any(|own| own == GrantType::Implicit.as_str());
     match uri.scheme() {
         "https" => true,
-        "http" => is_loopback(uri) && !(is_web && is_implicit),
-        own => !is_web && !is_of_system(own),
+        "http" => is_loopback(uri) && !(is_web(asked) && is_implicit(asked)),
+        own => !is_web(asked) && !is_of_system(own),
     }
 }
 
@@ -241,10 +282,9 @@ fn check_sector(asked: &ClientMetadata, stored: Option<&Client>) -> Result<(), R
         let hint = "A client that registers itself cannot have a sector_identifier_uri together with the device code grant.";
         return Err(RegistrationError::Metadata(hint.to_owned()));
     }
-    let has = |uri: &str| stored.is_some_and(|own| own.redirect_uris.iter().any(|own| own.as_str() == uri));
     let is_anybodys =
         |uri: &str| Url::parse(uri).is_ok_and(|url| url.scheme() != "https" || is_loopback(&url));
-    match asked.redirect_uris.iter().find(|uri| is_anybodys(uri) && !has(uri)) {
+    match asked.redirect_uris.iter().find(|uri| is_anybodys(uri) && !has_redirect(stored, uri)) {
         Some(uri) => {
             let hint = format!(
                 "Redirect URL {uri} is refused: with sector_identifier_uri it must use https:// at a public host."
@@ -340,5 +380,68 @@ mod tests {
         ] {
             assert!(leads(uri), "{uri}");
         }
+    }
+
+    const DEVICE: &str = "urn:ietf:params:oauth:grant-type:device_code";
+
+    /// What oidc-agent 4.2.6 registers, with these grant types.
+    fn agent(grant_types: &[&str], response_type: &str, application_type: &str) -> ClientMetadata {
+        let list = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let mut asked = ClientMetadata {
+            redirect_uris: list(&[
+                "http://localhost:4242",
+                "http://localhost:8080",
+                "edu.kit.data.oidc-agent:/redirect",
+            ]),
+            grant_types: list(grant_types),
+            response_types: list(&[response_type]),
+            ..ClientMetadata::default()
+        };
+        application_type.clone_into(&mut asked.software.application_type);
+        asked
+    }
+
+    #[test]
+    fn who_sends_no_user_away_is_not_refused_for_redirect_uris() {
+        let kept = adapt(agent(&["refresh_token", DEVICE], "token", "web"), None);
+        assert_eq!(kept.redirect_uris, ["http://localhost:4242", "http://localhost:8080"]);
+        assert_eq!(kept.software.application_type, "web");
+        assert_eq!(check(&kept, None), Ok(()));
+        let mut dangerous = agent(&[DEVICE], "code", "native");
+        dangerous.redirect_uris = vec!["javascript:alert(1)".to_owned(), "http://evil.example/cb".to_owned()];
+        let mut stored = crate::client::fake::client("app");
+        assert_eq!(adapt(dangerous.clone(), Some(&stored)).redirect_uris, [""; 0]);
+        stored.redirect_uris = vec!["http://evil.example/cb".parse().unwrap()];
+        assert_eq!(adapt(dangerous, Some(&stored)).redirect_uris, ["http://evil.example/cb"]);
+    }
+
+    #[test]
+    fn who_comes_back_to_the_users_machine_alone_is_a_native_application() {
+        let coming_back = |uris: &[&str]| {
+            let asked = agent(&["refresh_token", "authorization_code"], "code", "web");
+            let redirect_uris = uris.iter().map(|&uri| uri.to_owned()).collect();
+            adapt(ClientMetadata { redirect_uris, ..asked }, None)
+        };
+        let own = "edu.kit.data.oidc-agent:/redirect";
+        for native in [&[own][..], &["http://localhost:4242", "http://127.0.0.1:8080", own]] {
+            let asked = coming_back(native);
+            assert_eq!(asked.software.application_type, "native", "{native:?}");
+            assert_eq!(check(&asked, None), Ok(()), "{native:?}");
+        }
+        assert_eq!(coming_back(&["http://localhost:4242"]).software.application_type, "web");
+        for refused in [
+            &["https://app.example/cb", own][..],
+            &["http://app.example/cb", own],
+            &["x-apple.systempreferences:", own],
+            &["editor://cb"],
+            &["javascript:alert(1)", own],
+        ] {
+            let asked = coming_back(refused);
+            assert_eq!(asked.software.application_type, "web", "{refused:?}");
+            assert!(check(&asked, None).is_err(), "{refused:?}");
+        }
+        let with_tokens = adapt(agent(&["authorization_code", "implicit"], "token", "web"), None);
+        assert_eq!(with_tokens.software.application_type, "web");
+        assert!(check(&with_tokens, None).is_err());
     }
 }

@@ -33,9 +33,8 @@ impl Bounds<'_> {
         let is_kept = own.is_some_and(|own| grants(&own.grant_types) == grants(&asked.grant_types));
         let is_of_implicit = named(&asked.grant_types).any(|name| name == GrantType::Implicit.as_str());
         // Who is never sent to the authorization endpoint gets nothing there by whatever type (oidc-agent names one all the same).
-        let comes_by = [GrantType::AuthorizationCode, GrantType::Implicit];
-        let is_idle = !comes_by.iter().any(|grant_type| may(asked, *grant_type));
-        if is_kept || is_idle || !response_type.has_front_channel_tokens() && !is_of_implicit {
+        if is_kept || !sends_users_away(asked) || !response_type.has_front_channel_tokens() && !is_of_implicit
+        {
             return Ok(());
         }
         let code = response_type.code.then_some(GrantType::AuthorizationCode);
@@ -49,6 +48,11 @@ impl Bounds<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// Whether the client sends users to the authorization endpoint, from where they come back to a redirect URI.
+pub(super) fn sends_users_away(asked: &ClientMetadata) -> bool {
+    [GrantType::AuthorizationCode, GrantType::Implicit].iter().any(|grant_type| may(asked, *grant_type))
 }
 
 /// Empty names count for nothing, as when the client is registered.
