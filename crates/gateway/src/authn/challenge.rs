@@ -182,7 +182,8 @@ fn not_holder(why: &str) -> Answer {
     )
 }
 
-/// The challenges: of the scheme that was used with the error, of the other one without. Whoever used DPoP is not offered less.
+/// The challenges: of the scheme that was used with the error, of the other one without. Whoever used DPoP is not offered less. Who
+/// presents nothing is told the scope to ask for, as is who presents too little of it.
 fn challenge(
     headers: &mut HeaderMap,
     error: Option<ErrorCode>,
@@ -190,14 +191,15 @@ fn challenge(
     route: Option<&Route>,
 ) {
     let policy = route.map(|route| &route.policy);
+    let is_first = error.is_none();
     let takes_dpop = policy.is_none_or(|policy| policy.sources.authorization);
     if scheme != Some(Scheme::Dpop) {
-        append(headers, &written("Bearer realm=\"sluice\"", error, policy));
+        append(headers, &written("Bearer realm=\"sluice\"", (error, is_first), policy));
     }
     if scheme == Some(Scheme::Dpop) || takes_dpop {
         let error = error.filter(|_| scheme == Some(Scheme::Dpop));
         let dpop = format!("DPoP realm=\"sluice\", algs=\"{ALGORITHMS}\"");
-        append(headers, &written(&dpop, error, policy));
+        append(headers, &written(&dpop, (error, is_first), policy));
     }
 }
 
@@ -207,7 +209,11 @@ fn append(headers: &mut HeaderMap, challenge: &str) {
     }
 }
 
-fn written(beginning: &str, error: Option<ErrorCode>, policy: Option<&RoutePolicy>) -> String {
+fn written(
+    beginning: &str,
+    (error, is_first): (Option<ErrorCode>, bool),
+    policy: Option<&RoutePolicy>,
+) -> String {
     let mut text = String::with_capacity(256);
     text.push_str(beginning);
     if let Some(error) = error {
@@ -216,7 +222,8 @@ fn written(beginning: &str, error: Option<ErrorCode>, policy: Option<&RoutePolic
     }
     let Some(policy) = policy else { return text };
     let mut words = policy.scopes.iter().chain(&policy.any_scope).peekable();
-    if error == Some(ErrorCode::InsufficientScope) && words.peek().is_some() {
+    let names_scope = is_first || error == Some(ErrorCode::InsufficientScope);
+    if names_scope && words.peek().is_some() {
         text.push_str(", scope=\"");
         for (place, word) in words.enumerate() {
             if place > 0 {

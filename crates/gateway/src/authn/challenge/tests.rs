@@ -138,6 +138,9 @@ async fn the_scope_that_is_needed_is_named_and_the_metadata_pointed_to() {
         resource: Some(resource),
         ..RoutePolicy::default()
     };
+    let first = answered(Refusal::TokenMissing, None, policy.clone()).await;
+    let invalid =
+        answered(Refusal::TokenInvalid("token_expired"), Some(Scheme::Bearer), policy.clone()).await;
     let answered = answered(Refusal::InsufficientScope, Some(Scheme::Bearer), policy).await;
     let tail = "resource_metadata=\"https://api.example.com/.well-known/oauth-protected-resource/orders\"";
     let error = with_error("Bearer realm=\"sluice\"", ErrorCode::InsufficientScope);
@@ -145,6 +148,13 @@ async fn the_scope_that_is_needed_is_named_and_the_metadata_pointed_to() {
         answered.challenges,
         [format!("{error}, scope=\"orders.read a\\\"b c\", {tail}"), format!("{DPOP}, {tail}")]
     );
+    let all = format!("scope=\"orders.read a\\\"b c\", {tail}");
+    assert_eq!(
+        first.challenges,
+        [format!("Bearer realm=\"sluice\", {all}"), format!("{DPOP}, {all}")],
+        "a client asks for it at once"
+    );
+    assert!(invalid.challenges.iter().all(|challenge| !challenge.contains(" scope=")), "it had it before");
 }
 
 #[tokio::test]
