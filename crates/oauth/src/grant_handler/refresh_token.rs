@@ -270,7 +270,8 @@ fn not_to_name<'a>(scope: &'a Scope, grant: &Grant) -> Option<&'a str> {
     let was_requested = |value: &str| requested.split_ascii_whitespace().any(|own| own == value);
     let is_granted = |value: &str| grant.scope.contains(value);
     let has_granted = scope.iter().any(is_granted);
-    scope.iter().find(|value| !is_granted(value) && !(has_granted && was_requested(value)))
+    let may_name = |value: &str| is_granted(value) || has_granted && was_requested(value);
+    scope.iter().find(|value| !may_name(value))
 }
 
 /// A digest of what is asked for and of the key it is bound to, so that a retry can be told from another request.

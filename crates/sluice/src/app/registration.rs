@@ -55,7 +55,8 @@ pub(super) fn tell_of_scopes_beyond(config: &Config, rules: &RegistrationRules) 
     if !is_open && !config.policies.metadata_documents.enabled {
         return;
     }
-    let beyond = scopes_beyond(&discovery::scopes(config), rules, config.scopes);
+    let announced = discovery::scopes(config);
+    let beyond = scopes_beyond(&announced, rules, config.scopes);
     if !beyond.is_empty() {
         warn!(
             scope.missing = beyond.join(" "),

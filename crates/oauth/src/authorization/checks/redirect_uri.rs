@@ -24,21 +24,17 @@ pub fn trust_redirect(
     raw: &RawAuthorizationRequest<'_>,
     client: &Client,
 ) -> Result<TrustedRedirect, ShownError> {
-    match raw.get("redirect_uri") {
-        Some(text) => {
-            // What is spelled as it was registered was looked at then.
-            let own = client.redirect_uris.iter().find(|own| own.as_str() == text).cloned();
-            let uri = own.map_or_else(|| of_another_spelling(text, client), Ok)?;
-            Ok(TrustedRedirect { uri, named: true })
-        }
-        None => match client.redirect_uris.as_slice() {
-            [only] => Ok(TrustedRedirect { uri: only.clone(), named: false }),
-            _ => {
-                let why = "is missing, and the client has not exactly one";
-                Err(ShownError::RedirectUri(why, RefusedValue::default()))
-            }
-        },
+    if let Some(text) = raw.get("redirect_uri") {
+        // What is spelled as it was registered was looked at then.
+        let own = client.redirect_uris.iter().find(|own| own.as_str() == text).cloned();
+        let uri = own.map_or_else(|| of_another_spelling(text, client), Ok)?;
+        return Ok(TrustedRedirect { uri, named: true });
     }
+    if let [only] = client.redirect_uris.as_slice() {
+        return Ok(TrustedRedirect { uri: only.clone(), named: false });
+    }
+    let why = "is missing, and the client has not exactly one";
+    Err(ShownError::RedirectUri(why, RefusedValue::default()))
 }
 
 /// A loopback address at another port than the registered one.

@@ -73,7 +73,7 @@ impl Shared {
         let at_rest = Arc::new(base.secrets.at_rest(base.network));
         let secret_keys = base.secrets.client_secrets().ok_or(SecretsError::Missing)?;
         let user_codes = base.secrets.user_codes().ok_or(SecretsError::Missing)?;
-        let revocations = Arc::new(RevocationSet::default());
+        let (revocations, follower) = revocations(&base);
         let ring = ring(settings, &config, &base, &at_rest).await?;
         let pool = hash_pool(settings)?;
         let fetcher = Arc::new(Fetcher::new(fetch_policy(settings))?);
@@ -98,8 +98,6 @@ impl Shared {
         let (keys, rng) = ((Arc::clone(&ring), Arc::clone(&encryption)), Arc::clone(&base.rng));
         let token_issuer = TokenIssuer::new(Arc::clone(&config), keys, Arc::clone(&sealer), rng);
         let authenticator = Arc::new(ClientAuthenticator::new(parts, &*base.rng));
-        let feed = Arc::clone(&base.store) as _;
-        let follower = Arc::new(FeedFollower::new(feed, Arc::clone(&revocations), Arc::clone(&base.clock)));
         let reader = reader(&config, (&sealer, &ring), (&revocations, &follower));
         Ok(Self {
             config: Arc::clone(&config),
@@ -161,6 +159,14 @@ fn directory(base: &Foundation, documents: Option<Arc<MetadataDocuments>>) -> Cl
         Some(documents) => directory.with_documents(documents),
         None => directory,
     }
+}
+
+/// What is revoked, and who hears of it.
+fn revocations(base: &Foundation) -> (Arc<RevocationSet>, Arc<FeedFollower>) {
+    let revocations = Arc::new(RevocationSet::default());
+    let (feed, clock) = (Arc::clone(&base.store) as _, Arc::clone(&base.clock));
+    let follower = Arc::new(FeedFollower::new(feed, Arc::clone(&revocations), clock));
+    (revocations, follower)
 }
 
 fn reader(
