@@ -3,17 +3,23 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sluice_commit::chain;
 use sluice_crypto::credential::Verified;
 use sluice_primitives::{Clock, IdentityId, Lifetime, Secret, SessionId};
-use tracing::{info, warn};
+use tokio::time::timeout;
+use tracing::{Instrument, info, warn};
 
 use super::lockout::{Guess, Guesser, Lockout, LockoutConfig, Network, Standing};
 use crate::credential::{Password, PasswordHasher};
 use crate::error::IdentityError;
 use crate::identity::{Email, Identity, IdentityRepository, IdentityStatus, LoginNameHash};
 use crate::limits::{Limits, Place};
+
+/// How long a login waits for its credential to be brought up to date, which takes milliseconds: while commits hang, what follows it waits
+/// for them as well, and whoever logs in waits for one of the two.
+const UP_TO_DATE_WITHIN: Duration = Duration::from_secs(1);
 
 /// What a person typed, and where.
 ///
@@ -243,17 +249,22 @@ impl LoginService {
     }
 
     /// Stores the credential hardened, with the present parameters and pepper. If that fails, the old one still serves, and
-    /// the next login tries again.
+    /// the next login tries again. It goes on by itself where it takes longer, or the person leaves.
     async fn keep(&self, identity: Identity, replacement: Option<String>) -> Identity {
         let Some(credential) = replacement else { return identity };
-        let replaced = self.identities.replace_credential(identity.id, &identity.credential, &credential);
-        match replaced.await {
-            Ok(true) => Identity { credential, hardening: false, ..identity },
-            Ok(false) => identity, // the worker or another login was faster
-            Err(error) => {
-                warn!(identity.id = %identity.id, error = %chain(&error), "credential not brought up to date");
-                identity
-            }
+        let (identities, id) = (Arc::clone(&self.identities), identity.id);
+        let (old, new) = (identity.credential.clone(), credential.clone());
+        let replacing = async move {
+            let replaced = identities.replace_credential(id, &old, &new).await;
+            // It is not where the worker or another login was faster.
+            replaced.unwrap_or_else(|error| {
+                warn!(identity.id = %id, error = %chain(&error), "credential not brought up to date");
+                false
+            })
+        };
+        match timeout(UP_TO_DATE_WITHIN, tokio::spawn(replacing.in_current_span())).await {
+            Ok(Ok(true)) => Identity { credential, hardening: false, ..identity },
+            _ => identity,
         }
     }
 

@@ -40,6 +40,8 @@ pub(crate) struct FakeStore {
     /// How often it was asked for that.
     pub(crate) asked_for_room: AtomicUsize,
     pub(crate) reads: AtomicUsize,
+    /// Whoever has this keeps it from replacing credentials, as commits that hang.
+    pub(crate) replacing: tokio::sync::RwLock<()>,
     /// To whom a letter was written with a registration.
     pub(crate) letters: Mutex<Vec<IdentityId>>,
     leases: Mutex<HashMap<IdentityId, Timestamp>>,
@@ -115,6 +117,7 @@ impl IdentityRepository for FakeStore {
 
     async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
         self.check()?;
+        let _replacing = self.replacing.read().await;
         Ok(self.replace(id, old, new))
     }
 }

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use sluice_crypto::hash_pool::Priority;
 use sluice_crypto::password_hash::{self, HashMemory};
@@ -72,6 +73,23 @@ async fn a_password_that_a_worker_has_taken_logs_in() {
     assert_ne!(leased[0].stored, by_login);
     world.worker(HardeningConfig::default()).round().await.unwrap();
     assert_eq!(world.credential(), by_login, "what the worker took is not there any more");
+}
+
+/// As while a synchronous standby is away. What follows waits for commits as well, and has its own time for that.
+#[tokio::test]
+async fn a_login_waits_only_a_moment_until_its_password_is_hardened_and_that_goes_on() {
+    let world = world_with_alice().await;
+    let hanging = world.store.replacing.write().await;
+    let began = Instant::now();
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    assert!(world.credential().starts_with("p1$"));
+    drop(hanging);
+    while world.credential().starts_with("p1$") {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_hardened(&world);
 }
 
 #[tokio::test]
