@@ -1,7 +1,8 @@
 //! A private PostgreSQL: a cluster of the installed server for one process, with fsync on and a fresh database for whoever
-//! asks. It ends with the process, however that ends.
+//! asks. It ends with the process, however that ends. And a PgBouncer before one.
 
 mod options;
+mod pooler;
 mod temporary;
 
 use std::io::{BufRead, BufReader, Read};
@@ -14,6 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use thiserror::Error;
 
 pub use options::{ClusterOptions, disk, is_installed};
+pub use pooler::PrivatePooler;
 pub use temporary::TemporaryDatabase;
 
 /// Starts the server and waits until nobody holds the other end of its standard input any more: then the process that asked

@@ -57,7 +57,7 @@ impl ClusterOptions {
     }
 }
 
-fn temporary() -> PathBuf {
+pub(crate) fn temporary() -> PathBuf {
     let named = std::env::var_os("TMPDIR").filter(|folder| !folder.is_empty());
     named.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
 }

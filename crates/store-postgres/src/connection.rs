@@ -26,6 +26,8 @@ pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// Whether the server only reads, for now or as a standby.
 pub(crate) const ONLY_READS: &str = "SHOW transaction_read_only";
+/// Which process of the server answers. Not of a statement that is prepared: that stays where it was.
+pub(crate) const BACKEND: &str = "SELECT pg_backend_pid()";
 /// Wakes the feed readers of other nodes. Not part of a transaction: an engine without it loses nothing but time.
 const WAKE: &str = "NOTIFY sluice_feed";
 /// How long it is waited for the answer to nothing.
@@ -42,6 +44,11 @@ pub(crate) fn first(answer: &[SimpleQueryMessage]) -> Option<&str> {
         SimpleQueryMessage::Row(row) => row.try_get(0).ok().flatten(),
         _ => None,
     })
+}
+
+/// The process that an answer to [`BACKEND`] names.
+pub(crate) fn backend(answer: &[SimpleQueryMessage]) -> Option<i32> {
+    first(answer)?.parse().ok()
 }
 
 /// Moves bytes until the connection ends.
@@ -83,6 +90,8 @@ pub(crate) struct Session {
     /// All that the node has met, and the one at the other end.
     servers: Arc<Servers>,
     server: Server,
+    /// The process of the server that answered first. None of an engine that does not say it.
+    backend: Option<i32>,
     /// How many times the node had moved when it was opened.
     moves: u64,
 }
@@ -114,13 +123,14 @@ impl Session {
             is_refused,
             servers,
             server,
+            backend: None,
             moves,
         }
     }
 
-    /// The same with this server, which is not met yet.
-    pub(crate) fn with(self, server: Server) -> Self {
-        Self { server, ..self }
+    /// The same with this server, which is not met yet, and its process.
+    pub(crate) fn with(self, server: Server, backend: Option<i32>) -> Self {
+        Self { server, backend, ..self }
     }
 
     /// It is one of those of the node, which may move by that.
@@ -128,9 +138,32 @@ impl Session {
         self.moves = self.servers.meet(&self.server);
     }
 
-    /// Whether the node has moved since, and elsewhere: what is read here may be old.
+    /// Whether the node has moved since, and elsewhere: what is read here may be old. Or this is no session of its own.
     pub(crate) fn is_left(&self) -> bool {
-        self.servers.have_left(&self.server, self.moves)
+        self.servers.are_pooled() || self.servers.have_left(&self.server, self.moves)
+    }
+
+    /// The process of the server that answered first, if that is known.
+    pub(crate) const fn backend(&self) -> Option<i32> {
+        self.backend
+    }
+
+    /// Asks whether another process of the server answers than first did. None if that cannot be told.
+    pub(crate) async fn is_moved(&self) -> Option<bool> {
+        let answer = self.client.simple_query(BACKEND).await.ok()?;
+        self.is_of_another(&answer)
+    }
+
+    /// Whether this answer to [`BACKEND`] is that of another process.
+    fn is_of_another(&self, answer: &[SimpleQueryMessage]) -> Option<bool> {
+        Some(backend(answer)? != self.backend?)
+    }
+
+    /// Asks whether the server has this process.
+    pub(crate) async fn sees(&self, backend: i32) -> bool {
+        let sql = format!("SELECT pid FROM pg_stat_activity WHERE pid = {backend}");
+        let answer = self.client.simple_query(&sql).await;
+        answer.is_ok_and(|answer| first(&answer).is_some())
     }
 
     /// Whether it is to the same server as another, as far as that says which it is.
@@ -144,9 +177,25 @@ impl Session {
     }
 
     /// Asks whether the server only reads by now.
+    ///
+    /// # Errors
+    /// [`Failure::Pooled`] if another of its processes answers than first did: then all connections of the node are of no use.
     pub(crate) async fn only_reads(&self) -> Result<bool, Failure> {
-        let asked = async { Ok(self.client.simple_query(ONLY_READS).await?) };
-        Ok(first(&self.within(asked).await?) == Some("on"))
+        let asked = async {
+            // One round trip: both are sent by the first poll of each.
+            let (only_reads, backend) = tokio::join!(
+                biased;
+                self.client.simple_query(ONLY_READS),
+                self.client.simple_query(BACKEND),
+            );
+            Ok((only_reads?, backend))
+        };
+        let (only_reads, backend) = self.within(asked).await?;
+        if backend.is_ok_and(|answer| self.is_of_another(&answer) == Some(true)) {
+            self.servers.note_that_they_are_pooled();
+            return Err(Failure::Pooled);
+        }
+        Ok(first(&only_reads) == Some("on"))
     }
 
     /// It does: the next one that writes is better.

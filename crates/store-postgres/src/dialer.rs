@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Config, NoTls, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tracing::debug;
 
-use crate::connection::{ONLY_READS, Session, first, is_yes};
-use crate::dsn::Address;
+use crate::connection::{BACKEND, ONLY_READS, Session, backend, first, is_yes};
+use crate::dsn::{Address, options};
 use crate::error::{Failure, describe};
 use crate::servers::{Server, Servers};
 
@@ -25,6 +26,10 @@ const STANDBY: &str = "SELECT pg_is_in_recovery()";
 const STARTED_AT: &str = "SELECT extract(epoch FROM pg_postmaster_start_time())";
 /// How much longer the client waits than the server, so that the server's own, definite "cancelled" arrives first.
 const GRACE: Duration = Duration::from_secs(1);
+/// What names of tables are looked for in.
+const SEARCH_PATH: &str = "SHOW search_path";
+/// How long nobody tries again after the server did not let this user in: it is the same for all, and each attempt is a line in its log.
+const BETWEEN_REFUSALS: Duration = Duration::from_secs(1);
 /// How long opening a connection may take, whichever of the servers it is to.
 pub(crate) const DIALLING: Duration = Duration::from_secs(5);
 
@@ -37,13 +42,16 @@ pub(crate) struct Dialer {
     turn: AtomicUsize,
     servers: Arc<Servers>,
     failed: AtomicU64,
+    /// When the server was asked last that does not let this user in, and what it said.
+    refused: Mutex<Option<(Instant, Failure)>>,
 }
 
 impl Dialer {
     /// A dialer whose connections are given up if an answer takes longer than `patience`.
     pub(crate) fn new(address: Address, tls: Option<MakeRustlsConnect>, patience: Duration) -> Self {
         let servers = Arc::new(Servers::new(wants_a_primary(&address)));
-        Self { address, tls, patience, turn: AtomicUsize::new(0), servers, failed: AtomicU64::new(0) }
+        let (turn, failed, refused) = (AtomicUsize::new(0), AtomicU64::new(0), Mutex::default());
+        Self { address, tls, patience, turn, servers, failed, refused }
     }
 
     /// How many attempts to open a connection have come to nothing.
@@ -68,6 +76,12 @@ impl Dialer {
 
     /// Opens a connection; `notified` is told when a notification arrives on it.
     pub(crate) async fn dial(&self, notified: Option<Arc<Notify>>) -> Result<Session, Failure> {
+        if self.servers.are_pooled() {
+            return Err(Failure::Pooled);
+        }
+        if let Some(failure) = self.refused_lately() {
+            return Err(failure);
+        }
         let mut makeshift = None;
         let opened = timeout(DIALLING, self.open_one(notified, &mut makeshift)).await.unwrap_or_else(|_| {
             self.turn.fetch_add(1, Ordering::Relaxed);
@@ -79,13 +93,33 @@ impl Dialer {
             (Err(failure), Some(makeshift)) if !failure.is_for_want_of_connections() => makeshift,
             (Err(failure), _) => {
                 self.failed.fetch_add(1, Ordering::Relaxed);
+                if failure.is_wrong_password() {
+                    *self.refused.lock() = Some((Instant::now(), failure.clone()));
+                }
                 return Err(failure);
             }
         };
+        *self.refused.lock() = None;
         if !self.address.is_guest {
             session.settle();
         }
         Ok(session)
+    }
+
+    /// Opens a connection beside those of the node, which neither counts as one nor moves it.
+    pub(crate) async fn dial_beside(&self) -> Result<Session, Failure> {
+        self.open_one(None, &mut None).await
+    }
+
+    /// What the server said a moment ago that does not let this user in. After that one tries, and the others wait for what comes of it.
+    fn refused_lately(&self) -> Option<Failure> {
+        let mut refused = self.refused.lock();
+        let (asked_at, failure) = refused.as_mut()?;
+        if asked_at.elapsed() < BETWEEN_REFUSALS {
+            return Some(failure.clone());
+        }
+        *asked_at = Instant::now();
+        None
     }
 
     /// Opens a connection to one of the servers: the one that had the last turn, or one behind it. One of several that only reads is a
@@ -138,9 +172,11 @@ impl Dialer {
         let is_guest = self.address.is_guest;
         let (settings, plans) = if is_guest { (String::new(), "") } else { (self.settings(), PLANS) };
         // One round trip: all of it is sent by the first poll of each.
-        let (set, standby, only_reads, started_at, planned) = tokio::join!(
+        let (set, process, search_path, standby, only_reads, started_at, planned) = tokio::join!(
             biased;
             client.batch_execute(&settings),
+            client.simple_query(BACKEND),
+            client.simple_query(SEARCH_PATH),
             client.simple_query(STANDBY),
             client.simple_query(ONLY_READS),
             client.simple_query(STARTED_AT),
@@ -150,12 +186,23 @@ impl Dialer {
         if let Err(cause) = planned {
             debug!(error = describe(&cause), "the server does not know the planner settings");
         }
+        if let Some(other) = search_path.ok().and_then(|answer| self.other_search_path(first(&answer)?)) {
+            return Err(Failure::OtherSearchPath(other));
+        }
         if !self.address.standby_will_do && standby.is_ok_and(|answer| is_yes(&answer)) {
             return Err(Failure::Standby);
         }
         let only_reads = only_reads.is_ok_and(|answer| first(&answer) == Some("on"));
         let started_at = started_at.ok().and_then(|answer| first(&answer).map(str::to_owned));
-        Ok(session.with(Server { started_at, only_reads }))
+        let process = process.ok().and_then(|answer| backend(&answer));
+        Ok(session.with(Server { started_at, only_reads }, process))
+    }
+
+    /// The `search_path` of the server, if it is not the one that the DSN sets: what is said as a connection is opened reaches no server behind some
+    /// poolers, and another schema may have tables of these names, or take them.
+    fn other_search_path(&self, present: &str) -> Option<String> {
+        let wanted = self.address.search_path.as_deref().filter(|_| !self.address.is_guest)?;
+        (!options::is_same_list(wanted, present)).then(|| present.to_owned())
     }
 
     /// What statements rely on, whatever the server, the database or the role says: when they are given up, and a transaction whose rest

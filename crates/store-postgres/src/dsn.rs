@@ -1,5 +1,7 @@
 //! The address of the database: a standard PostgreSQL URL, as Hydra's users write it.
 
+pub(crate) mod options;
+
 use std::error::Error as _;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -117,6 +119,8 @@ pub(crate) struct Address {
     pub(crate) servers: Vec<Config>,
     /// None: without TLS.
     pub(crate) tls: Option<Verification>,
+    /// The `search_path` that its `options` set.
+    pub(crate) search_path: Option<String>,
     /// The authorities; the system's if not named.
     pub(crate) root_certificates: Option<PathBuf>,
     /// Whether a server that only follows another will do: the DSN itself says what it wants of one.
@@ -189,7 +193,9 @@ impl FromStr for Address {
         config.ssl_mode(if tls.is_some() { mode } else { SslMode::Disable });
         complete(&mut config);
         let root_certificates = authorities.filter(|named| named != SYSTEM).map(PathBuf::from);
-        Ok(Self { servers: servers(config), tls, root_certificates, standby_will_do, is_guest: false })
+        let search_path = config.get_options().and_then(options::search_path);
+        let servers = servers(config);
+        Ok(Self { servers, tls, search_path, root_certificates, standby_will_do, is_guest: false })
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use sluice_commit::{CommitFailure, StoreError, chain};
 use sluice_primitives::{AttemptId, Timestamp};
 use thiserror::Error;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, SqlState};
 
 /// Why a statement or a connection came to nothing.
 #[derive(Debug, Clone, Error)]
@@ -43,6 +43,18 @@ pub(crate) enum Failure {
     /// Somebody else makes an index that a migration needs, or may be doing so.
     #[error("an index of this database is being made")]
     IndexUnderWay,
+    /// What was a session of the server goes over to another of its processes in between.
+    #[error(
+        "between Sluice and PostgreSQL stands a pooler that gives each transaction another session (pool_mode=transaction or \
+         statement): prepared statements of other processes would run; use session mode"
+    )]
+    Pooled,
+    /// What the DSN sets by `options` does not reach the server, whose `search_path` is this one.
+    #[error(
+        "the DSN sets search_path by `options`, and the server has another ({0}): a pooler passes `options` over \
+         (ignore_startup_parameters); leave them out, and say ALTER ROLE … SET search_path = …"
+    )]
+    OtherSearchPath(String),
     /// The store was shut down.
     #[error("the store is shut down")]
     Closed,
@@ -87,6 +99,7 @@ impl Failure {
             Self::Silent(_) | Self::Late(_) | Self::Standby | Self::Connecting(_) | Self::Unopened(_) => {
                 Nature::Lost
             }
+            Self::Pooled | Self::OtherSearchPath(_) => Nature::Lost,
             Self::IndexUnderWay => Nature::Busy,
             Self::Foreign | Self::Encoding(_) | Self::Closed => Nature::Refused,
             Self::Postgres(error) => nature_of_error(error),
@@ -96,9 +109,19 @@ impl Failure {
     /// Whether the server is there and does not let this user in, or not into this database, or not by this kind of connection: a mistake
     /// at the start.
     pub(crate) fn is_turned_away(&self) -> bool {
+        if matches!(self, Self::Pooled | Self::OtherSearchPath(_)) {
+            return true;
+        }
         let Self::Connecting(error) = self else { return false };
         error.code().is_some_and(|code| TURNED_AWAY.contains(code))
             || !matches!(nature_of_error(error), Nature::Lost | Nature::Busy)
+    }
+
+    /// Whether the server does not let this user in: neither does it the next moment, and over no other connection.
+    pub(crate) fn is_wrong_password(&self) -> bool {
+        const WRONG: &[SqlState] =
+            &[SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION];
+        matches!(self, Self::Connecting(error) if error.code().is_some_and(|code| WRONG.contains(code)))
     }
 
     /// Whether the server, the database or the role has as many connections as it may.
@@ -117,6 +140,7 @@ impl Failure {
         match self {
             Self::Silent(_) | Self::Late(_) => true,
             Self::Connecting(_) | Self::Unopened(_) | Self::Standby => false,
+            Self::Pooled | Self::OtherSearchPath(_) => false,
             Self::Foreign | Self::Encoding(_) | Self::IndexUnderWay | Self::Closed => false,
             Self::Postgres(error) => error.code().is_none_or(leaves_open),
         }
@@ -286,19 +310,47 @@ fn from_io(error: &tokio_postgres::Error) -> bool {
 
 /// The sentence and the code of the server, without its details and hints; or what the driver says, with its causes.
 pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
-    let Some(said) = error.as_db_error() else { return chain(error) };
+    let Some(said) = error.as_db_error() else { return explained(chain(error)) };
     let told = format!("{} ({})", said.message(), said.code().code());
-    // A statement that is unknown, or another's.
-    let is_mixed_up = [
-        SqlState::INVALID_SQL_STATEMENT_NAME,
-        SqlState::DUPLICATE_PSTATEMENT,
-        SqlState::INVALID_BINARY_REPRESENTATION,
-    ]
-    .contains(said.code());
-    if is_mixed_up {
+    if is_mixed_up(said) {
         return format!("{told}; does a pooler stand between that shares connections among its clients?");
     }
     told
+}
+
+/// Whether a statement is unknown, or another's, whose values are others.
+fn is_mixed_up(said: &DbError) -> bool {
+    const UNKNOWN_OR_ANOTHER: &[SqlState] = &[
+        SqlState::INVALID_SQL_STATEMENT_NAME,
+        SqlState::DUPLICATE_PSTATEMENT,
+        SqlState::INVALID_BINARY_REPRESENTATION,
+        SqlState::DATATYPE_MISMATCH,
+    ];
+    let (code, message) = (said.code(), said.message());
+    if *code == SqlState::PROGRAM_LIMIT_EXCEEDED {
+        // The same is said of rows too large for an index.
+        return message.contains("array");
+    }
+    if *code == SqlState::PROTOCOL_VIOLATION {
+        return message.starts_with("bind message supplies");
+    }
+    UNKNOWN_OR_ANOTHER.contains(code)
+}
+
+/// What the driver says, or, where that does not tell what is to be done, what does.
+fn explained(told: String) -> String {
+    const IN_OTHER_WORDS: &[(&str, &str)] = &[
+        (
+            "password missing",
+            "the server wants a password: set it in the DSN, which has none (PGPASSWORD is not looked at)",
+        ),
+        (
+            "UnsupportedCertVersion",
+            "the server's certificate is X.509 version 1, which cannot be verified: make it with -extfile and a subjectAltName",
+        ),
+    ];
+    let found = IN_OTHER_WORDS.iter().find(|(words, _)| told.contains(words));
+    found.map_or(told, |(_, other)| (*other).to_owned())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! for. `serial`: one that runs transactions of several statements, in one go each. `feed/listener`: one of the feed, which hears of other nodes' appends.
 //!
 //! `dialer` opens them, to one of the servers that an address leads to, and `dialing` is what a link does to have one; `servers` knows when a node
-//! is to go over to another server. `connection_count`: how many there are.
+//! is to go over to another server. `pooling` refuses connections that are no sessions of their own. `connection_count`: how many there are.
 //!
 //! `queues` says which lanes a kind of hot write goes over, `error` what a failure means, `retry` who tries again until when, `silence`
 //! what becomes of connections on which nothing is answered, and `caller` of statements whose callers leave. `rounds` goes through large tables in slices. `hydra` reads the database of another program.
@@ -43,6 +43,7 @@ mod mail;
 mod mail_code;
 mod outbox;
 mod parked_flow;
+mod pooling;
 mod queues;
 mod replay;
 mod retry;

@@ -7,14 +7,16 @@
 //! met before, a new connection does not tell whether the node is to leave it: that is asked (`feed/listener`).
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use tokio::time::Instant;
-use tracing::warn;
+use tracing::{error, warn};
+
+use crate::error::Failure;
 
 /// So many are remembered.
 const REMEMBERED: usize = 64;
@@ -42,6 +44,9 @@ pub(crate) struct Servers {
     /// The one that the node has moved to last, or met first, by when it was started.
     current: ArcSwapOption<String>,
     met: Mutex<Met>,
+    /// Whether connections to them are no sessions of their own. That stays so: what a pooler was told once it may be told again, and the node is to be
+    /// started anew, which proves it.
+    are_pooled: AtomicBool,
 }
 
 /// By when they were started.
@@ -56,7 +61,7 @@ impl Servers {
     /// None yet.
     pub(crate) fn new(wants_a_primary: bool) -> Self {
         let (moves, current, met) = (AtomicU64::new(0), ArcSwapOption::empty(), Mutex::default());
-        Self { wants_a_primary, moves, current, met }
+        Self { wants_a_primary, moves, current, met, are_pooled: AtomicBool::new(false) }
     }
 
     /// How many times the node has moved.
@@ -94,6 +99,18 @@ impl Servers {
         if let Some(started_at) = server.started_at.as_ref().filter(|_| self.wants_a_primary) {
             self.met.lock().only_reading = Some(started_at.clone());
         }
+    }
+
+    /// A connection to them is no session of its own, so none is.
+    pub(crate) fn note_that_they_are_pooled(&self) {
+        if !self.are_pooled.swap(true, Ordering::AcqRel) {
+            error!(error = %Failure::Pooled, "PostgreSQL is not asked any more: mend the DSN or the pooler, and restart this node");
+        }
+    }
+
+    /// Whether that was noted.
+    pub(crate) fn are_pooled(&self) -> bool {
+        self.are_pooled.load(Ordering::Acquire)
     }
 
     /// Whether the node has left this server, to which a connection was opened when it had moved so many times.

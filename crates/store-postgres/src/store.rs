@@ -32,6 +32,7 @@ use crate::identity_session::IdentitySessionQueues;
 use crate::link::Link;
 use crate::login_session::LoginSessionQueues;
 use crate::migrate::{self, MigrationStatus};
+use crate::pooling;
 use crate::queues::{Queues, READERS_PER_LANE};
 use crate::replay::spend::SpendThings;
 use crate::retry::Tries;
@@ -209,8 +210,22 @@ impl PostgresStore {
             lookups,
             refusals,
         };
+        store.refuse_pooler(&dialer).await?;
         store.answers(Tries::at_the_start(patience)).await?;
         Ok(store)
+    }
+
+    /// Refuses a pooler that gives each transaction another session, before a statement is prepared: that of another could be run.
+    async fn refuse_pooler(&self, dialer: &Dialer) -> Result<(), StoreError> {
+        let Some(link) = self.readers.first() else { return Ok(()) };
+        let mut tries = Tries::at_the_start(self.patience);
+        let session = loop {
+            match link.session().await {
+                Ok(session) => break session,
+                Err(failure) => tries.again(failure).await?,
+            }
+        };
+        pooling::refuse(&session, dialer).await.map_err(StoreError::refused)
     }
 
     /// Brings the schema up to date. Ten nodes may do so at once.
@@ -252,6 +267,16 @@ impl PostgresStore {
     /// What the server says.
     pub async fn missing_columns(&self) -> Result<Vec<String>, StoreError> {
         let rows = self.read(migrate::MISSING_COLUMNS, &[]).await?;
+        rows.iter().map(|row| Ok(column(row, 0)?)).collect()
+    }
+
+    /// The rights on tables that a node needs and the role of the DSN does not have, by table, as `INSERT, DELETE ON mail`. Where the server only
+    /// reads, those to read.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub async fn missing_rights(&self) -> Result<Vec<String>, StoreError> {
+        let rows = self.read(migrate::MISSING_RIGHTS, &[]).await?;
         rows.iter().map(|row| Ok(column(row, 0)?)).collect()
     }
 

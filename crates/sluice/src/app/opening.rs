@@ -18,7 +18,7 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(1);
 /// How often it is told again what a database is waited for.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
-/// Opens the store of a node: one that has what this version needs.
+/// Opens the store of a node: one that has what this version needs, and in which the node may do what it does.
 pub(super) async fn open(
     settings: &Settings,
     auto_migrate: bool,
@@ -29,7 +29,8 @@ pub(super) async fn open(
         auto_migrate || settings.mode.is_development() || matches!(settings.database.dsn, Dsn::Memory);
     let stores = await_store(&settings.database, migrate, sources, log_waiting).await?;
     refuse_other_schema(&stores).await?;
-    Ok(stores)
+    let missing = stores.missing_rights().await?;
+    if missing.is_empty() { Ok(stores) } else { Err(StartError::MissingRights(missing.join("; "))) }
 }
 
 /// Refuses a schema that statements of this version fail on: one that lacks migrations, and one that has them and was changed since.

@@ -55,6 +55,9 @@ pub(crate) enum StartError {
          hand: start the version that belongs to it"
     )]
     OtherSchema(String),
+    /// Else it would be found by whoever asks for what needs them.
+    #[error("the role of the database lacks {0}: let the owner of the tables GRANT that to it")]
+    MissingRights(String),
     #[error(transparent)]
     Secrets(#[from] SecretsError),
     #[error("the signing keys: {0}")]
@@ -283,6 +286,14 @@ impl Stores {
         match self {
             Self::Sqlite(store) => store.missing_columns().await,
             Self::Postgres(store) => store.missing_columns().await,
+        }
+    }
+
+    /// The rights that a node needs and its role does not have, by table.
+    pub(crate) async fn missing_rights(&self) -> Result<Vec<String>, StoreError> {
+        match self {
+            Self::Sqlite(_) => Ok(Vec::new()),
+            Self::Postgres(store) => store.missing_rights().await,
         }
     }
 

@@ -1,5 +1,5 @@
 //! A node of this version on a schema that lacks migrations: it serves if no statement needs them, before and after they are applied. And on
-//! the schema of a later version: it serves, unless that has taken away what statements need.
+//! the schema of a later version: it serves, unless that has taken away what statements need. Nor does it as a role that may not do what it does.
 
 use sluice_testkit::Backend;
 
@@ -71,4 +71,23 @@ async fn a_node_tells_of_a_later_schema_and_refuses_one_that_lacks_a_column() {
         let said = String::from_utf8(ended.stderr).unwrap();
         assert!(!ended.status.success() && said.contains("it lacks client.document"), "{said}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_does_not_start_as_a_role_that_lacks_a_right() {
+    let site = Site::fresh(Backend::Postgres).await;
+    migrate(&site);
+    let (name, database) = (format!("lacking_{}", std::process::id()), site.connection().await);
+    let role = format!(
+        "CREATE ROLE {name} LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {name};
+         REVOKE INSERT ON identity_session FROM {name}"
+    );
+    database.batch_execute(&role).await.unwrap();
+    let other = Site::on(site.dsn().replace("postgres://sluice@", &format!("postgres://{name}@")));
+    let ended = other.spawn_in_production().wait_with_output().await.unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(!ended.status.success() && said.contains("lacks INSERT ON identity_session: "), "{said}");
+    let granted = format!("GRANT INSERT ON identity_session TO {name}");
+    database.batch_execute(&granted).await.unwrap();
+    other.start_in_production().await.kill().await;
 }

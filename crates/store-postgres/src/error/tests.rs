@@ -38,9 +38,48 @@ async fn what_a_server_says_is_told_once_and_without_values_of_rows() {
 /// Half of it was heard by one server process, half by another.
 #[tokio::test]
 async fn where_statements_are_mixed_up_a_pooler_is_suspected() {
-    for (code, is_suspected) in [("26000", true), ("42P05", true), ("22P03", true), ("22P02", false)] {
-        let told = chain(&said_by_a_server(&error(code, "Msomething is wrong")).await);
+    for (code, message, is_suspected) in [
+        ("26000", "something is wrong", true),
+        ("42P05", "something is wrong", true),
+        ("22P03", "something is wrong", true),
+        ("22P02", "something is wrong", false),
+        ("42804", "binary data has array element type 25 (text) instead of expected 2950 (uuid)", true),
+        ("54000", "number of array dimensions (418) exceeds the maximum allowed (6)", true),
+        ("54000", "index row requires 8232 bytes, maximum size is 8191", false),
+        ("08P01", "bind message supplies 2 parameters, but prepared statement \"s7\" requires 1", true),
+        ("08P01", "invalid message format", false),
+    ] {
+        let told = chain(&said_by_a_server(&error(code, &format!("M{message}"))).await);
         assert_eq!(told.contains("pooler"), is_suspected, "{told}");
+    }
+}
+
+/// As a server asks for one in clear.
+#[tokio::test]
+async fn who_has_no_password_is_told_where_it_is_to_be_set() {
+    let asks = b"R\0\0\0\x08\0\0\0\x03";
+    let failure = Failure::connecting(said_to_who_connects(SslMode::Disable, asks).await);
+    let told = chain(&failure);
+    assert!(told.starts_with("PostgreSQL: the server wants a password: set it in the DSN"), "{told}");
+    assert!(failure.is_turned_away() && !failure.is_wrong_password());
+}
+
+#[tokio::test]
+async fn who_is_not_let_in_is_told_from_who_finds_no_place() {
+    for (code, is_wrong) in [("28P01", true), ("28000", true), ("53300", false), ("57P03", false)] {
+        let failure = Failure::connecting(said_to_who_connects(SslMode::Disable, &error(code, "Mno")).await);
+        assert_eq!(failure.is_wrong_password(), is_wrong, "{failure}");
+    }
+}
+
+#[test]
+fn a_pooler_of_transactions_is_refused_at_the_start_and_waited_for_once_a_node_runs() {
+    for failure in [Failure::Pooled, Failure::OtherSearchPath("public".to_owned())] {
+        assert!(
+            failure.is_turned_away() && failure.ends_session() && !failure.may_be_committed(),
+            "{failure}"
+        );
+        assert!(matches!(failure.into_store_error(), StoreError::Unavailable(Some(_))));
     }
 }
 

@@ -56,6 +56,8 @@ const CLAIM: &str = "INSERT INTO schema_migration (version, name, applied_at) VA
 const APPLIED: &str = "SELECT version, name, applied_at FROM schema_migration ORDER BY version";
 /// The columns that statements name and the tables do not have: a later version, or somebody, has changed them.
 pub(crate) const MISSING_COLUMNS: &str = include_str!("../migrations/missing_columns.sql");
+/// The rights that statements of a node need and this role does not have.
+pub(crate) const MISSING_RIGHTS: &str = include_str!("../migrations/missing_rights.sql");
 const CREATE_NETWORK: &str =
     "INSERT INTO network (one, network_id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING";
 
@@ -63,6 +65,13 @@ const CREATE_NETWORK: &str =
 #[derive(Debug, Error)]
 #[error("{0}: migrations need the owner of the tables, with CREATE on their schema")]
 struct NotTheOwner(Failure);
+
+/// A role that may not even read which migrations are applied.
+#[derive(Debug, Error)]
+#[error(
+    "{0}: the role of the DSN needs SELECT, INSERT, UPDATE and DELETE on all tables, and USAGE on their schema"
+)]
+struct WithoutRights(Failure);
 
 /// A step of the schema.
 struct Migration {
@@ -171,6 +180,9 @@ pub(crate) async fn status(dialer: &Dialer, mut tries: Tries) -> Result<Vec<Migr
                     );
                 }
                 return Ok(status);
+            }
+            Err(failure) if failure.is_lack_of_rights() => {
+                return Err(StoreError::refused(WithoutRights(failure)));
             }
             Err(failure) => tries.again(failure).await?,
         }

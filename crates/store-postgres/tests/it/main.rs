@@ -15,6 +15,7 @@ mod migrations;
 mod oldest;
 mod parked_flows;
 mod patience;
+mod pooler;
 mod proxy;
 mod replays;
 mod restart;

@@ -84,6 +84,33 @@ async fn every_column_is_missed_that_statements_name() {
     assert_eq!(store.missing_columns().await.unwrap(), ["client.document"]);
 }
 
+/// A role that has the rights of docs/operations.md lacks none.
+#[tokio::test]
+async fn every_right_is_missed_that_a_node_needs() {
+    let database = database().await;
+    let (owner, client) = (node(database.dsn()).await, connection(database.dsn()).await);
+    let name = database.name();
+    let role = format!("CREATE ROLE {name} LOGIN");
+    let as_told =
+        format!("ALTER DEFAULT PRIVILEGES GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {name}");
+    client.batch_execute(&format!("{role}; {as_told}")).await.unwrap();
+    owner.migrate_up().await.unwrap();
+    let dsn = database.dsn().replace("postgres://sluice@", &format!("postgres://{name}@"));
+    let store = node(&dsn).await;
+    let missing = async || store.missing_rights().await.unwrap();
+    assert_eq!(missing().await, [] as [&str; 0]);
+    let revoke =
+        format!("REVOKE INSERT, DELETE ON identity_session FROM {name}; REVOKE SELECT ON mail FROM {name}");
+    client.batch_execute(&revoke).await.unwrap();
+    assert_eq!(missing().await, ["INSERT, DELETE ON identity_session", "SELECT ON mail"]);
+    let only_reads = format!("ALTER ROLE {name} SET default_transaction_read_only = on");
+    client.batch_execute(&only_reads).await.unwrap();
+    assert_eq!(node(&dsn).await.missing_rights().await.unwrap(), ["SELECT ON mail"]);
+    client.batch_execute(&format!("REVOKE ALL ON schema_migration FROM {name}")).await.unwrap();
+    let told = chain(&store.migrate_status().await.unwrap_err());
+    assert!(told.contains("(42501): the role of the DSN needs SELECT, INSERT, UPDATE and DELETE"), "{told}");
+}
+
 #[tokio::test]
 async fn two_databases_have_different_network_ids() {
     let databases = [database().await, database().await];

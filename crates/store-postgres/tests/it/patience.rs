@@ -152,6 +152,28 @@ async fn who_finds_no_connection_left_goes_over_that_of_another() {
     assert_eq!(used().await, 3, "it has its own as soon as there is one");
 }
 
+/// Each attempt is a line in the log of the server, and what it says is the same for all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_not_let_in_asks_once_a_second() {
+    let (database, all, store) = with_two_connections().await;
+    let (name, unknown) = (database.name(), given::client_id("unknown"));
+    all.batch_execute(&format!("ALTER ROLE {name} NOLOGIN")).await.unwrap();
+    cut_those_of(name, &all).await;
+    let before = store.connections().failed_total;
+    let asked = async {
+        tokio::join!(
+            store.ping(),
+            GrantRepository::insert(&store, given::grant(), None, true),
+            ClientRepository::delete(&store, &unknown, given::at(20), given::at(9000)),
+        )
+    };
+    assert!(tokio::time::timeout(Duration::from_secs(3), asked).await.is_err(), "nobody is let in");
+    let failed = store.connections().failed_total - before;
+    assert!((1..15).contains(&failed), "{failed}");
+    all.batch_execute(&format!("ALTER ROLE {name} LOGIN")).await.unwrap();
+    store.ping().await.unwrap();
+}
+
 /// As after connections were cut, when what goes on by itself dials first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_finds_feed_and_upkeep_before_them_goes_over_the_connection_of_the_upkeep() {

@@ -30,6 +30,7 @@ const BACKGROUND: &[&str] = &[
     "SET jit",
     // Whether its server still writes: see the feed's listener.
     "SHOW transaction_read_only",
+    "SELECT pg_backend_pid()",
 ];
 /// How often it is counted. What comes in one of these stretches and not in another is not of what is done there: a server looks
 /// for expired rows once a minute.
