@@ -196,11 +196,11 @@ async fn an_answer_without_content_is_told_without_a_length() {
         let answer = in_time(client.send_request(request)).await.unwrap();
         let told = answer.headers().get("content-length").map(|length| length.to_str().unwrap());
         assert_eq!((answer.status().as_u16(), told), (status, length));
-        let mut client = Peer::new(world.connect().await);
-        client.say(format!("GET /{status} HTTP/1.1\r\nhost: a\r\n\r\n")).await;
-        let head = client.head().await.unwrap().to_lowercase();
-        assert_eq!(head.contains("content-length: 2\r\n"), length.is_some(), "{head}");
     }
+    let mut client = Peer::new(world.connect().await);
+    client.say("GET /204 HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    let head = client.head().await.unwrap().to_lowercase();
+    assert!(head.starts_with("http/1.1 204 ") && !head.contains("content-length"), "{head}");
 }
 
 /// The server looks at what came: elsewhere an empty path is told as a slash.
