@@ -82,11 +82,11 @@ async fn a_login_waits_only_a_moment_until_its_password_is_hardened_and_that_goe
     let hanging = world.store.replacing.write().await;
     let began = Instant::now();
     assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
-    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     assert!(world.credential().starts_with("p1$"));
     drop(hanging);
     while world.credential().starts_with("p1$") {
-        assert!(began.elapsed() < Duration::from_secs(60));
+        assert!(began.elapsed() < Duration::from_mins(1));
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert_hardened(&world);
