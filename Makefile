@@ -164,10 +164,10 @@ load: rust wrk
 	tests/load/identity.sh $(LOAD)
 
 # The same for gateways, side by side. GATEWAYS picks parts: nginx, sluice, distinct=TOKENS, markers=MARKERS, turns=ROUNDS, knee=ROUNDS, validation, auth_request, haproxy, varnish,
-# caddy, blocking. NGINX_LOG=each has nginx write each line of its log by itself; MARKER_ROUNDS is how often servers with and without markers take turns.
-GATEWAYS ?= nginx sluice validation auth_request haproxy varnish caddy blocking
+# caddy, traefik, envoy, blocking. NGINX_LOG=each has nginx write each line of its log by itself; MARKER_ROUNDS is how often servers with and without markers take turns.
+GATEWAYS ?= nginx sluice validation auth_request haproxy varnish caddy traefik envoy blocking
 .PHONY: load-gateway
-load-gateway: rust wrk
+load-gateway: rust wrk $(CACHE)/proxies.stamp
 	cargo build --release --package sluice --bin sluice
 	cargo build --release --package sluice-testkit --examples
 	tests/load/gateway.sh $(GATEWAYS)

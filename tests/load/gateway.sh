@@ -2,15 +2,15 @@
 # Measures gateways that do one job (check a token, tell the application who calls, pass the request on), one after the other on this machine, the
 # load generator and the backend beside them. CPU is user and system time of each program per request.
 #
-#   tests/load/gateway.sh [nginx] [auth_request] [haproxy] [varnish] [caddy] [sluice] [distinct=TOKENS] [markers=MARKERS] [turns=ROUNDS] [knee=ROUNDS] [validation] [blocking]
+#   tests/load/gateway.sh [nginx] [auth_request] [haproxy] [varnish] [caddy] [traefik] [envoy] [sluice] [distinct=TOKENS] [markers=MARKERS] [turns=ROUNDS] [knee=ROUNDS] [validation] [blocking]
 #
 # SECONDS_EACH (10) and CONNECTIONS ("64 256") say how long and how many, MARKER_ROUNDS (5) how often servers with and without markers take
 # turns. NGINX_LOG says how nginx writes its log: gathered (lines of 10 ms share a write, as Sluice's do), or each (a write for each line, as
-# nginx does by itself). SLUICE_BIN and EXAMPLES name what was built. What the numbers mean is in docs/benchmarks.md.
+# nginx does by itself). SLUICE_BIN and EXAMPLES name what was built; Traefik and Envoy are those of `make gateway`. What the numbers mean is in docs/benchmarks.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 export CONNECTIONS=${CONNECTIONS:-64 256}
-readonly NGINX_LOG=${NGINX_LOG:-gathered} MARKER_ROUNDS=${MARKER_ROUNDS:-5}
+readonly NGINX_LOG=${NGINX_LOG:-gathered} MARKER_ROUNDS=${MARKER_ROUNDS:-5} PROXIES=$PWD/.cache/gateway-venv/bin
 case $NGINX_LOG in
   each | gathered) ;;
   *) echo "NGINX_LOG is each or gathered, not $NGINX_LOG" >&2; exit 2 ;;
@@ -147,7 +147,7 @@ measure_auth_request() {
 
 measure_haproxy() {
   local name key
-  node tests/load/gateway/tokens.js haproxy "$FOLDER"
+  node tests/load/gateway/tokens.js foreign "$FOLDER"
   for name in hs256 rs256 es256; do
     key="$FOLDER/$name.pem"
     [ "$name" != hs256 ] || key=$(cat "$FOLDER/hs256.secret")
@@ -196,6 +196,38 @@ measure_caddy() {
   start_proxy env "XDG_DATA_HOME=$FOLDER" "XDG_CONFIG_HOME=$FOLDER" caddy run --config "$FOLDER/Caddyfile" --adapter caddyfile
   measure 'Caddy asks Sluice' "http://127.0.0.1:$LISTEN/orders" "$FOLDER/opaque.token" "caddy=$PROXY" "sluice=$SERVER"
   stop_proxy
+}
+
+measure_traefik() {
+  local inner
+  inner=$(free_port)
+  shipped deploy/traefik/dynamic.yml | sed "s/\b8099\b/$inner/" >"$FOLDER/dynamic.yml"
+  shipped deploy/traefik/traefik.yml | sed "s/\b8099\b/$inner/; s#/etc/traefik/#$FOLDER/#" >"$FOLDER/traefik.yml"
+  start_proxy "$PROXIES/traefik" "--configFile=$FOLDER/traefik.yml"
+  sleep 2 # it listens before it knows its routes
+  measure 'Traefik asks Sluice' "http://127.0.0.1:$LISTEN/orders" "$FOLDER/opaque.token" "traefik=$PROXY" "sluice=$SERVER"
+  stop_proxy
+}
+
+envoy_with() { # envoy_with <file>
+  start_proxy "$PROXIES/envoy" -c "$1" --disable-hot-restart --concurrency "$(nproc)" --log-level warning
+}
+
+measure_envoy() {
+  local file
+  for file in envoy envoy-http; do
+    shipped "deploy/envoy/$file.yaml" >"$FOLDER/$file.yaml"
+    envoy_with "$FOLDER/$file.yaml"
+    measure "Envoy asks Sluice ($file.yaml)" "http://127.0.0.1:$LISTEN/orders" "$FOLDER/opaque.token" "envoy=$PROXY" "sluice=$SERVER"
+    stop_proxy
+  done
+  node tests/load/gateway/tokens.js foreign "$FOLDER"
+  for file in rs256 es256; do
+    shipped tests/load/gateway/envoy-jwt.yaml | sed "s#@JWKS@#$FOLDER/$file.jwks#" >"$FOLDER/jwt.yaml"
+    envoy_with "$FOLDER/jwt.yaml"
+    measure "Envoy jwt_authn ${file^^}" "http://127.0.0.1:$LISTEN/orders" "$FOLDER/$file.token" "envoy=$PROXY"
+    stop_proxy
+  done
 }
 
 measure_sluice() {
@@ -307,10 +339,10 @@ measure_validation() {
 echo "log of nginx: $NGINX_LOG"
 start_backend
 start_sluice
-for part in "${@:-nginx sluice validation auth_request haproxy varnish caddy blocking}"; do
+for part in "${@:-nginx sluice validation auth_request haproxy varnish caddy traefik envoy blocking}"; do
   for one in $part; do
     case $one in
-      nginx | auth_request | haproxy | varnish | caddy | sluice | validation | blocking) "measure_$one" ;;
+      nginx | auth_request | haproxy | varnish | caddy | traefik | envoy | sluice | validation | blocking) "measure_$one" ;;
       distinct=*) measure_distinct "${one#distinct=}" ;;
       turns=*) measure_turns "${one#turns=}" ;;
       knee=*) measure_knee "${one#knee=}" ;;

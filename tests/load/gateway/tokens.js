@@ -2,7 +2,7 @@
 // Tokens and keys for tests/load/gateway.sh.
 //
 //   tokens.js sluice ISSUER ADMIN COUNT opaque|jwt    COUNT access tokens of one client, one on each line
-//   tokens.js haproxy FOLDER                          hs256.secret, es256.pem, rs256.pem, and a token for each: hs256.token, …
+//   tokens.js foreign FOLDER                          hs256.secret, es256.pem, es256.jwks, rs256.pem, rs256.jwks, and a token for each: hs256.token, …
 import crypto from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -30,7 +30,7 @@ async function json(url, options) {
   return answer.json()
 }
 
-function haproxy([folder]) {
+function foreign([folder]) {
   const write = (name, text) => fs.writeFileSync(path.join(folder, name), text)
   const secret = crypto.randomBytes(32).toString('hex')
   write('hs256.secret', secret)
@@ -40,6 +40,7 @@ function haproxy([folder]) {
     const { publicKey, privateKey } = crypto.generateKeyPairSync(type, options)
     const name = algorithm.toLowerCase()
     write(`${name}.pem`, publicKey.export({ type: 'spki', format: 'pem' }))
+    write(`${name}.jwks`, JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), alg: algorithm, use: 'sig' }] }))
     write(`${name}.token`, signed(algorithm, (data) => crypto.sign('sha256', data, { key: privateKey, dsaEncoding: 'ieee-p1363' })))
   }
 }
@@ -51,4 +52,4 @@ function signed(alg, sign) {
   return `${data}.${sign(Buffer.from(data)).toString('base64url')}`
 }
 
-await { sluice, haproxy }[process.argv[2]](process.argv.slice(3))
+await { sluice, foreign }[process.argv[2]](process.argv.slice(3))
