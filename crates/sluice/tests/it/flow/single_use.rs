@@ -31,7 +31,7 @@ async fn a_consent_verifier_works_once(backend: Backend) {
     let after_first = sluice.written();
     let second = browser.visit(&verifier).await;
     assert_eq!((second.status.as_u16(), second.location), (410, None));
-    assert!(second.body.contains("/oauth2/auth?client_id="), "{}", second.body);
+    assert!(second.body.contains("Back to the application"), "{}", second.body);
     assert_eq!(sluice.written(), after_first);
     client.redeem(&first.expect("code")).await.ok();
     assert_eq!(browser.visit(&verifier).await.status, 410, "neither does redeeming the code free it");
