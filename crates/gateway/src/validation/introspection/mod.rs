@@ -76,6 +76,9 @@ enum NoAnswer {
     Unreadable,
     #[error("the credentials of the gateway cannot be sent")]
     Credentials,
+    /// It complains about the token, which anybody can have made up: that says nothing of how the issuer is.
+    #[error("the answer is about the form of the token")]
+    AboutToken,
 }
 
 impl Introspector {
@@ -141,6 +144,7 @@ impl Introspector {
                 }
                 outcome
             }
+            Err(NoAnswer::AboutToken) => Err(TokenFault::NotAuthentic),
             Err(why) => {
                 self.counters.failed.fetch_add(1, Ordering::Relaxed);
                 if !self.has_failed.swap(true, Ordering::Relaxed) {
@@ -164,7 +168,7 @@ impl Introspector {
         form.extend([("token", token.expose().as_str()), ("token_type_hint", "access_token")]);
         let answer = self.fetcher.post_form_with(endpoint, &form, headers, limits).await?;
         if answer.status == StatusCode::BAD_REQUEST && answer::denies_token(&answer.body) {
-            return Ok(Err(TokenFault::NotAuthentic));
+            return Err(NoAnswer::AboutToken);
         }
         if !answer.status.is_success() {
             return Err(NoAnswer::Status(answer.status.as_u16()));

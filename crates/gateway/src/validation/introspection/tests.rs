@@ -143,6 +143,30 @@ async fn an_issuer_that_complains_about_the_token_has_answered() {
     assert_eq!(log.lines("an issuer does not answer about tokens").len(), 1);
 }
 
+#[tokio::test]
+async fn a_complaint_about_a_token_that_anybody_made_up_does_not_say_that_an_issuer_is_well_again() {
+    let (log, _guard) = Captured::begin();
+    let issuer = FakeIssuer::start().await;
+    let world = World::new(&[issuer.of_opaque("one")]);
+    let complaining = Mood::Complaining(400, "invalid_token");
+    for (token, mood, fault) in [
+        ("a", Mood::Broken, TokenFault::Unreachable),
+        ("b", complaining, TokenFault::NotAuthentic),
+        ("c", Mood::Broken, TokenFault::Unreachable),
+        ("d", complaining, TokenFault::NotAuthentic),
+    ] {
+        *issuer.mood.lock() = mood;
+        assert_eq!(world.validate(ONE, token).await, Err(fault), "{token}");
+    }
+    assert_eq!(log.lines("an issuer does not answer about tokens").len(), 1);
+    assert_eq!(log.lines("an issuer answers about tokens again").len(), 0);
+    let stats = world.validation.introspection_stats().remove(0);
+    assert_eq!((stats.asked, stats.failed), (4, 2));
+    *issuer.mood.lock() = Mood::Well;
+    assert_eq!(world.validate(ONE, "e").await, Err(TokenFault::Revoked));
+    assert_eq!(log.lines("an issuer answers about tokens again").len(), 1);
+}
+
 /// Its answer tells more than that of an issuer that has never seen the token.
 #[tokio::test]
 async fn what_the_issuer_says_that_knows_a_token_is_told_whoever_is_asked_after_it() {
