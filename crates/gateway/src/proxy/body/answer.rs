@@ -214,14 +214,15 @@ impl AnswerBody {
     }
 
     /// Whether it speaks against its server. Over HTTP/2 a connection does once, however many answers end with it, and a stream that the
-    /// server calls off does not: its client may have bounded its time. Nor does silence where nobody said that there is more, as in a
-    /// stream of events.
+    /// server calls off does not: its client may have bounded its time. Nor does one over HTTP/1.1 whose end is lost because its server
+    /// took no more of an upload and closed, nor silence where nobody said that there is more, as in a stream of events.
     fn speaks_against(&self, error: &BodyError) -> bool {
         if self.pace.paused > PAUSE {
             return false;
         }
         match (&self.carrier, error) {
             (_, BodyError::CalledOff) => false,
+            (Some(Carrier::Http1(link)), BodyError::Cut(_)) if link.is_cut_off() => false,
             (Some(Carrier::Http2 { end, .. }), BodyError::Cut(error)) => match reset_reason(error) {
                 Some(reason) => reason != h2::Reason::CANCEL,
                 None => end.is_first(),
@@ -343,6 +344,10 @@ impl Default for ProxyBody {
 
 #[cfg(test)]
 mod tests {
+    use http::Request;
+    use hyper::client::conn::http1;
+    use hyper_util::rt::TokioIo;
+    use tokio::net::{TcpListener, TcpStream};
     use tokio::time::advance;
 
     use super::*;
@@ -379,5 +384,26 @@ mod tests {
         advance(Duration::from_millis(1)).await;
         answer.pace.wants();
         assert!(!answer.speaks_against(&BodyError::TooSlow));
+    }
+
+    /// That a connection failed.
+    async fn cut() -> BodyError {
+        let (wire, server) = tokio::io::duplex(64);
+        drop(server);
+        let (mut sender, connection) = http1::handshake(TokioIo::new(wire)).await.unwrap();
+        let request = Request::new(Full::<Bytes>::default());
+        let (answered, _) = tokio::join!(sender.send_request(request), connection);
+        BodyError::Cut(answered.unwrap_err())
+    }
+
+    #[tokio::test]
+    async fn an_answer_whose_end_is_lost_does_not_speak_against_a_server_that_took_no_more_of_an_upload() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        for is_cut_off in [false, true] {
+            let wire = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            let link = Link::given(wire, is_cut_off).await;
+            let answer = AnswerBody { carrier: Some(Carrier::Http1(link)), ..answer() };
+            assert_eq!(answer.speaks_against(&cut().await), !is_cut_off);
+        }
     }
 }

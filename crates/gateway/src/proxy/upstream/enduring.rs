@@ -1,5 +1,6 @@
 //! A server may answer before it has read all of a request, and close. What is written then fails, and its answer is there all the same:
-//! the HTTP library would look at the failure alone. So a failure to write is kept from it, and what can be read decides.
+//! the HTTP library would look at the failure alone. So a failure to write is kept from it, and what can be read decides. Not so where the
+//! server took nothing of the request: what can be read then answers another one, or none.
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
@@ -13,14 +14,12 @@ use super::connect::Wire;
 
 /// No request is under way, or the connection became something else: who writes hears of failures.
 const UNUSED: u8 = 0;
-/// Nothing of the request was written yet.
+/// Nothing of the request was written yet: who writes hears of failures, too.
 const FRESH: u8 = 1;
 /// Something of it was.
 const BEGUN: u8 = 2;
-/// The server takes no more, and took nothing of the request.
-const UNHEARD: u8 = 3;
 /// The server takes no more, and took the beginning of the request.
-const CUT_OFF: u8 = 4;
+const CUT_OFF: u8 = 3;
 
 /// How the writing on a connection goes, as both its wire and its link see it.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +28,7 @@ pub(super) struct Writing(Arc<AtomicU8>);
 impl Writing {
     /// Notes that a request begins. What failed once stays so.
     pub(super) fn begin(&self) {
-        if !self.has_failed() {
+        if !self.is_cut_off() {
             self.0.store(FRESH, Ordering::Relaxed);
         }
     }
@@ -39,12 +38,7 @@ impl Writing {
         self.0.store(UNUSED, Ordering::Relaxed);
     }
 
-    /// Whether the server takes no more.
-    pub(super) fn has_failed(&self) -> bool {
-        matches!(self.0.load(Ordering::Relaxed), UNHEARD | CUT_OFF)
-    }
-
-    /// Whether it took the beginning of the request, and no more.
+    /// Whether the server took the beginning of a request, and takes no more.
     pub(super) fn is_cut_off(&self) -> bool {
         self.0.load(Ordering::Relaxed) == CUT_OFF
     }
@@ -55,18 +49,21 @@ impl Writing {
         }
     }
 
-    /// Whether a failure is to be kept from who writes: the other side has closed, so that there soon is an end of what can be read.
+    /// Whether a failure is to be kept from who writes: the other side has closed, so that there soon is an end of what can be read, and
+    /// that may be the answer to what it took.
     fn endures(&self, failure: ErrorKind) -> bool {
-        if !matches!(failure, ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) {
+        let has_closed = matches!(failure, ErrorKind::BrokenPipe | ErrorKind::ConnectionReset);
+        if !has_closed || self.0.load(Ordering::Relaxed) != BEGUN {
             return false;
         }
-        let failed = match self.0.load(Ordering::Relaxed) {
-            FRESH => UNHEARD,
-            BEGUN => CUT_OFF,
-            _ => return false,
-        };
-        self.0.store(failed, Ordering::Relaxed);
+        self.0.store(CUT_OFF, Ordering::Relaxed);
         true
+    }
+
+    /// Has it be as where the server took the beginning of a request alone.
+    #[cfg(test)]
+    pub(super) fn cut_off(&self) {
+        self.0.store(CUT_OFF, Ordering::Relaxed);
     }
 }
 
@@ -124,7 +121,7 @@ impl AsyncRead for Enduring {
 impl AsyncWrite for Enduring {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        if this.writing.has_failed() {
+        if this.writing.is_cut_off() {
             return Poll::Ready(Ok(bytes.len()));
         }
         let attempt = Pin::new(&mut this.wire).poll_write(context, bytes);
@@ -141,7 +138,7 @@ impl AsyncWrite for Enduring {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let all = || parts.iter().map(|part| part.len()).sum::<usize>();
-        if this.writing.has_failed() {
+        if this.writing.is_cut_off() {
             return Poll::Ready(Ok(all()));
         }
         let attempt = Pin::new(&mut this.wire).poll_write_vectored(context, parts);
@@ -157,7 +154,7 @@ impl AsyncWrite for Enduring {
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if this.writing.has_failed() {
+        if this.writing.is_cut_off() {
             return Poll::Ready(Ok(()));
         }
         let attempt = Pin::new(&mut this.wire).poll_flush(context);
@@ -167,7 +164,7 @@ impl AsyncWrite for Enduring {
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         // There is nobody who could be told.
-        if this.writing.has_failed() {
+        if this.writing.is_cut_off() {
             return Poll::Ready(Ok(()));
         }
         Pin::new(&mut this.wire).poll_shutdown(context)
@@ -200,7 +197,7 @@ mod tests {
     /// Writes until that fails, or is known to have failed; the failure.
     async fn write_on(wire: &mut Enduring, writing: &Writing) -> Option<ErrorKind> {
         let writing_on = async {
-            while !writing.has_failed() {
+            while !writing.is_cut_off() {
                 if let Err(error) = wire.write_all(b"body").await {
                     return Some(error.kind());
                 }
@@ -215,7 +212,6 @@ mod tests {
     async fn what_a_server_said_before_it_closed_is_read_though_it_takes_no_more() {
         let (mut wire, writing) = closed_after("answer").await;
         assert_eq!(write_on(&mut wire, &writing).await, None);
-        assert!(writing.is_cut_off());
         assert_eq!(wire.write(&vec![0; 100_000]).await.unwrap(), 100_000);
         let parts = [io::IoSlice::new(b"one"), io::IoSlice::new(b"three")];
         assert_eq!(wire.write_vectored(&parts).await.unwrap(), 8);
@@ -226,7 +222,7 @@ mod tests {
         let end = wire.read(&mut answer).await.map_err(|error| error.kind());
         assert_eq!(end, Err(ErrorKind::ConnectionReset), "nobody knows whether that is all");
         writing.begin();
-        assert!(writing.has_failed(), "no other request is sent there");
+        assert!(writing.is_cut_off(), "no other request is sent there");
         assert!(wire.shutdown().await.is_ok());
     }
 
@@ -238,18 +234,33 @@ mod tests {
         assert!(matches!(failure, Some(ErrorKind::BrokenPipe | ErrorKind::ConnectionReset)), "{failure:?}");
     }
 
-    #[test]
-    fn a_server_that_took_nothing_of_a_request_is_told_apart() {
-        for (is_written, is_cut_off) in [(false, false), (true, true)] {
-            let writing = Writing::default();
-            assert!(!writing.endures(ErrorKind::BrokenPipe), "no request is under way");
-            writing.begin();
-            if is_written {
-                writing.note_written();
+    /// What is there to be read is not for a request that the server has never seen.
+    #[tokio::test]
+    async fn who_writes_to_a_server_that_took_nothing_of_the_request_hears_of_failures() {
+        let (mut wire, writing) = closed_after("of another request").await;
+        let beginning_anew = async {
+            loop {
+                writing.begin();
+                if let Err(error) = wire.write_all(b"head").await {
+                    return error.kind();
+                }
+                sleep(Duration::from_millis(1)).await;
             }
-            assert!(!writing.endures(ErrorKind::TimedOut) && !writing.has_failed());
-            assert!(writing.endures(ErrorKind::BrokenPipe));
-            assert_eq!((writing.has_failed(), writing.is_cut_off()), (true, is_cut_off));
-        }
+        };
+        let failure = timeout(Duration::from_secs(30), beginning_anew).await.expect("no failure");
+        assert!(matches!(failure, ErrorKind::BrokenPipe | ErrorKind::ConnectionReset), "{failure:?}");
+        assert!(!writing.is_cut_off());
+    }
+
+    #[test]
+    fn failures_are_kept_from_who_writes_once_the_server_took_the_beginning_of_a_request() {
+        let writing = Writing::default();
+        assert!(!writing.endures(ErrorKind::BrokenPipe), "no request is under way");
+        writing.begin();
+        assert!(!writing.endures(ErrorKind::BrokenPipe), "it took nothing");
+        writing.note_written();
+        assert!(!writing.endures(ErrorKind::TimedOut), "it has not closed");
+        assert!(!writing.is_cut_off());
+        assert!(writing.endures(ErrorKind::BrokenPipe) && writing.is_cut_off());
     }
 }

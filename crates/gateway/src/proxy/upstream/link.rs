@@ -108,7 +108,7 @@ impl Link {
     pub(super) fn is_free(&self) -> bool {
         self.0.side.driver.is_some()
             && !self.0.is_old
-            && !self.0.writing.has_failed()
+            && !self.0.writing.is_cut_off()
             && self.0.sender.is_ready()
     }
 
@@ -122,6 +122,11 @@ impl Link {
     pub(super) fn may_stay(&self, now: Instant, keep_alive: Duration) -> bool {
         let is_rested = |since| now.saturating_duration_since(since) >= keep_alive;
         now < self.0.retires && !self.0.idle_since.is_none_or(is_rested)
+    }
+
+    /// Whether its server took the beginning of a request, and takes no more: what it answers may be lost on the way.
+    pub(in crate::proxy) fn is_cut_off(&self) -> bool {
+        self.0.writing.is_cut_off()
     }
 
     /// For waits on this connection.
@@ -173,6 +178,18 @@ impl Link {
             let may_be_refused = failure.fault == Fault::Reset && has_body && writing.is_cut_off();
             Failure { may_be_refused, ..failure }
         })
+    }
+}
+
+#[cfg(test)]
+impl Link {
+    /// One on `wire`, whose server may have taken the beginning of a request alone.
+    pub(in crate::proxy) async fn given(wire: tokio::net::TcpStream, is_cut_off: bool) -> Self {
+        let link = Self::open(Wire::Plain(wire), Instant::now()).await.unwrap();
+        if is_cut_off {
+            link.0.writing.cut_off();
+        }
+        link
     }
 }
 
