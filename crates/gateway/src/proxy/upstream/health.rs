@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::time::Duration;
 
 use http::HeaderValue;
-use sluice_commit::chain;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -171,7 +170,7 @@ impl Server {
         match found {
             Ok(()) => info!(%upstream, %server, well = true, "a server's health changed"),
             Err(why) => {
-                warn!(%upstream, %server, well = false, error = %chain(why), "a server's health changed");
+                warn!(%upstream, %server, well = false, error = %why.told(), "a server's health changed");
             }
         }
     }

@@ -10,6 +10,7 @@ use http::{Request, StatusCode, Uri};
 use http_body_util::Empty;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use sluice_commit::chain;
 use thiserror::Error;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::warn;
@@ -34,6 +35,22 @@ pub(super) enum Ailment {
     Failed(#[from] hyper::Error),
     #[error("its address and `health.path` make no URL")]
     NoUrl,
+}
+
+/// The most characters that are told of why a server is not well: some of them are its own, as what it gives for a reason to end a
+/// connection over HTTP/2.
+const TOLD: usize = 200;
+
+impl Ailment {
+    /// In a sentence for the log.
+    pub(super) fn told(&self) -> String {
+        let mut told = chain(self);
+        if let Some((end, _)) = told.char_indices().nth(TOLD) {
+            told.truncate(end);
+            told.push('…');
+        }
+        told
+    }
 }
 
 /// Good or bad answers in a row.
@@ -154,12 +171,12 @@ mod tests {
     use std::sync::atomic::Ordering;
     use std::time::Duration;
 
-    use sluice_commit::chain;
     use sluice_testkit::Captured;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
     use super::super::config::{Breaker, ServerConfig, Timeouts, UpstreamConfig, UpstreamTls};
+    use super::super::given;
     use super::*;
 
     /// An upstream to servers at these ports, of which one may be reached at a time.
@@ -227,7 +244,7 @@ mod tests {
             ("", "the probe failed: "),
         ] {
             let (listener, upstream) = bound().await;
-            let told = chain(&found(&upstream, listener, said).await.unwrap_err());
+            let told = found(&upstream, listener, said).await.unwrap_err().told();
             assert!(told.starts_with(why) && !told.contains("secret"), "{told}");
         }
         let (silent, upstream) = bound().await;
@@ -238,6 +255,39 @@ mod tests {
         let patient = ActiveHealth { timeout: Duration::from_secs(30), ..health };
         let told = look_at(&upstream, &upstream.servers[0], &patient).await;
         assert!(matches!(told, Err(Ailment::Unreachable(Fault::Connect))), "{told:?}");
+    }
+
+    /// The server of a connection over HTTP/2 gives this for a reason to end it once it was asked.
+    async fn go_away(listener: TcpListener, reason: &[u8]) {
+        const HEADERS: u8 = 1;
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.read_exact(&mut [0; "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len()]).await.unwrap();
+        let mut head = [0_u8; 9];
+        while head[3] != HEADERS {
+            stream.read_exact(&mut head).await.unwrap();
+            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+            stream.read_exact(&mut vec![0; usize::try_from(length).unwrap()]).await.unwrap();
+        }
+        let length = u32::try_from(8 + reason.len()).unwrap().to_be_bytes();
+        let settings: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+        // Of no stream, the last that was looked at is none, and `ENHANCE_YOUR_CALM`.
+        let goaway = [length[1], length[2], length[3], 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11];
+        stream.write_all(&[&settings[..], &goaway, reason].concat()).await.unwrap();
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    }
+
+    #[tokio::test]
+    async fn what_a_server_gives_for_a_reason_is_not_told_at_length() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let config = given::upstream("a", &[listener.local_addr().unwrap().port()]);
+        let config = UpstreamConfig { protocol: UpstreamProtocol::Http2, ..config };
+        let upstream = SharedUpstream::new(Arc::new(config), 1, None);
+        let ending = tokio::spawn(go_away(listener, &[b'x'; 2_000]));
+        let health = ActiveHealth { timeout: Duration::from_secs(30), ..ActiveHealth::at("/health") };
+        let told = look_at(&upstream, &upstream.servers[0], &health).await.unwrap_err().told();
+        assert!(told.starts_with("the probe failed: ") && told.contains("xxx"), "{told}");
+        assert!(told.ends_with("x…") && told.chars().count() == TOLD + 1, "{told}");
+        ending.abort();
     }
 
     #[tokio::test]
