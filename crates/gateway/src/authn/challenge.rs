@@ -183,7 +183,7 @@ fn not_holder(why: &str) -> Answer {
 }
 
 /// The challenges: of the scheme that was used with the error, of the other one without. Whoever used DPoP is not offered less. Who
-/// presents nothing is told the scope to ask for, as is who presents too little of it.
+/// presents nothing is told the scope to ask for, and no more than will do; who presents too little of it, all that may be missing.
 fn challenge(
     headers: &mut HeaderMap,
     error: Option<ErrorCode>,
@@ -221,7 +221,9 @@ fn written(
         let _ = write!(text, ", error=\"{error}\", error_description=\"{}\"", error.description());
     }
     let Some(policy) = policy else { return text };
-    let mut words = policy.scopes.iter().chain(&policy.any_scope).peekable();
+    // Clients ask for all that is named, and may be refused for one of those that they can do without.
+    let of_any = if is_first { 1 } else { policy.any_scope.len() };
+    let mut words = policy.scopes.iter().chain(policy.any_scope.iter().take(of_any)).peekable();
     let names_scope = is_first || error == Some(ErrorCode::InsufficientScope);
     if names_scope && words.peek().is_some() {
         text.push_str(", scope=\"");

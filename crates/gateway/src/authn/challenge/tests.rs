@@ -148,11 +148,11 @@ async fn the_scope_that_is_needed_is_named_and_the_metadata_pointed_to() {
         answered.challenges,
         [format!("{error}, scope=\"orders.read a\\\"b c\", {tail}"), format!("{DPOP}, {tail}")]
     );
-    let all = format!("scope=\"orders.read a\\\"b c\", {tail}");
+    let enough = format!("scope=\"orders.read a\\\"b\", {tail}");
     assert_eq!(
         first.challenges,
-        [format!("Bearer realm=\"sluice\", {all}"), format!("{DPOP}, {all}")],
-        "a client asks for it at once"
+        [format!("Bearer realm=\"sluice\", {enough}"), format!("{DPOP}, {enough}")],
+        "a client asks for it at once, and for no more of what one will do"
     );
     assert!(invalid.challenges.iter().all(|challenge| !challenge.contains(" scope=")), "it had it before");
 }
