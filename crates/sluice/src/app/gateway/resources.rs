@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
-use sluice_gateway::route::{Resource, RouteTable, RoutesFile};
+use sluice_gateway::route::{Resource, RoutePolicy, RouteTable, RoutesFile};
 use sluice_oauth::client::RegistrationRules;
 use sluice_oauth::config::ScopeStrategy;
 use tokio_util::sync::CancellationToken;
@@ -39,8 +39,8 @@ fn tell(table: &RouteTable, rules: &RegistrationRules, strategy: ScopeStrategy) 
         warn!(
             resource.identifier = resource,
             scope.missing = scopes.join(" "),
-            "clients that register themselves or that a document describes may not ask for scopes that the metadata of this \
-             resource name: oidc.dynamic_client_registration.default_scope does not have them"
+            "clients that register themselves or that a document describes may not ask for scopes that the metadata or the routes of \
+             this resource name: oidc.dynamic_client_registration.default_scope does not have them"
         );
     }
 }
@@ -51,7 +51,7 @@ fn unreached<'a>(table: &'a RouteTable, rules: &RegistrationRules) -> BTreeSet<&
     identifiers.filter(|identifier| !rules.permits_anybody(identifier)).collect()
 }
 
-/// Scopes that the metadata of such resources name, and for which such clients may not ask, by the identifier of the resource.
+/// Scopes that such clients are told of such resources, and for which they may not ask, by the identifier of the resource.
 fn scopes_beyond<'a>(
     table: &'a RouteTable,
     rules: &RegistrationRules,
@@ -59,8 +59,8 @@ fn scopes_beyond<'a>(
 ) -> BTreeMap<&'a str, Vec<String>> {
     let mut beyond = BTreeMap::new();
     for resource in own_resources(table) {
-        let mut scopes = announced_scopes(table, resource);
-        scopes.retain(|scope| !rules.permits_anybody_scope(scope, strategy));
+        let is_beyond = |scope: &String| !rules.permits_anybody_scope(scope, strategy);
+        let scopes: Vec<_> = announced_scopes(table, resource).into_iter().filter(is_beyond).collect();
         if !scopes.is_empty() {
             beyond.insert(resource.identifier.as_str(), scopes);
         }
@@ -68,16 +68,29 @@ fn scopes_beyond<'a>(
     beyond
 }
 
-fn announced_scopes(table: &RouteTable, resource: &Resource) -> Vec<String> {
+/// What clients are told to ask for: by the metadata, and by the challenges of the routes, which those of the Model Context Protocol
+/// prefer.
+fn announced_scopes(table: &RouteTable, resource: &Resource) -> BTreeSet<String> {
     let document: Value = serde_json::from_str(&table.metadata(resource, None)).unwrap_or_default();
-    let scopes = document.get("scopes_supported").and_then(Value::as_array).into_iter().flatten();
-    scopes.filter_map(Value::as_str).map(str::to_owned).collect()
+    let supported = document.get("scopes_supported").and_then(Value::as_array).into_iter().flatten();
+    let is_for = |policy: &&RoutePolicy| {
+        policy.resource.as_ref().is_some_and(|own| own.identifier == resource.identifier)
+    };
+    let demanded = own_policies(table)
+        .filter(is_for)
+        .flat_map(|policy| policy.scopes.iter().chain(&policy.any_scope))
+        .map(String::as_str);
+    supported.filter_map(Value::as_str).chain(demanded).map(str::to_owned).collect()
 }
 
 /// What routes are for that take tokens of this installation.
 fn own_resources(table: &RouteTable) -> impl Iterator<Item = &Resource> {
-    let routes = table.routes().iter().filter(|route| route.policy.takes_own_tokens());
-    routes.filter_map(|route| route.policy.resource.as_ref())
+    own_policies(table).filter_map(|policy| policy.resource.as_ref())
+}
+
+/// What such routes demand.
+fn own_policies(table: &RouteTable) -> impl Iterator<Item = &RoutePolicy> {
+    table.routes().iter().map(|route| &route.policy).filter(|policy| policy.takes_own_tokens())
 }
 
 #[cfg(test)]
@@ -120,20 +133,22 @@ routes:
   - {name: b, match: {prefix: /b}, any_scope: [write, openid], resource: {identifier: https://api.test/orders}}
   - {name: c, match: {prefix: /c}, scopes: [tools], resource: {identifier: https://tools.test/mcp, scopes_supported: [mcp]}}
   - {name: d, match: {prefix: /d}, issuers: [partner], scopes: [bill], resource: {identifier: https://api.test/billing}}
-  - {name: e, match: {prefix: /e}, scopes: [admin]}";
+  - {name: e, match: {prefix: /e}, scopes: [admin]}
+  - {name: f, match: {prefix: /f}, issuers: [partner], scopes: [theirs], resource: {identifier: https://tools.test/mcp, scopes_supported: [mcp]}}";
         let table = file::read(text, Path::new("")).unwrap().table;
         for (strategy, scope, expected) in [
             (
                 ScopeStrategy::Exact,
                 "openid read",
-                &[("https://api.test/orders", "write"), ("https://tools.test/mcp", "mcp")][..],
+                &[("https://api.test/orders", "write"), ("https://tools.test/mcp", "mcp tools")][..],
             ),
             (
                 ScopeStrategy::Exact,
                 "openid",
-                &[("https://api.test/orders", "read write"), ("https://tools.test/mcp", "mcp")],
+                &[("https://api.test/orders", "read write"), ("https://tools.test/mcp", "mcp tools")],
             ),
-            (ScopeStrategy::Exact, "openid read write mcp", &[]),
+            (ScopeStrategy::Exact, "openid read write mcp", &[("https://tools.test/mcp", "tools")]),
+            (ScopeStrategy::Exact, "openid read write mcp tools", &[]),
             (ScopeStrategy::Wildcard, "*", &[]),
         ] {
             let self_registered_scope = scope.to_owned();
