@@ -10,7 +10,8 @@ use crate::options::temporary;
 use crate::{ATTEMPTS, ClusterError, PrivateCluster, USER, as_server_user};
 
 /// Starts the pooler with the configuration that its first argument is, in a folder of its own, and waits until nobody holds the other end of its
-/// standard input any more, as that of the server. It refuses to run as root, too.
+/// standard input any more, as that of the server. It refuses to run as root, too. What it says, a line for each connection among it, goes to a file: nobody
+/// reads it while it runs. The end of it is told at the end, and has room in the pipe where nobody reads it then, either.
 const WATCHDOG: &str = r#"
 trap '' INT TERM HUP PIPE
 PATH=$PATH:/usr/sbin
@@ -19,10 +20,11 @@ dir=$(mktemp -d "$2/sluice-pgbouncer.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 printf '"%s" ""\n' "$3" >"$dir/users"
 { printf '%s\n' "$1"; echo "auth_file = $dir/users"; } >"$dir/pgbouncer.ini"
-pgbouncer "$dir/pgbouncer.ini" </dev/null >&2 &
+pgbouncer "$dir/pgbouncer.ini" </dev/null >"$dir/log" 2>&1 &
 pooler=$!
 cat >/dev/null
 kill -KILL "$pooler" 2>/dev/null
+tail -c 4096 "$dir/log" >&2
 "#;
 /// How long it may take until it takes connections.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -119,4 +121,35 @@ fn configuration((port, server): (u16, u16), mode: &str, connections: usize) -> 
          pool_mode = {mode}\n\
          default_pool_size = {connections}"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// Logs in, and returns when it is let in.
+    fn come_and_go(port: u16) {
+        let parameters = format!("user\0{USER}\0database\0pgbouncer\0\0");
+        let length = u32::try_from(8 + parameters.len()).unwrap();
+        // Version 3.0 of the protocol.
+        let hello = [&length.to_be_bytes()[..], &[0, 3, 0, 0][..], parameters.as_bytes()].concat();
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        client.write_all(&hello).unwrap();
+        let mut answer = [0];
+        client.read_exact(&mut answer).unwrap();
+        assert_eq!(answer, *b"R");
+    }
+
+    /// Two lines each are more than a pipe has room for.
+    #[test]
+    fn a_pooler_goes_on_however_much_it_says() {
+        let cluster = PrivateCluster::start().unwrap();
+        let pooler = PrivatePooler::start(&cluster, "session", 1).unwrap();
+        for _ in 0..1_000 {
+            come_and_go(pooler.port);
+        }
+    }
 }
