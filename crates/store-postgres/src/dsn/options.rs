@@ -18,9 +18,45 @@ pub(super) fn search_path(options: &str) -> Option<String> {
 
 /// Whether two lists name the same schemas in the same order.
 pub(crate) fn is_same_list(one: &str, other: &str) -> bool {
-    let names = |list: &str| list.replace('"', "").split(',').map(|name| name.trim().to_owned()).collect();
-    let (one, other): (Vec<String>, Vec<String>) = (names(one), names(other));
-    one == other
+    names(one) == names(other)
+}
+
+/// The names of a list as the server reads them. None of a list that it refuses.
+fn names(list: &str) -> Option<Vec<String>> {
+    let (mut names, mut rest) = (Vec::new(), list.trim_ascii());
+    if rest.is_empty() {
+        return Some(names);
+    }
+    loop {
+        let (name, behind) = match rest.strip_prefix('"') {
+            Some(quoted) => quoted_name(quoted)?,
+            None => bare_name(rest)?,
+        };
+        names.push(name);
+        match behind.trim_ascii_start() {
+            "" => return Some(names),
+            behind => rest = behind.strip_prefix(',')?.trim_ascii_start(),
+        }
+    }
+}
+
+/// The name up to a comma or a space, in small letters, and what is behind it.
+fn bare_name(list: &str) -> Option<(String, &str)> {
+    let is_end = |character: char| character == ',' || character.is_ascii_whitespace();
+    let (name, behind) = list.split_at_checked(list.find(is_end).unwrap_or(list.len()))?;
+    (!name.is_empty()).then(|| (name.to_ascii_lowercase(), behind))
+}
+
+/// The name up to its closing quote, as it is written, and what is behind it. Two quotes are one of the name.
+fn quoted_name(list: &str) -> Option<(String, &str)> {
+    let (mut name, mut rest) = (String::new(), list);
+    loop {
+        let (part, behind) = rest.split_once('"')?;
+        name.push_str(part);
+        let Some(more) = behind.strip_prefix('"') else { return Some((name, behind)) };
+        name.push('"');
+        rest = more;
+    }
 }
 
 fn is_search_path(name: &str) -> bool {
@@ -72,5 +108,26 @@ mod tests {
         assert!(is_same_list("sluice,public", "sluice, \"public\""));
         assert!(!is_same_list("sluice, public", "public, sluice"));
         assert!(!is_same_list("sluice", "\"$user\", public"));
+    }
+
+    #[test]
+    fn a_name_in_quotes_keeps_its_letters_and_its_commas() {
+        for (one, other, is_same) in [
+            ("SL", "sl", true),
+            ("SL", "\"sl\"", true),
+            ("SL", "\"SL\"", false),
+            ("sl", "\"SL\"", false),
+            ("\"SL\",public", " \"SL\" , Public", true),
+            ("\"a, b\"", "a, b", false),
+            ("\"a, b\"", "\"a, b\"", true),
+            ("\"a\"\"b\"", "\"ab\"", false),
+            ("\"a\"\"b\"", "a\"b", true),
+            ("", " ", true),
+            ("", "\"\"", false),
+            ("a,", "a", false),
+            ("\"a", "a", false),
+        ] {
+            assert_eq!(is_same_list(one, other), is_same, "{one} and {other}");
+        }
     }
 }
