@@ -69,29 +69,13 @@ fn roots(file: Option<&Path>) -> Result<RootCertStore, StoreError> {
     if store.is_empty() { Err(unreadable(&"has no certificate")) } else { Ok(store) }
 }
 
-/// Trusts a certificate of the authorities whatever host it names, or, without authorities, any certificate.
+/// Trusts a certificate of the authorities whatever host it names, or, without authorities, any certificate. The server has to have its key in any
+/// case: else whoever stands between could show that of the server, and SCRAM would be bound to it (`channel_binding`). So one that cannot be read, as
+/// of X.509 version 1, will not do.
 #[derive(Debug)]
 struct AnyHost {
     authority: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
-}
-
-impl AnyHost {
-    /// Where nobody is verified, it does no harm that a certificate cannot be read, as one of X.509 version 1: whoever stands between may have
-    /// one that can.
-    fn judge(
-        &self,
-        verdict: Result<HandshakeSignatureValid, Error>,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        match verdict {
-            Err(Error::InvalidCertificate(CertificateError::BadEncoding | CertificateError::Other(_)))
-                if self.authority.is_none() =>
-            {
-                Ok(HandshakeSignatureValid::assertion())
-            }
-            verdict => verdict,
-        }
-    }
 }
 
 impl ServerCertVerifier for AnyHost {
@@ -118,12 +102,12 @@ impl ServerCertVerifier for AnyHost {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.judge(verify_tls12_signature(
+        verify_tls12_signature(
             message,
             certificate,
             signature,
             &self.provider.signature_verification_algorithms,
-        ))
+        )
     }
 
     fn verify_tls13_signature(
@@ -132,12 +116,12 @@ impl ServerCertVerifier for AnyHost {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.judge(verify_tls13_signature(
+        verify_tls13_signature(
             message,
             certificate,
             signature,
             &self.provider.signature_verification_algorithms,
-        ))
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

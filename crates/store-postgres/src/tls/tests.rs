@@ -72,15 +72,11 @@ impl Drop for Authorities {
     }
 }
 
+/// That the server has its key could not be told, also where nobody is verified.
 #[test]
-fn a_certificate_of_version_1_will_do_where_nobody_is_verified() {
-    handshake(configuration(Verification::None, None).unwrap()).unwrap();
-}
-
-#[test]
-fn a_certificate_of_version_1_cannot_be_verified() {
+fn a_certificate_of_version_1_is_refused_whoever_is_verified() {
     let authorities = Authorities::of("version-1", VERSION_1);
-    for verification in [Verification::Authority, Verification::Host] {
+    for verification in [Verification::None, Verification::Authority, Verification::Host] {
         let refused = handshake(configuration(verification, Some(&authorities.0)).unwrap()).unwrap_err();
         // By this word it is put in others: see `error`.
         assert!(refused.to_string().contains("UnsupportedCertVersion"), "{refused}");
