@@ -46,9 +46,29 @@ pub(crate) fn first(answer: &[SimpleQueryMessage]) -> Option<&str> {
     })
 }
 
-/// The process that an answer to [`BACKEND`] names.
+/// The process that an answer to [`BACKEND`] names. There are engines that say 0 or -1 to all.
 pub(crate) fn backend(answer: &[SimpleQueryMessage]) -> Option<i32> {
-    first(answer)?.parse().ok()
+    named(first(answer)?)
+}
+
+fn named(process: &str) -> Option<i32> {
+    process.parse().ok().filter(|process| *process > 0)
+}
+
+/// Whether another process of the server answered the last time than did at first. Once proves nothing: what stands between may have lost its own
+/// connection, and made it anew.
+#[derive(Default)]
+struct Doubt(AtomicBool);
+
+impl Doubt {
+    /// Whether this answer, of another process or not, is the second in a row that was another's.
+    fn is_confirmed_by(&self, is_of_another: bool) -> bool {
+        self.0.swap(is_of_another, Ordering::AcqRel) && is_of_another
+    }
+
+    fn is_there(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 /// Moves bytes until the connection ends.
@@ -92,6 +112,7 @@ pub(crate) struct Session {
     server: Server,
     /// The process of the server that answered first. None of an engine that does not say it.
     backend: Option<i32>,
+    doubt: Doubt,
     /// How many times the node had moved when it was opened.
     moves: u64,
 }
@@ -124,6 +145,7 @@ impl Session {
             servers,
             server,
             backend: None,
+            doubt: Doubt::default(),
             moves,
         }
     }
@@ -159,6 +181,16 @@ impl Session {
         Some(backend(answer)? != self.backend?)
     }
 
+    /// Whether the same process of the same server answered first here and there: two sessions never have one in common.
+    pub(crate) fn has_the_process_of(&self, other: &Self) -> bool {
+        self.is_to_the_server_of(other) && self.backend.is_some() && self.backend == other.backend
+    }
+
+    /// Whether another process of the server answered than first did when it was asked last.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.doubt.is_there()
+    }
+
     /// Asks whether the server has this process.
     pub(crate) async fn sees(&self, backend: i32) -> bool {
         let sql = format!("SELECT pid FROM pg_stat_activity WHERE pid = {backend}");
@@ -179,7 +211,7 @@ impl Session {
     /// Asks whether the server only reads by now.
     ///
     /// # Errors
-    /// [`Failure::Pooled`] if another of its processes answers than first did: then all connections of the node are of no use.
+    /// [`Failure::Pooled`] if another of its processes answers than first did, twice in a row: then all connections of the node are of no use.
     pub(crate) async fn only_reads(&self) -> Result<bool, Failure> {
         let asked = async {
             // One round trip: both are sent by the first poll of each.
@@ -191,7 +223,8 @@ impl Session {
             Ok((only_reads?, backend))
         };
         let (only_reads, backend) = self.within(asked).await?;
-        if backend.is_ok_and(|answer| self.is_of_another(&answer) == Some(true)) {
+        let is_of_another = backend.is_ok_and(|answer| self.is_of_another(&answer) == Some(true));
+        if self.doubt.is_confirmed_by(is_of_another) {
             self.servers.note_that_they_are_pooled();
             return Err(Failure::Pooled);
         }
@@ -319,5 +352,25 @@ impl Session {
     /// Ends the connection, whatever is under way.
     pub(crate) fn give_up(&self) {
         self.driver.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_all_have_is_none() {
+        for (said, process) in [("4711", Some(4711)), ("0", None), ("-1", None), ("", None)] {
+            assert_eq!(named(said), process, "{said}");
+        }
+    }
+
+    #[test]
+    fn another_process_is_believed_in_when_it_answers_twice_in_a_row() {
+        let doubt = Doubt::default();
+        let confirmed = [true, false, true, true].map(|is_of_another| doubt.is_confirmed_by(is_of_another));
+        assert_eq!(confirmed, [false, false, false, true]);
+        assert!(doubt.is_there() && !doubt.is_confirmed_by(false) && !doubt.is_there());
     }
 }

@@ -93,9 +93,8 @@ impl Dialer {
             (Err(failure), Some(makeshift)) if !failure.is_for_want_of_connections() => makeshift,
             (Err(failure), _) => {
                 self.failed.fetch_add(1, Ordering::Relaxed);
-                if failure.is_wrong_password() {
-                    *self.refused.lock() = Some((Instant::now(), failure.clone()));
-                }
+                // Whatever else it says is news: nobody is told what it said before.
+                *self.refused.lock() = failure.is_wrong_password().then(|| (Instant::now(), failure.clone()));
                 return Err(failure);
             }
         };
@@ -234,4 +233,46 @@ impl Dialer {
 
 const fn wants_a_primary(address: &Address) -> bool {
     !address.standby_will_do && !address.is_guest
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use tokio::time::sleep;
+
+    use super::*;
+
+    /// The port of a server that says these codes to those who come, one after the other.
+    async fn turning_away(codes: &'static [&'static str]) -> u16 {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            for code in codes {
+                let (mut client, _) = listener.accept().await.unwrap();
+                let asked = client.read(&mut [0; 1024]).await.unwrap();
+                assert!(asked > 0, "who comes says who they are");
+                let fields = format!("SFATAL\0VFATAL\0C{code}\0Mno\0\0");
+                let length = u32::try_from(4 + fields.len()).unwrap();
+                let said = [&b"E"[..], &length.to_be_bytes()[..], fields.as_bytes()].concat();
+                client.write_all(&said).await.unwrap();
+                client.shutdown().await.unwrap();
+            }
+        });
+        port
+    }
+
+    /// As where the server that did not let this user in is away by now, or full.
+    #[tokio::test]
+    async fn what_the_server_said_before_is_forgotten_once_it_says_something_else() {
+        let port = turning_away(&["28P01", "53300", "57P03"]).await;
+        let dsn = format!("postgres://sluice@127.0.0.1:{port}/sluice?sslmode=disable");
+        let dialer = Dialer::new(dsn.parse().unwrap(), None, Duration::from_secs(5));
+        let told = async || dialer.dial(None).await.err().unwrap().to_string();
+        let first = [told().await, told().await];
+        assert!(first.iter().all(|told| told.contains("(28P01)")), "{first:?}");
+        sleep(BETWEEN_REFUSALS).await;
+        let then = [told().await, told().await];
+        assert!(then[0].contains("(53300)") && then[1].contains("(57P03)"), "{then:?}");
+    }
 }

@@ -117,7 +117,7 @@ impl Failure {
             || !matches!(nature_of_error(error), Nature::Lost | Nature::Busy)
     }
 
-    /// Whether the server does not let this user in: neither does it the next moment, and over no other connection.
+    /// Whether the server does not let this user in: neither does it the next moment, and over no other new connection.
     pub(crate) fn is_wrong_password(&self) -> bool {
         const WRONG: &[SqlState] =
             &[SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION];
@@ -127,6 +127,11 @@ impl Failure {
     /// Whether the server, the database or the role has as many connections as it may.
     pub(crate) fn is_for_want_of_connections(&self) -> bool {
         matches!(self, Self::Connecting(error) if error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS))
+    }
+
+    /// Whether the server is there and opens no other connection: those that are open go on. So they do after another password.
+    pub(crate) fn opens_no_other(&self) -> bool {
+        self.is_for_want_of_connections() || self.is_wrong_password()
     }
 
     /// Whether the server only reads.
@@ -337,6 +342,12 @@ fn is_mixed_up(said: &DbError) -> bool {
     UNKNOWN_OR_ANOTHER.contains(code)
 }
 
+/// Whether a pooler refused a transaction, since it gives each statement another session. PgBouncer says much else with this code.
+pub(crate) fn is_pooling_of_statements(error: &tokio_postgres::Error) -> bool {
+    let said = error.as_db_error().filter(|said| *said.code() == SqlState::PROTOCOL_VIOLATION);
+    said.is_some_and(|said| said.message().contains("statement pooling"))
+}
+
 /// What the driver says, or, where that does not tell what is to be done, what does.
 fn explained(told: String) -> String {
     const IN_OTHER_WORDS: &[(&str, &str)] = &[
@@ -346,7 +357,7 @@ fn explained(told: String) -> String {
         ),
         (
             "UnsupportedCertVersion",
-            "the server's certificate is X.509 version 1, which cannot be verified: make it with -extfile and a subjectAltName",
+            "the server's certificate is X.509 version 1: make it with -extfile and a subjectAltName, or set sslmode=disable",
         ),
     ];
     let found = IN_OTHER_WORDS.iter().find(|(words, _)| told.contains(words));

@@ -1,4 +1,4 @@
-//! Lenders: where PostgreSQL has no connection left, or opens none, a link goes over that of another.
+//! Lenders: where PostgreSQL has no connection left, opens none, or does not let this user in any more, a link goes over that of another.
 
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -65,6 +65,8 @@ impl Lenders {
         *warned_at = Some(Instant::now());
         if why.is_for_want_of_connections() {
             warn!(error = %why, "PostgreSQL has no connection left: statements share those that are open");
+        } else if why.is_wrong_password() {
+            warn!(error = %why, "PostgreSQL does not let this user in any more: statements share the connections that are open");
         } else {
             warn!(error = %why, "no new connection to PostgreSQL opens: statements share those that are open");
         }

@@ -74,8 +74,8 @@ impl Link {
         Place::take(&self.callers, CALLERS)
     }
 
-    /// The session, dialled anew if there is none and the link does not rest (`silence`); that of another link if the server has none left, or
-    /// opens none.
+    /// The session, dialled anew if there is none and the link does not rest (`silence`); that of another link if the server has none left, opens
+    /// none, or does not let this user in any more.
     pub(crate) async fn session(&self) -> Result<Arc<Session>, Failure> {
         match self.own().await {
             Ok(session) => Ok(session),
@@ -139,7 +139,7 @@ impl Link {
     /// Whether another connection is as good as the one that could not be opened: it is not where nothing is heard of the server, either.
     async fn may_borrow(&self, failure: &Failure) -> bool {
         let Some(lenders) = &self.lenders else { return false };
-        failure.is_for_want_of_connections()
+        failure.opens_no_other()
             || (matches!(failure, Failure::Unopened(_)) && lenders.is_any_answered().await)
     }
 
@@ -154,7 +154,7 @@ impl Link {
 
     /// The session of one that keeps it to itself and does not use it, where no other can be had: it is this link's from then on.
     async fn taken_over(&self, why: &Failure) -> Option<Arc<Session>> {
-        let is_in_need = why.is_for_want_of_connections() || matches!(why, Failure::Unopened(_));
+        let is_in_need = why.opens_no_other() || matches!(why, Failure::Unopened(_));
         // One on which notifications are to arrive is opened for that.
         let lenders = self.lenders.as_ref().filter(|_| is_in_need && self.notified.is_none())?;
         if lenders.any().is_some() {

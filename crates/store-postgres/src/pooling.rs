@@ -2,19 +2,18 @@
 //! (`pool_mode=transaction` of PgBouncer) has statements run that were prepared by others: all drivers name theirs alike.
 //!
 //! It is asked which process of the server answers, while another connection holds a transaction open: a pooler gives that one the process that it has
-//! had back last. So the first one comes to another process then, or waits for this one.
+//! had back last. So the first one comes to another process then, or waits for this one, which was its own, too: sessions have no process in common. Who
+//! waits for another reason, as for a server that is slow, or goes away, proves nothing.
 
-use std::pin::pin;
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
-use tokio_postgres::error::SqlState;
 
 use crate::connection::Session;
 use crate::dialer::Dialer;
-use crate::error::Failure;
+use crate::error::{Failure, is_pooling_of_statements};
 
-/// How long it is waited for each answer, and for the other connection.
+/// How long it is waited for each answer, for the other connection, and until that is gone.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How often it is looked: other clients of a pooler may come between.
 const LOOKS: usize = 3;
@@ -35,7 +34,8 @@ pub(crate) async fn refuse(session: &Session, dialer: &Dialer) -> Result<(), Fai
             None => break,
         }
     }
-    leave(session, other).await;
+    // Gone or not, it was not refused.
+    let _ = timeout(PATIENCE, leave(session, other)).await;
     Ok(())
 }
 
@@ -43,17 +43,16 @@ pub(crate) async fn refuse(session: &Session, dialer: &Dialer) -> Result<(), Fai
 async fn is_pooled(session: &Session, other: &Session) -> Option<bool> {
     if let Err(refused) = timeout(PATIENCE, other.client().batch_execute("BEGIN")).await.ok()? {
         // There are poolers without transactions.
-        return (refused.code() == Some(&SqlState::PROTOCOL_VIOLATION)).then_some(true);
+        return is_pooling_of_statements(&refused).then_some(true);
     }
-    let mut moved = pin!(session.is_moved());
-    let answer = timeout(PATIENCE, moved.as_mut()).await;
+    let answer = timeout(PATIENCE, session.is_moved()).await;
     // A server that is slow leaves both without an answer.
     let is_kept_waiting = answer.is_err() && other.is_answered().await;
-    let ended = timeout(PATIENCE, other.client().batch_execute("ROLLBACK")).await;
+    // Whatever comes of it, the other connection is closed in the end.
+    let _ = timeout(PATIENCE, other.client().batch_execute("ROLLBACK")).await;
     match answer {
         Ok(is_moved) => is_moved,
-        Err(_) if is_kept_waiting && ended.is_ok() => timeout(PATIENCE, moved).await.ok().map(|_| true),
-        Err(_) => None,
+        Err(_) => (is_kept_waiting && session.has_the_process_of(other)).then_some(true),
     }
 }
 

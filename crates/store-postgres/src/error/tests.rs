@@ -54,6 +54,26 @@ async fn where_statements_are_mixed_up_a_pooler_is_suspected() {
     }
 }
 
+#[tokio::test]
+async fn a_pooler_of_statements_is_told_from_one_with_another_fault() {
+    for (code, message, is_told) in [
+        ("08P01", "transaction blocks not allowed in statement pooling mode", true),
+        ("08P01", "server conn crashed?", false),
+        ("42601", "statement pooling", false),
+    ] {
+        let said = said_to_who_connects(SslMode::Disable, &error(code, &format!("M{message}"))).await;
+        assert_eq!(is_pooling_of_statements(&said), is_told, "{message} ({code})");
+    }
+}
+
+/// It is refused whoever is verified: see `tls`.
+#[test]
+fn what_ails_a_certificate_of_version_1_is_told_with_what_mends_it() {
+    let told = explained("invalid peer certificate: Other(OtherError(UnsupportedCertVersion))".to_owned());
+    assert!(told.contains("X.509 version 1") && told.contains("-extfile"), "{told}");
+    assert!(told.contains("sslmode=disable"), "{told}");
+}
+
 /// As a server asks for one in clear.
 #[tokio::test]
 async fn who_has_no_password_is_told_where_it_is_to_be_set() {

@@ -21,7 +21,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// otherwise that it was left, and nothing that is revoked elsewhere would be heard of.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// How often it is looked for a server that writes, and how long after each other, before that happens as rarely as the heartbeat is asked for:
-/// an address may lead to one and to the other in turns.
+/// an address may lead to one and to the other in turns. It is asked as soon again, too, where another process of the server answered.
 const QUICK_LOOKS: u32 = 10;
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
@@ -116,6 +116,9 @@ async fn attend(link: &Link, lenders: &Lenders, session: &Arc<Session>) {
             }
             Err(failure) if failure.ends_session() => return,
             Err(failure) => debug!(error = %failure, "the server does not say whether it only reads"),
+        }
+        if session.is_doubtful() {
+            pause = BETWEEN_LOOKS;
         }
     }
 }

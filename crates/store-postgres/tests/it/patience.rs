@@ -174,6 +174,27 @@ async fn who_is_not_let_in_asks_once_a_second() {
     store.ping().await.unwrap();
 }
 
+/// As after another password: nobody waits for a connection that is not let in while another is there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_not_let_in_any_more_goes_over_the_connection_of_another() {
+    let (database, all, store) = with_two_connections().await;
+    let name = database.name();
+    let grant = given::inserted(&store, given::grant()).await;
+    assert_eq!(connections_of(name, &all).await, 2);
+    all.batch_execute(&format!("ALTER ROLE {name} NOLOGIN")).await.unwrap();
+    let cut_the_first = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1
+        ORDER BY backend_start LIMIT 1";
+    all.execute(cut_the_first, &[&name]).await.unwrap();
+    while connections_of(name, &all).await > 1 {}
+    // Over each of the links for reads.
+    for _ in 0..4 {
+        let found = GrantRepository::find(&store, grant.id);
+        let found = tokio::time::timeout(Duration::from_secs(5), found).await.unwrap();
+        assert!(found.unwrap().is_some());
+    }
+    assert_eq!(connections_of(name, &all).await, 1);
+}
+
 /// As after connections were cut, when what goes on by itself dials first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_finds_feed_and_upkeep_before_them_goes_over_the_connection_of_the_upkeep() {

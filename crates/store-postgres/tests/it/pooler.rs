@@ -10,9 +10,10 @@ use sluice_store_postgres::{PostgresStore, StoreOptions};
 use sluice_testkit::postgres::PrivatePooler;
 use sluice_testkit::{Captured, PrivateCluster};
 use sluice_token::Feed;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::fixture::{PostgresFixture, connection, options};
+use crate::proxy::Proxy;
 
 /// A pooler before the cluster that tests share.
 async fn pooler(mode: &'static str, connections: usize) -> PrivatePooler {
@@ -48,6 +49,36 @@ async fn a_pooler_of_sessions_will_do_also_with_fewer_than_a_node_may_have() {
         assert!(GrantRepository::find(&store, grant.id).await.unwrap().is_some());
         store.shutdown().await;
     }
+}
+
+/// As of a server that is busy, or that goes away.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_whose_answer_is_late_or_does_not_come_is_no_pooler() {
+    /// Asked of each connection as it is opened, and then of the first while the second has a transaction open.
+    const PROCESS: &str = "pg_backend_pid";
+    let fixture = PostgresFixture::start().await;
+    for harm in [Proxy::delay_after, Proxy::cut_late_after] {
+        let proxy = Proxy::start(fixture.dsn()).await;
+        harm(&proxy, PROCESS, 2);
+        let store = PostgresStore::connect(&proxy.dsn(fixture.dsn()), options()).await.unwrap();
+        assert_eq!(proxy.cuts(), 1);
+        store.shutdown().await;
+    }
+}
+
+/// As behind something that swallows what is sent, and says nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_hears_nothing_while_it_looks_for_a_pooler_says_so_in_the_end() {
+    let fixture = PostgresFixture::start().await;
+    let proxy = Proxy::start(fixture.dsn()).await;
+    proxy.silence_after("FROM pg_stat_activity WHERE pid");
+    let (readers, deadline) = (NonZeroUsize::MIN, Duration::from_secs(2));
+    let options = StoreOptions { readers, deadline, ..options() };
+    let dsn = proxy.dsn(fixture.dsn());
+    let connected = timeout(Duration::from_secs(20), PostgresStore::connect(&dsn, options)).await.unwrap();
+    assert_eq!(proxy.cuts(), 1);
+    let Err(silent) = connected.map(drop) else { panic!("nothing is answered") };
+    assert!(matches!(silent, StoreError::Unavailable(_)), "{silent:?}");
 }
 
 /// As when somebody sets another mode. Here others take what the connection of the feed has given back, so that it comes to another process.

@@ -30,6 +30,33 @@ enum Harm {
     Silence,
     /// The same, and of what was sent behind the statement nothing reaches the server, which is not told that nobody is there any more.
     Sever,
+    /// It comes late.
+    Delay,
+    /// It does not come, and after so long its connection is cut.
+    CutLate,
+}
+
+/// How much later an answer comes, or none: a node that starts waits no longer than two seconds for one.
+const LATE: Duration = Duration::from_millis(2_500);
+
+/// The statement whose answer is to be harmed.
+struct Needle {
+    /// What its SQL contains.
+    text: String,
+    how: Harm,
+    /// How many such come before it.
+    left_alone: usize,
+}
+
+impl Needle {
+    fn is_found_in(&mut self, sql: &str) -> bool {
+        if !sql.contains(&self.text) {
+            return false;
+        }
+        let is_due = self.left_alone == 0;
+        self.left_alone = self.left_alone.saturating_sub(1);
+        is_due
+    }
 }
 
 /// The proxy; it ends with the runtime of the test.
@@ -40,8 +67,7 @@ pub(crate) struct Proxy {
 
 #[derive(Default)]
 struct Shared {
-    /// What the SQL of the statement contains whose answer is to be harmed, and how.
-    needle: Mutex<Option<(String, Harm)>>,
+    needle: Mutex<Option<Needle>>,
     harms: AtomicUsize,
     /// Connections that are still to be refused.
     refusals: AtomicUsize,
@@ -131,8 +157,23 @@ impl Proxy {
         self.harm(needle, Harm::Sever);
     }
 
+    /// Has the answer to a statement whose SQL contains `needle` come later than a node that starts waits for it. So many such before it are
+    /// answered in time.
+    pub(crate) fn delay_after(&self, needle: &str, left_alone: usize) {
+        self.harm_one(needle, Harm::Delay, left_alone);
+    }
+
+    /// The same, but it does not come at all: its connection is cut then.
+    pub(crate) fn cut_late_after(&self, needle: &str, left_alone: usize) {
+        self.harm_one(needle, Harm::CutLate, left_alone);
+    }
+
     fn harm(&self, needle: &str, how: Harm) {
-        *self.shared.needle.lock().unwrap() = Some((needle.to_owned(), how));
+        self.harm_one(needle, how, 0);
+    }
+
+    fn harm_one(&self, needle: &str, how: Harm, left_alone: usize) {
+        *self.shared.needle.lock().unwrap() = Some(Needle { text: needle.to_owned(), how, left_alone });
     }
 
     /// Refuses the next `count` connections.
@@ -208,7 +249,7 @@ async fn forward(
         };
         if let Some(sql) = sql {
             let mut needle = shared.needle.lock().unwrap();
-            if let Some((_, how)) = needle.take_if(|(needle, _)| sql.contains(needle.as_str())) {
+            if let Some(Needle { how, .. }) = needle.take_if(|needle| needle.is_found_in(&sql)) {
                 *harm.lock().unwrap() = Some(how);
                 if how == Harm::Silence {
                     shared.harms.fetch_add(1, Ordering::SeqCst);
@@ -243,6 +284,15 @@ async fn answer(
             }
             continue;
         };
+        if matches!(how, Harm::Delay | Harm::CutLate) {
+            sleep(LATE).await;
+            shared.harms.fetch_add(1, Ordering::SeqCst);
+            *harm.lock().unwrap() = None;
+            if how == Harm::CutLate || to.write_all(&buffer[..read]).await.is_err() {
+                return;
+            }
+            continue;
+        }
         swallowed.extend_from_slice(&buffer[..read]);
         if matches!(how, Harm::Silence | Harm::Sever) || !swallowed.ends_with(IDLE) {
             continue;
