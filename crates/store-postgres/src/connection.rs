@@ -52,7 +52,7 @@ pub(crate) fn backend(answer: &[SimpleQueryMessage]) -> Option<i32> {
 }
 
 fn named(process: &str) -> Option<i32> {
-    process.parse().ok().filter(|process| *process > 0)
+    process.parse::<i32>().ok().filter(|process| *process > 0)
 }
 
 /// Whether another process of the server answered the last time than did at first. Once proves nothing: what stands between may have lost its own
