@@ -3,6 +3,7 @@
 use sluice_protocol::RedirectUri;
 use url::Url;
 
+use super::metadata_document::MetadataDocuments;
 use super::model::Client;
 use super::registration::web_url;
 
@@ -12,6 +13,19 @@ impl Client {
     pub fn link<'a>(&self, raw: &'a str) -> Option<&'a str> {
         let url = web_url(raw)?;
         (!self.registered_itself || self.has_host_of(&url)).then_some(raw)
+    }
+
+    /// Where it says that logins begin (OpenID Connect Core §4), if people may be sent there: they follow it from a page of this server, and
+    /// the login app sends them there unasked. Of a client that may say so itself only what is at the one host that it has people sent to anyway,
+    /// whoever vouched for the rest: a statement is in each copy of an application, and a document may name the redirect URIs of others.
+    pub fn begins_logins_at(&self) -> Option<Url> {
+        let url = web_url(self.defaults.initiate_login_uri.as_deref()?)?;
+        let is_described = MetadataDocuments::is_address(&self.id);
+        let says_so_itself = self.registered_itself || self.registration_token_hash.is_some() || is_described;
+        let is_at_its_document =
+            || Url::parse(self.id.as_str()).is_ok_and(|document| document.host_str() == url.host_str());
+        let is_at_home = self.has_host_of(&url) && (!is_described || is_at_its_document());
+        (!says_so_itself || is_at_home).then_some(url)
     }
 
     fn has_host_of(&self, url: &Url) -> bool {
@@ -36,6 +50,7 @@ fn origin(redirect_uri: &RedirectUri) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::RequestDefaults;
     use crate::client::fake::client;
 
     #[test]
@@ -43,6 +58,37 @@ mod tests {
         let origin = |raw: &str| home_of(None, Some(&raw.parse().unwrap()));
         assert_eq!(origin("https://app.example:8443/out?a=b").as_deref(), Some("https://app.example:8443/"));
         assert_eq!(origin("myapp://signed-out"), None);
+    }
+
+    fn begins_logins_at(uri: &str, of: Client) -> bool {
+        let defaults =
+            RequestDefaults { initiate_login_uri: Some(uri.to_owned()), ..RequestDefaults::default() };
+        let redirect_uris = vec!["https://app.example/cb".parse().unwrap()];
+        Client { defaults, redirect_uris, ..of }.begins_logins_at().is_some()
+    }
+
+    #[test]
+    fn logins_begin_at_the_host_of_a_client_unless_only_an_administrator_says_where() {
+        let managed = Client { registration_token_hash: Some("hash".to_owned()), ..client("managed") };
+        for (client, anywhere) in [
+            (client("app"), true),
+            (Client { registered_itself: true, ..client("stranger") }, false),
+            (managed, false),
+            (client("https://app.example/client.json"), false),
+        ] {
+            let id = client.id.clone();
+            assert!(begins_logins_at("https://app.example/login", client.clone()), "{id}");
+            assert_eq!(begins_logins_at("https://evil.example/login", client.clone()), anywhere, "{id}");
+            assert!(!begins_logins_at("javascript:alert(1)", client), "{id}");
+        }
+    }
+
+    /// Anybody may name the redirect URIs of others in a document.
+    #[test]
+    fn logins_of_a_client_that_a_document_describes_begin_at_the_host_of_that_too() {
+        for uri in ["https://app.example/login", "https://evil.example/login"] {
+            assert!(!begins_logins_at(uri, client("https://evil.example/client.json")), "{uri}");
+        }
     }
 
     #[test]

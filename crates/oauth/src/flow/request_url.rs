@@ -11,7 +11,6 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sluice_protocol::{ClaimsRequest, Prompt, ResponseType};
-use url::Url;
 
 use super::state::Request;
 use crate::client::{Client, ClientDirectory, home_of};
@@ -45,7 +44,7 @@ impl Request {
         if self.details.device {
             return None;
         }
-        let mut uri = Url::parse(client.link(client.defaults.initiate_login_uri.as_deref()?)?).ok()?;
+        let mut uri = client.begins_logins_at()?;
         uri.query_pairs_mut().append_pair("iss", config.issuer.as_str());
         Some(uri.into())
     }

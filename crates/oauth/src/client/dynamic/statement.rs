@@ -35,8 +35,8 @@ const NOT_METADATA: [&str; 14] = [
     "registration_client_uri",
     MEMBER,
 ];
-/// What a client shows people of itself.
-const SHOWN: [&str; 7] = [
+/// What a client shows people of itself, and where it has them sent.
+const SHOWN: [&str; 8] = [
     "client_name",
     "redirect_uris",
     "client_uri",
@@ -44,6 +44,7 @@ const SHOWN: [&str; 7] = [
     "policy_uri",
     "tos_uri",
     "post_logout_redirect_uris",
+    "initiate_login_uri",
 ];
 /// What of that a statement has to name: everybody has it.
 const ALWAYS_SHOWN: [&str; 2] = ["client_name", "redirect_uris"];

@@ -10,7 +10,7 @@ use sluice_primitives::ManualClock;
 
 use super::*;
 use crate::client::fake::{self, FakeClients};
-use crate::client::{AuthMethod, ClientDirectory, ClientMetadata};
+use crate::client::{AuthMethod, ClientDirectory, ClientMetadata, RequestDefaults};
 use crate::keys::KeyError;
 use crate::sector::SectorNotFetched;
 
@@ -116,6 +116,10 @@ fn read(json: &[u8]) -> Result<ClientMetadata, String> {
         sector_identifier_uri: text("sector_identifier_uri"),
         grant_types: list("grant_types"),
         skip_consent: document["skip_consent"] == true,
+        defaults: RequestDefaults {
+            initiate_login_uri: document["initiate_login_uri"].as_str().map(str::to_owned),
+            ..RequestDefaults::default()
+        },
         ..ClientMetadata::default()
     })
 }
@@ -154,6 +158,14 @@ async fn a_document_describes_a_public_client() {
     assert_eq!(client.audience.as_slice(), ["https://api.example"]);
     // Whatever is configured: nothing tells the client of another algorithm than the usual one.
     assert_eq!(client.id_token_signed_response_alg.as_deref(), Some("RS256"));
+}
+
+#[tokio::test]
+async fn a_document_says_where_logins_begin_at_its_own_host_alone() {
+    for (uri, is_its) in [("https://app.example/login", true), ("https://evil.example/login", false)] {
+        let client = given([answer(&json!({"initiate_login_uri": uri}))]).find().await.unwrap();
+        assert_eq!(client.begins_logins_at().is_some(), is_its, "{uri}");
+    }
 }
 
 #[tokio::test]

@@ -328,6 +328,7 @@ fn says_otherwise(stored: &Client, next: &Client) -> bool {
         || stored.tos_uri != next.tos_uri
         || stored.redirect_uris != next.redirect_uris
         || stored.post_logout_redirect_uris != next.post_logout_redirect_uris
+        || stored.defaults.initiate_login_uri != next.defaults.initiate_login_uri
         || (next.may_use(GrantType::DeviceCode) && !stored.may_use(GrantType::DeviceCode))
 }
 

@@ -82,6 +82,7 @@ async fn who_signed_a_statement_vouches_for_a_client_that_shows_nothing_else() {
         (&all, json!({"policy_uri": "https://evil.example/privacy"}), true),
         (&all, json!({"logo_uri": "https://evil.example/logo.png"}), false),
         (&all, json!({"post_logout_redirect_uris": ["https://evil.example/"]}), false),
+        (&all, json!({"initiate_login_uri": "https://evil.example/login"}), false),
         (&name_and_uris, json!({"grant_types": ["authorization_code"]}), true),
         (&name_and_uris, json!({"grant_types": ["authorization_code", device_code]}), false),
         (&for_devices, json!({"grant_types": [device_code]}), true),

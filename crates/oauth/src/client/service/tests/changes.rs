@@ -1,4 +1,4 @@
-//! Changes at the same time, and of what earlier versions took.
+//! Changes at the same time, of what earlier versions took, and by a client that somebody vouches for.
 
 use std::time::Duration;
 
@@ -66,4 +66,21 @@ async fn malformed_keys_are_refused_but_for_those_that_the_client_has() {
     assert_eq!(given.service.replace(&made.id, named).await.unwrap().client.name, "new");
     assert!(is_refused(given.service.replace(&made.id, with("AQ")).await));
     given.service.replace(&made.id, with(good)).await.unwrap();
+}
+
+/// Whoever comes too late is sent there.
+#[tokio::test]
+async fn who_says_that_logins_begin_elsewhere_is_nobodys_word() {
+    let given = given();
+    let beginning = |uri: &str| {
+        let mut metadata = asking("app");
+        metadata.defaults.initiate_login_uri = Some(uri.to_owned());
+        metadata
+    };
+    let made = given.service.create_by_itself(beginning("https://app.example/login"), Trust::Invited).await;
+    let id = made.unwrap().client.id.clone();
+    for (uri, is_stranger) in [("https://app.example/login", false), ("https://evil.example/login", true)] {
+        let changed = given.service.patch_by_itself(&id, Trust::Anybody, |_| Ok(beginning(uri))).await;
+        assert_eq!(changed.unwrap().client.registered_itself, is_stranger, "{uri}");
+    }
 }
