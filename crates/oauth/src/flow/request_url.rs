@@ -162,16 +162,20 @@ impl Request {
 
 /// Where the browser can start again, whether or not the client is still there.
 pub(crate) async fn way_out(request: &Request, clients: &ClientDirectory, config: &Config) -> Option<String> {
-    match clients.find(&request.client).await {
-        Ok(Some(client)) => request.way_out(&client, config),
-        Ok(None) | Err(_) => request.repeated(config),
-    }
+    ways_out(request, clients, config).await.0
 }
 
-/// Where the application is whose flow was completed, if its client is still there.
-pub(super) async fn home(request: &Request, clients: &ClientDirectory, config: &Config) -> Option<String> {
-    let client = clients.find(&request.client).await.ok().flatten()?;
-    request.home(&client, config)
+/// The same, and where the application is if the flow was completed. No document is fetched for it: whoever has an old challenge can have that asked
+/// again and again, and would wait for its host.
+pub(super) async fn ways_out(
+    request: &Request,
+    clients: &ClientDirectory,
+    config: &Config,
+) -> (Option<String>, Option<String>) {
+    match clients.find_at_hand(&request.client).await {
+        Ok(Some(client)) => (request.way_out(&client, config), request.home(&client, config)),
+        Ok(None) | Err(_) => (request.repeated(config), None),
+    }
 }
 
 fn response_type(of: ResponseType) -> String {
@@ -192,9 +196,12 @@ fn prompt(of: Prompt) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
     use crate::client::RequestDefaults;
-    use crate::client::fake::client;
+    use crate::client::fake::{FakeClients, client, directory_of_slow_hosts};
     use crate::config::fake::config;
     use crate::flow::fake::request;
     use crate::flow::state::RequestDetails;
@@ -248,5 +255,22 @@ mod tests {
         for request in [request(), pushed] {
             assert_eq!(request.home(&client, &config).as_deref(), Some(HOME));
         }
+    }
+
+    #[tokio::test]
+    async fn a_flow_that_is_over_has_its_client_looked_up_once_and_no_document_fetched() {
+        let config = config();
+        let registered = Arc::new(FakeClients::default());
+        registered.put(client("app"));
+        let clients = ClientDirectory::new(registered.clone(), 10);
+        let (way_out, home) = ways_out(&request(), &clients, &config).await;
+        assert!(way_out.unwrap().starts_with(AGAIN));
+        assert_eq!((home.as_deref(), registered.reads()), (Some(HOME), 1));
+        let asked = Arc::new(AtomicUsize::new(0));
+        let clients = directory_of_slow_hosts(asked.clone());
+        let described = Request { client: "https://app.example/client.json".parse().unwrap(), ..request() };
+        let (way_out, home) = ways_out(&described, &clients, &config).await;
+        assert_eq!((way_out, home), (described.repeated(&config), None));
+        assert_eq!(asked.load(Ordering::SeqCst), 0);
     }
 }

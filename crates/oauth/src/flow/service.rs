@@ -13,7 +13,7 @@ use sluice_protocol::{ErrorCode, Prompt, Subject};
 use thiserror::Error;
 
 use super::accepting::{check_size, check_texts, read_consent, rejection, span};
-use super::request_url::{home, way_out};
+use super::request_url::ways_out;
 use super::sealed::{FlowError, FlowSealer, Quota};
 use super::state::{AwaitingConsent, AwaitingLogin, Consent, KnownSession, Login, Rejection, Request};
 use crate::client::{AccessTokenStrategy, Client, ClientDirectory};
@@ -251,9 +251,8 @@ impl FlowService {
     async fn look_up(&self, request: &Request) -> Result<Arc<Client>, FlowProblem> {
         let is_spent = self.spent.hold(request.flow);
         if is_spent || self.clock.now() >= request.ends_at(&self.config) {
-            let redirect_to = way_out(request, &self.clients, &self.config).await;
-            let home = if is_spent { home(request, &self.clients, &self.config).await } else { None };
-            return Err(FlowProblem::Gone { redirect_to, home });
+            let (redirect_to, home) = ways_out(request, &self.clients, &self.config).await;
+            return Err(FlowProblem::Gone { redirect_to, home: home.filter(|_| is_spent) });
         }
         self.clients.find(&request.client).await?.ok_or(FlowProblem::ClientGone)
     }

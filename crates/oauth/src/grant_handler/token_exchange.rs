@@ -213,9 +213,11 @@ fn exchanged_audience(
         let kept = held.iter().filter(|name| client.audience.permits(name));
         let kept = Audience::from_values(kept.cloned());
         // One that is for nobody would be for everybody: for whoever looks for no name in it.
-        return match held.first().filter(|_| kept.is_empty()) {
-            Some(lost) => Err(TokenError::Audience(RefusedValue::new(lost))),
-            None => Ok(kept),
+        return if kept.is_empty() && !held.is_empty() {
+            // None is named: they are what the token says, not what the client sent.
+            Err(TokenError::Audience(RefusedValue::default()))
+        } else {
+            Ok(kept)
         };
     }
     let asked = Audience::from_values(asked);
