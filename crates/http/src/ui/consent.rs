@@ -69,7 +69,7 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let challenge = challenge(&fields, "consent_challenge")?;
     if let Err(problem) = visit.check_token(challenge, &fields) {
-        return Err(problem.restarting_at(restart(ui.flows.consent(challenge).await)));
+        return Err(problem.going_on_at(restart(ui.flows.consent(challenge).await)));
     }
     let answer = ui.flows.consent(challenge).await?;
     visit.check_binding(&answer.flow.request, &answer)?;

@@ -11,7 +11,7 @@ use super::UiState;
 use super::brand;
 use super::page::{onward, page, retry_after};
 use super::policy::Policy;
-use super::problem::Problem;
+use super::problem::{Problem, Restart};
 use super::sentences::wait_sentence;
 use super::views::{DeviceConfirmPage, DevicePage, DeviceSuccessPage};
 use super::visit::{Visit, challenge};
@@ -98,7 +98,8 @@ fn check_browser(ui: &UiState, visit: &Visit, challenge: &str) -> Result<(), Pro
     if visit.browser.binding_keys().hold(asked.id, &asked.binding) {
         Ok(())
     } else {
-        Err(Problem::NoCookie { restart: Some(ui.config.issuer.endpoint(VERIFICATION_PATH)) })
+        let again = ui.config.issuer.endpoint(VERIFICATION_PATH);
+        Err(Problem::NoCookie { restart: Some(Restart::Again(again)) })
     }
 }
 

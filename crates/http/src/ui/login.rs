@@ -168,7 +168,7 @@ pub(super) async fn open<'a>(
 ) -> Result<(&'a str, FlowAnswer<AwaitingLogin>), Problem> {
     let challenge = challenge(fields, "login_challenge")?;
     if let Err(problem) = visit.check_token(challenge, fields) {
-        return Err(problem.restarting_at(restart(ui.flows.login(challenge).await)));
+        return Err(problem.going_on_at(restart(ui.flows.login(challenge).await)));
     }
     let answer = ui.flows.login(challenge).await?;
     visit.check_binding(&answer.flow.request, &answer)?;

@@ -10,7 +10,7 @@ use super::UiState;
 use super::brand;
 use super::page::{onward, page};
 use super::policy::Policy;
-use super::problem::Problem;
+use super::problem::{Problem, Restart};
 use super::views::{LogoutPage, StillSignedInPage, WayOut};
 use super::visit::{Visit, challenge};
 
@@ -58,7 +58,7 @@ fn check_browser(visit: &Visit, asked: &LogoutView) -> Result<(), Problem> {
     if asked.logout.binding.is_some_and(|binding| keys.hold(asked.logout.id, &binding)) {
         Ok(())
     } else {
-        Err(Problem::NoCookie { restart: Some(asked.way_out.clone()) })
+        Err(Problem::NoCookie { restart: Some(Restart::Again(asked.way_out.clone())) })
     }
 }
 

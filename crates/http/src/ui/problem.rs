@@ -16,6 +16,9 @@ use crate::extract::InvalidForm;
 use crate::respond::oauth_error::{log, retry_later};
 use crate::respond::page::{ErrorView, SIGN_IN};
 
+/// What a link says that leads to where the same begins anew.
+const TRY_AGAIN: &str = "Try again";
+
 /// Why a page is not shown, or its form not taken.
 #[derive(Debug, Error)]
 pub(super) enum Problem {
@@ -34,14 +37,14 @@ pub(super) enum Problem {
     /// The browser has no cookie of ours, or the flow belongs to another browser.
     #[error("the browser presents no cookie that the flow is bound to")]
     NoCookie {
-        /// Where the browser can start again.
-        restart: Option<String>,
+        /// Where the browser goes on, if that is known.
+        restart: Option<Restart>,
     },
     /// The form is not one that this server gave this browser.
     #[error("the form carries no token of this browser")]
     ForeignForm {
-        /// Where the browser can start again.
-        restart: Option<String>,
+        /// Where the browser goes on, if that is known.
+        restart: Option<Restart>,
     },
     /// The flow is not there, or does not take the answer.
     #[error(transparent)]
@@ -57,12 +60,36 @@ pub(super) enum Problem {
     Identity(#[from] IdentityError),
 }
 
-impl Problem {
-    /// The same with a way out: where the flow of the challenge began.
-    pub(super) fn restarting_at(self, url: Option<String>) -> Self {
+/// Where a browser goes on that may not go on here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Restart {
+    /// Where the same begins anew.
+    Again(String),
+    /// Where the application is: it waits for no other answer of a flow that was completed.
+    Home(String),
+}
+
+impl Restart {
+    /// As a link.
+    fn link(&self) -> WayOut<'_> {
         match self {
-            Self::NoCookie { .. } => Self::NoCookie { restart: url },
-            Self::ForeignForm { .. } => Self::ForeignForm { restart: url },
+            Self::Again(url) => WayOut { url, label: TRY_AGAIN },
+            Self::Home(url) => WayOut::home(url),
+        }
+    }
+}
+
+impl Problem {
+    /// The same with a way out: where it begins anew.
+    pub(super) fn restarting_at(self, url: Option<String>) -> Self {
+        self.going_on_at(url.map(Restart::Again))
+    }
+
+    /// The same with a way out: where the browser with the flow of the challenge goes on.
+    pub(super) fn going_on_at(self, restart: Option<Restart>) -> Self {
+        match self {
+            Self::NoCookie { .. } => Self::NoCookie { restart },
+            Self::ForeignForm { .. } => Self::ForeignForm { restart },
             other => other,
         }
     }
@@ -78,7 +105,7 @@ impl Problem {
             title: SIGN_IN,
             code: self.code(),
             sentence: self.sentence(),
-            way_out: self.way_out().map(|url| WayOut { url, label: "Try again" }),
+            way_out: self.link(),
             over: false,
         };
         let mut response = match self {
@@ -158,10 +185,17 @@ impl Problem {
         }
     }
 
-    /// Where the browser can start again, as far as that is known.
+    /// The link that leads out of a page that has not expired.
+    fn link(&self) -> Option<WayOut<'_>> {
+        match self {
+            Self::NoCookie { restart } | Self::ForeignForm { restart } => restart.as_ref().map(Restart::link),
+            _ => self.way_out().map(|url| WayOut { url, label: TRY_AGAIN }),
+        }
+    }
+
+    /// Where the browser can start again after what has expired, as far as that is known.
     fn way_out(&self) -> Option<&str> {
         match self {
-            Self::NoCookie { restart } | Self::ForeignForm { restart } => restart.as_deref(),
             Self::Flow(FlowProblem::Gone { redirect_to, .. }) => redirect_to.as_deref(),
             Self::Logout(LogoutProblem::Gone { redirect_to })
             | Self::Device(UserCodeProblem::Gone { redirect_to }) => Some(redirect_to),
@@ -185,5 +219,27 @@ impl Problem {
                 | Self::Logout(LogoutProblem::Gone { .. })
                 | Self::Device(UserCodeProblem::Gone { .. })
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::visit::restart;
+    use sluice_oauth::flow::{AwaitingLogin, FlowAnswer};
+
+    /// A new answer to that flow is none that the application waits for.
+    #[test]
+    fn a_foreign_form_of_a_completed_flow_leads_back_to_the_application_and_says_so() {
+        let (again, home) = ("https://id.example/oauth2/auth", "https://app.example/");
+        for (is_spent, expected) in [(true, (home, "Back to the application")), (false, (again, TRY_AGAIN))] {
+            let found: Result<FlowAnswer<AwaitingLogin>, _> = Err(FlowProblem::Gone {
+                redirect_to: Some(again.to_owned()),
+                home: is_spent.then(|| home.to_owned()),
+            });
+            let problem = Problem::ForeignForm { restart: None }.going_on_at(restart(found));
+            let link = problem.link().unwrap();
+            assert_eq!((link.url, link.label), expected);
+        }
     }
 }

@@ -18,7 +18,7 @@ use sluice_protocol::Parameters;
 
 use super::UiState;
 use super::known_browser::KnownBrowser;
-use super::problem::Problem;
+use super::problem::{Problem, Restart};
 use crate::extract::{MAX_FORM, form_bytes};
 
 /// A request for a page, or of its form.
@@ -75,7 +75,7 @@ impl Visit {
         if self.browser.binding_keys().hold(request.flow, &request.binding) {
             Ok(())
         } else {
-            Err(Problem::NoCookie { restart: answer.way_out() })
+            Err(Problem::NoCookie { restart: answer.way_out().map(Restart::Again) })
         }
     }
 
@@ -141,11 +141,13 @@ pub(super) fn challenge<'a>(fields: &'a Parameters<'_>, name: &'static str) -> R
     fields.get(name).ok_or(Problem::NoChallenge(name))
 }
 
-/// Where a flow began, if it is one of ours.
-pub(super) fn restart<F: AsRef<FlowRequest>>(found: Result<FlowAnswer<F>, FlowProblem>) -> Option<String> {
+/// Where the browser goes on with a flow, if it is one of ours.
+pub(super) fn restart<F: AsRef<FlowRequest>>(found: Result<FlowAnswer<F>, FlowProblem>) -> Option<Restart> {
     match found {
-        Ok(answer) => answer.way_out(),
-        Err(FlowProblem::Gone { redirect_to, home }) => home.or(redirect_to),
+        Ok(answer) => answer.way_out().map(Restart::Again),
+        Err(FlowProblem::Gone { redirect_to, home }) => {
+            home.map(Restart::Home).or_else(|| redirect_to.map(Restart::Again))
+        }
         Err(_) => None,
     }
 }

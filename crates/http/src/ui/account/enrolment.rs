@@ -19,7 +19,7 @@ use super::place::Place;
 use super::views::{Exhibit, Field, FormPage, Link, Passkey};
 use crate::respond::redirect::redirect;
 use crate::ui::UiState;
-use crate::ui::problem::Problem;
+use crate::ui::problem::{Problem, Restart};
 
 const WRONG_CODE: &str = "This is not the code that your app should show. It may have changed meanwhile, or the clock of its \
                           device is wrong.";
@@ -95,7 +95,7 @@ async fn posted(ui: &UiState, request: Request, place: Place) -> Result<Posted, 
     if ui.factors.recovery_codes_left(member.identity.id).await? > 0 {
         return seen(ui, &member).await.map(Posted::Again);
     }
-    Err(Problem::ForeignForm { restart: Some(place.section().url(ui)) }.into())
+    Err(Problem::ForeignForm { restart: Some(Restart::Again(place.section().url(ui))) }.into())
 }
 
 async fn fresh(ui: &UiState, request: Request, place: Place) -> Result<Member, Refused> {
