@@ -21,6 +21,11 @@ impl RefusedValue {
         if told.contains('@') { Self::default() } else { Self::new(told) }
     }
 
+    /// Whether it is an address of which a page could make a link.
+    pub fn is_address(&self) -> bool {
+        self.0.contains("://")
+    }
+
     /// What the client reads of it, as a value of this kind. Nothing of what an `error_description` cannot hold (RFC 6749 §5.2), nor
     /// of what has spaces: whoever makes the link that a request comes by would have a client show sentences of theirs.
     pub fn sentence(&self, kind: &str) -> Option<String> {

@@ -90,7 +90,7 @@ async fn refuse(state: &PublicState, error: AuthorizationError, query: &[u8]) ->
             tracing::info!(
                 client.id = client,
                 error.code = error.error,
-                reason = error.description,
+                reason = error.reason(),
                 "authorization request refused"
             );
             match state.authorization.location(&error).await {

@@ -244,6 +244,8 @@ pub struct RedirectedError {
     pub error: String,
     /// `error_description`.
     pub description: String,
+    /// A value that the log names and the answer does not.
+    pub untold: Option<Box<RefusedValue>>,
 }
 
 impl RedirectedError {
@@ -254,11 +256,19 @@ impl RedirectedError {
         } else {
             format!("{} {hint}", code.description())
         };
-        Self { target, error: code.as_str().to_owned(), description }
+        Self { target, error: code.as_str().to_owned(), description, untold: None }
     }
 
     /// A registered error of which this sentence says more than its own.
     pub fn saying(target: ResponseTarget, code: ErrorCode, sentence: &str) -> Self {
-        Self { target, error: code.as_str().to_owned(), description: sentence.to_owned() }
+        let (error, description) = (code.as_str().to_owned(), sentence.to_owned());
+        Self { target, error, description, untold: None }
+    }
+
+    /// What the log says of it.
+    pub fn reason(&self) -> String {
+        self.untold
+            .as_ref()
+            .map_or_else(|| self.description.clone(), |value| format!("{}{value}", self.description))
     }
 }

@@ -200,7 +200,7 @@ impl PushedRequests {
     ) -> Result<(), PushError> {
         let config = &*self.authorization.config;
         checks::trust_redirect(raw, client)?;
-        let refused = |Refused { code, hint }: Refused| PushError::Refused(code, hint);
+        let refused = |Refused { code, hint, .. }: Refused| PushError::Refused(code, hint);
         let parsed = checks::parse(&Checked { raw, client, config, how }).map_err(refused)?;
         let hinted = self.authorization.hinted(raw, parsed.claims.as_ref());
         hinted.map_err(|refusal| refused(refusal.into()))?;

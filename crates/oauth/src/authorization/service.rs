@@ -140,5 +140,5 @@ pub(super) fn refused(request: &Request, code: ErrorCode, hint: &str) -> Authori
 /// What the page said no with, for the client.
 pub(super) fn rejected(request: &Request, rejection: Rejection) -> AuthorizationError {
     let Rejection { error, description } = rejection;
-    RedirectedError { target: ResponseTarget::of(request), error, description }.into()
+    RedirectedError { target: ResponseTarget::of(request), error, description, untold: None }.into()
 }

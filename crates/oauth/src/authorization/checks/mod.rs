@@ -50,19 +50,31 @@ pub(crate) type Refusal = (ErrorCode, &'static str);
 pub(crate) struct Refused {
     pub(crate) code: ErrorCode,
     pub(crate) hint: Cow<'static, str>,
+    /// What the hint names.
+    value: RefusedValue,
 }
 
 impl Refused {
     /// It is for this value of this kind.
     fn naming(code: ErrorCode, kind: &str, value: &str) -> Self {
-        let hint = RefusedValue::new(value).sentence(kind).unwrap_or_default();
-        Self { code, hint: hint.into() }
+        let value = RefusedValue::new(value);
+        Self { code, hint: value.sentence(kind).unwrap_or_default().into(), value }
+    }
+
+    /// The same for who is told by way of the browser. Anybody can make the link that the request came by: no address of theirs is in the answer, which
+    /// some clients show with links.
+    fn redirected(self, target: ResponseTarget) -> RedirectedError {
+        if !self.value.is_address() {
+            return RedirectedError::new(target, self.code, &self.hint);
+        }
+        let untold = Some(Box::new(self.value));
+        RedirectedError { untold, ..RedirectedError::new(target, self.code, "") }
     }
 }
 
 impl From<Refusal> for Refused {
     fn from((code, hint): Refusal) -> Self {
-        Self { code, hint: hint.into() }
+        Self { code, hint: hint.into(), value: RefusedValue::default() }
     }
 }
 
@@ -105,7 +117,7 @@ pub(super) fn trust_target(
 
 /// Runs the checks that need nothing but the request and the client.
 pub(crate) fn run(checked: &Checked<'_>, target: &ResponseTarget) -> Result<Parsed, RedirectedError> {
-    parse(checked).map_err(|refused| RedirectedError::new(target.clone(), refused.code, &refused.hint))
+    parse(checked).map_err(|refused| refused.redirected(target.clone()))
 }
 
 /// The same, for those who have nowhere to send an error to.
@@ -184,4 +196,28 @@ fn may_ask_so(request: &crate::flow::Request, client: &Client, config: &Config) 
 fn details_still_allowed(request: &crate::flow::Request, client: &Client) -> bool {
     let Some(text) = &request.details.authorization_details else { return true };
     AuthorizationDetails::parse(text).is_ok_and(|details| authorization_details::may_ask(client, &details))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::fake::request;
+
+    /// Anybody makes the link that such a request comes by.
+    #[test]
+    fn an_address_that_is_refused_is_named_in_the_log_and_not_by_way_of_the_browser() {
+        let evil = "https://evil.example/";
+        let refused = |value: &str| {
+            let refused = Refused::naming(ErrorCode::InvalidTarget, "audience", value);
+            refused.redirected(ResponseTarget::of(&request()))
+        };
+        let address = refused(evil);
+        assert!(!address.description.contains(evil) && address.reason().contains(evil));
+        assert_eq!(address.description, ErrorCode::InvalidTarget.description());
+        let plain = refused("billing");
+        assert!(plain.description.ends_with("The audience `billing` is refused."), "{}", plain.description);
+        assert_eq!(plain.reason(), plain.description);
+        let told = Refused::naming(ErrorCode::InvalidTarget, "audience", evil).hint;
+        assert!(told.contains(evil), "who is answered directly has sent it");
+    }
 }
