@@ -106,6 +106,13 @@ pub enum SlowHash {
     Pbkdf2(Pbkdf2Hash),
 }
 
+impl SlowHash {
+    /// Whether it tells nothing of the end of this secret, which is none for that reason, whatever it begins with.
+    pub fn reads_part_of(&self, secret: &Secret<String>) -> bool {
+        matches!(self, Self::Bcrypt(_)) && secret.expose().len() > BCRYPT_SECRET
+    }
+}
+
 /// A PBKDF2 hash (RFC 8018 §5.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pbkdf2Hash {
@@ -249,19 +256,19 @@ pub fn verify_slow(
     secret: &Secret<String>,
     memory: &mut HashMemory,
 ) -> Result<bool, SecretHashError> {
-    let secret = secret.expose().as_bytes();
+    let bytes = secret.expose().as_bytes();
     match stored {
-        SlowHash::Argon2(stored) => Ok(stored.matches(secret, memory)?),
+        SlowHash::Argon2(stored) => Ok(stored.matches(bytes, memory)?),
         // As at Hydra. Otherwise whoever knows how it begins would know all of it.
-        SlowHash::Bcrypt(_) if secret.len() > BCRYPT_SECRET => Ok(false),
-        SlowHash::Bcrypt(stored) => bcrypt::verify(secret, stored).map_err(|_| SecretHashError::UnknownForm),
+        SlowHash::Bcrypt(_) if stored.reads_part_of(secret) => Ok(false),
+        SlowHash::Bcrypt(stored) => bcrypt::verify(bytes, stored).map_err(|_| SecretHashError::UnknownForm),
         SlowHash::Pbkdf2(stored) => {
             let Pbkdf2Hash { digest, rounds, salt, hash } = stored;
             let algorithm = match digest {
                 Pbkdf2Digest::Sha256 => pbkdf2::PBKDF2_HMAC_SHA256,
                 Pbkdf2Digest::Sha512 => pbkdf2::PBKDF2_HMAC_SHA512,
             };
-            Ok(pbkdf2::verify(algorithm, *rounds, salt, secret, hash).is_ok())
+            Ok(pbkdf2::verify(algorithm, *rounds, salt, bytes, hash).is_ok())
         }
     }
 }

@@ -109,6 +109,9 @@ fn a_secret_of_which_bcrypt_would_read_the_beginning_alone_is_none() {
     let mut verified = |length: usize| verify_slow(&stored, &secret(&"x".repeat(length)), &mut memory);
     assert_eq!((verified(71), verified(72)), (Ok(false), Ok(true)));
     assert_eq!((verified(73), verified(144)), (Ok(false), Ok(false)));
+    let is_cut = |length: usize| stored.reads_part_of(&secret(&"x".repeat(length)));
+    assert!(is_cut(73) && !is_cut(72));
+    assert!(!slow(PBKDF2_SHA256).reads_part_of(&secret(&"x".repeat(73))), "others read all of it");
 }
 
 #[test]

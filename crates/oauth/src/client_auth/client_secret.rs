@@ -89,11 +89,16 @@ impl SecretVerifier {
         if let Some((place, key, secret)) = found {
             return Ok((key > 0).then(|| self.rehashed(&client.secret_hashes, place, secret)));
         }
+        // What is sent may be encoded, and longer for that.
+        let is_cut = slow.iter().any(|stored| secrets.iter().all(|secret| stored.reads_part_of(secret)));
         match self.verify_chosen(client, slow, secrets, (from, now)).await {
             Ok(()) => Ok(None),
             Err(ClientAuthError::WrongSecret) => {
                 if let Some(key) = unknown_key {
                     warn!(client.id = %client.id, key.id = %format_args!("{key:02x}"), "wrong client secret, or one whose hash needs a secret that is not configured");
+                }
+                if is_cut {
+                    warn!(client.id = %client.id, "wrong client secret, of more than the 72 bytes that its bcrypt hash tells of: give the client another one");
                 }
                 Err(unreadable.map_or(ClientAuthError::WrongSecret, ClientAuthError::SecretHash))
             }
