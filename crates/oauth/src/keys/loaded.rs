@@ -156,9 +156,19 @@ impl LoadedSet {
         self.0.iter().filter_map(|key| key.signs_from)
     }
 
+    /// All keys, newest first.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &StoredKey> {
+        self.0.iter().map(|key| &key.stored)
+    }
+
+    /// The key of this name, whatever it is for.
+    pub(super) fn row(&self, kid: &str) -> Option<&StoredKey> {
+        self.rows().find(|stored| stored.kid == kid)
+    }
+
     /// Whether there is a key of this name, whatever it is for.
     pub(super) fn has(&self, kid: &str) -> bool {
-        self.0.iter().any(|key| key.stored.kid == kid)
+        self.row(kid).is_some()
     }
 
     /// Whether a key of this algorithm signs, now or when it has been announced for long enough.

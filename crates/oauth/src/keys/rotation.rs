@@ -3,6 +3,7 @@
 //! `life` says where a key is, from times alone; a round writes it down, makes successors and deletes what is over. A
 //! round that was missed delays nothing but that.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -110,6 +111,7 @@ impl KeyRotation {
                 self.announce(name, set, (algorithm, now), &mut done).await?;
                 self.move_on(set, (algorithm, now), &mut done).await?;
             }
+            done.deleted += self.ring.remove_lone_parts(name).await?;
         }
         if done != Rotated::default() {
             self.ring.read().await?;
@@ -191,6 +193,44 @@ impl KeyRing {
         self.delete(key).await
     }
 
+    /// Deletes the public part of a private key of this name, where that has a name of its own, too.
+    pub(super) async fn remove_parts_of(&self, set: &str, kid: &str) -> Result<(), KeyError> {
+        let loaded = self.loaded();
+        let Some(key) = loaded.own(set).and_then(|keys| keys.row(kid)) else { return Ok(()) };
+        if self.sealer.open(key)?.is_private() {
+            for part in self.public_parts_of(key)? {
+                self.delete(&part).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the public parts that came along with a private key which is not in the set any more, however it went; how many. One that somebody put
+    /// there by itself signs no more either, but is none that retires, and stays.
+    pub(super) async fn remove_lone_parts(&self, set: &str) -> Result<usize, KeyError> {
+        let loaded = self.loaded();
+        let Some(keys) = loaded.own(set) else { return Ok(0) };
+        if !keys.without_signer().any(|key| key.state == KeyState::Retiring) {
+            return Ok(0);
+        }
+        let (mut standing, mut parts) = (HashSet::new(), Vec::new());
+        for key in keys.rows() {
+            let jwk = self.sealer.open(key)?;
+            let Ok(thumbprint) = jwk.thumbprint_bytes() else { continue };
+            if jwk.is_private() || key.state != KeyState::Retiring {
+                standing.insert(thumbprint);
+            } else {
+                parts.push((key, thumbprint));
+            }
+        }
+        parts.retain(|(_, thumbprint)| !standing.contains(thumbprint));
+        let mut deleted = 0;
+        for (part, _) in parts {
+            deleted += usize::from(self.delete(part).await?);
+        }
+        Ok(deleted)
+    }
+
     async fn delete(&self, key: &StoredKey) -> Result<bool, KeyError> {
         let was_there = self.repo.delete(&key.set, &key.kid).await?;
         if was_there {
@@ -203,7 +243,8 @@ impl KeyRing {
     fn public_parts_of(&self, key: &StoredKey) -> Result<Vec<StoredKey>, KeyError> {
         let loaded = self.loaded();
         let Some(set) = loaded.own(&key.set) else { return Ok(Vec::new()) };
-        let thumbprint = self.sealer.open(key)?.thumbprint_bytes()?;
+        // Of what has none there is no part: it can be deleted all the same.
+        let Ok(thumbprint) = self.sealer.open(key)?.thumbprint_bytes() else { return Ok(Vec::new()) };
         let mut parts = Vec::new();
         for stored in set.without_signer() {
             let jwk = self.sealer.open(stored)?;

@@ -201,6 +201,7 @@ impl KeyService {
         info!(target: "sluice_audit", { key.set = set, key.kid = kid, key.alg = algorithm }, "key put");
         self.tell_if_silent(set, &jwk);
         self.ring.reload(set).await?;
+        self.without_lone_parts(set).await?;
         Ok(jwk)
     }
 
@@ -228,7 +229,8 @@ impl KeyService {
         self.restored(set, in_use).await
     }
 
-    /// Deletes a key, if it is there. If this server signs or decrypts with it and has no other, it gets a new one at once.
+    /// Deletes a key, if it is there; with a private one that this server signs with goes its public part, under whatever name. If this server signs
+    /// or decrypts with it and has no other, it gets a new one at once.
     ///
     /// # Errors
     /// The store's.
@@ -237,6 +239,7 @@ impl KeyService {
         // Before it goes: what comes after may fail, and then it alone would have said what was signed with.
         if let Some(own) = own(set) {
             self.ring.make_substitute(own, kid).await?;
+            self.ring.remove_parts_of(own, kid).await?;
         }
         if self.repo.delete(set, kid).await? {
             info!(target: "sluice_audit", { key.set = set, key.kid = kid }, "key deleted");
@@ -280,12 +283,21 @@ impl KeyService {
     async fn restored(&self, set: &str, in_use: Vec<Wanted>) -> Result<(), KeyServiceError> {
         if is_own(set) {
             self.ring.create_missing(in_use).await?;
+            self.without_lone_parts(set).await?;
         } else {
             self.ring.reload(set).await?;
         }
         // Clients go on to encrypt, to a key that is still there.
         if set == REQUEST_OBJECT_SET {
             self.ring.ensure_request_object_keys().await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes what a private key that went has left behind: it was replaced, or this node had not read it yet.
+    async fn without_lone_parts(&self, set: &str) -> Result<(), KeyServiceError> {
+        if self.ring.remove_lone_parts(set).await? > 0 {
+            self.ring.reload(set).await?;
         }
         Ok(())
     }

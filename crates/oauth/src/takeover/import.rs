@@ -215,9 +215,13 @@ impl Takeover {
         for kid in &added.replaced {
             count.warned(kid, "another key has this kid here; that of Hydra was not taken");
         }
-        count.imported(added.count, found);
+        for kid in &added.left_out {
+            count.refused(kid.clone(), signing_keys::PART_OF_NONE.to_owned());
+        }
+        count.imported(added.count, found.saturating_sub(added.left_out.len()));
         // What is here under its name did not come of it, or not any more: it stays when that of Hydra goes.
-        let others: Vec<String> = added.replaced.iter().map(|kid| key_id(set, kid)).collect();
+        let others = added.replaced.iter().chain(&added.left_out);
+        let others: Vec<String> = others.map(|kid| key_id(set, kid)).collect();
         marks.retain(|mark| !others.contains(&mark.id));
         self.marks.delete_marks(self.marks_of_part(Part::SigningKeys), others).await?;
         Ok(self.marks.put_marks(self.marks_of_part(Part::SigningKeys), marks).await?)

@@ -40,6 +40,8 @@ pub(super) struct Added {
     pub(super) silent: Option<(String, String)>,
     /// By their `kid`: here are others of the same.
     pub(super) replaced: Vec<String>,
+    /// By their `kid`: public ones whose private key is not here, nor comes.
+    pub(super) left_out: Vec<String>,
 }
 
 /// The key of a row, which may be public.
@@ -78,6 +80,9 @@ pub(super) fn of_use(keys: Vec<HydraKey>) -> (Vec<HydraKey>, Vec<HydraKey>) {
     keys.into_iter().partition(is_of_use)
 }
 
+/// Why the public part of a key is left out.
+pub(super) const PART_OF_NONE: &str = "its private key is not here: it was deleted, or not taken";
+
 /// Why a key that is of no use is refused.
 pub(super) fn why_of_no_use() -> String {
     JwkError::MissingMember("d").to_string()
@@ -93,7 +98,7 @@ pub(super) async fn present(keys: &KeyService, set: &str) -> Result<Vec<Jwk>, Ke
 
 /// Adds keys to a set, which come newest first. Those that are newer than each that is here, or was imported earlier, go before all others, and the
 /// first of them goes on to sign. The others have been taken the place of there: they go on to verify, as public ones do. One that was imported
-/// earlier and is not here any more was deleted here.
+/// earlier and is not here any more was deleted here, and so was its public part, which may come for the first time.
 pub(super) async fn add(
     keys: &KeyService,
     set: &str,
@@ -117,14 +122,25 @@ pub(super) async fn add(
             behind.push(key.jwk);
         }
     }
-    behind.extend(public.into_iter().filter(|key| !is_known(key)).map(|key| key.jwk));
+    let own: HashSet<_> =
+        present.iter().chain(&first).chain(&behind).filter_map(private_thumbprint).collect();
+    let is_part =
+        |key: &HydraKey| key.jwk.thumbprint_bytes().is_ok_and(|thumbprint| own.contains(&thumbprint));
+    let (parts, others): (Vec<_>, Vec<_>) =
+        public.into_iter().filter(|key| !is_known(key)).partition(is_part);
+    let left_out = others.into_iter().map(|key| key.kid).collect();
+    behind.extend(parts.into_iter().map(|key| key.jwk));
     let count = first.len() + behind.len();
     if !first.is_empty() {
         first.extend(present);
         keys.replace_set(set, JwkSet { keys: first }).await?;
     }
     keys.add_retired(set, &behind).await?;
-    Ok(Added { count, silent, replaced })
+    Ok(Added { count, silent, replaced, left_out })
+}
+
+fn private_thumbprint(key: &Jwk) -> Option<[u8; 32]> {
+    if key.is_private() { key.thumbprint_bytes().ok() } else { None }
 }
 
 #[cfg(test)]
@@ -273,5 +289,23 @@ mod tests {
             "at each import, also of one that is here"
         );
         assert_eq!(silent("rs", SigningAlgorithm::RS256).await, None);
+    }
+
+    /// It was revoked, perhaps: whoever has it could go on to sign in that name.
+    #[tokio::test]
+    async fn the_public_part_of_a_key_that_was_deleted_here_is_left_out() {
+        let world = world().await;
+        let (new, old) = (key("new", 20), key("private:1", 10));
+        let public = part(&old, "public:1");
+        world.added(&[&new, &old], &[]).await;
+        world.keys.delete_key(ID_TOKEN_SET, "private:1").await.unwrap();
+        let marks = [&new, &old].map(|key| {
+            let id = key_id(ID_TOKEN_SET, &key.kid);
+            (id.clone(), Mark::new(id, key.made_at))
+        });
+        let all = vec![copy(&new), copy(&public), copy(&old)];
+        let added = add(&world.keys, ID_TOKEN_SET, all, &HashMap::from(marks)).await.unwrap();
+        assert_eq!((added.count, added.left_out), (0, vec!["public:1".to_owned()]));
+        assert!(!world.has("public:1").await);
     }
 }

@@ -4,7 +4,7 @@ use crate::keys::fake::FakeKeys;
 use crate::keys::ring::{ID_TOKEN_SET, RingOptions};
 use sluice_crypto::Sealer;
 use sluice_crypto::jwe::KeyManagement;
-use sluice_crypto::jwk::RsaSize;
+use sluice_crypto::jwk::{Jwk, RsaSize};
 use sluice_primitives::{Clock, ManualClock, NetworkId, OsRng, Secret};
 
 const POLICY: RotationPolicy = RotationPolicy {
@@ -145,4 +145,29 @@ fn a_policy_that_makes_tokens_nobody_can_verify_is_refused() {
     assert_eq!(restless.check(), Err(RotationPolicyError::TooOften));
     let forgetful = RotationPolicy { retire_after: Lifetime::hours(1), ..policy };
     assert_eq!(forgetful.check(), Err(RotationPolicyError::RetiredTooSoon));
+}
+
+/// A node of the version before may have deleted its private key.
+#[tokio::test]
+async fn a_public_part_that_was_left_behind_goes_in_the_next_round() {
+    let world = World::new();
+    let ring = world.node(RotationPolicy::default()).await;
+    let own = world.repo.0.lock().iter().find(|row| row.set == ID_TOKEN_SET).cloned().unwrap();
+    let own = ring.sealer.open(&own).unwrap().public();
+    let strange = Jwk::generate(SigningAlgorithm::ES256, "strange".to_owned(), RsaSize::Bits2048).unwrap();
+    let put = Jwk::generate(SigningAlgorithm::ES256, "put".to_owned(), RsaSize::Bits2048).unwrap();
+    for (jwk, kid, state) in [
+        (own, "part", KeyState::Retiring),
+        (strange.public(), "left", KeyState::Retiring),
+        (put.public(), "put", KeyState::Active),
+    ] {
+        let jwk = Jwk { kid: Some(kid.to_owned()), ..jwk };
+        let row = ring.sealer.seal(ID_TOKEN_SET, &jwk, state, world.clock.now());
+        world.repo.0.lock().push(row);
+    }
+    assert_eq!(world.round(&ring).await, Rotated { deleted: 1, ..Rotated::default() });
+    let published = ring.public_jwks();
+    assert!(!published.contains("\"left\""), "its private key is not there");
+    assert!(published.contains("\"part\"") && published.contains("\"put\""));
+    assert_eq!(world.round(&ring).await, Rotated::default());
 }

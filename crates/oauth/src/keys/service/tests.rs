@@ -370,3 +370,50 @@ async fn the_server_never_runs_out_of_keys_for_request_objects() {
     assert_eq!(ring.request_object_algorithms(), [KeyManagement::RsaOaep256]);
     assert!(kids().iter().all(|kid| ring.public_jwks().contains(kid.as_str())));
 }
+
+/// An ES256 key, and its public part under a name of its own.
+fn key_and_part() -> (Jwk, Jwk) {
+    let made = Jwk::generate(SigningAlgorithm::ES256, "private:1".to_owned(), RsaSize::default()).unwrap();
+    let part = Jwk { kid: Some("public:1".to_owned()), ..made.public() };
+    (made, part)
+}
+
+/// Whoever has it could go on to sign in that name.
+#[tokio::test]
+async fn the_public_part_of_a_key_goes_with_it_however_that_goes() {
+    for way in ["deleted", "put", "replaced"] {
+        let (service, ring, _) = given().await;
+        let (private, part) = key_and_part();
+        service.put_key(ID_TOKEN_SET, private.clone()).await.unwrap();
+        service.add_retired(ID_TOKEN_SET, &[part]).await.unwrap();
+        service.put_key(ID_TOKEN_SET, private).await.unwrap();
+        assert!(ring.public_jwks().contains("\"public:1\""), "{way}: it is the same key");
+        match way {
+            "deleted" => service.delete_key(ID_TOKEN_SET, "private:1").await.unwrap(),
+            "put" => {
+                let (another, _) = key_and_part();
+                service.put_key(ID_TOKEN_SET, another).await.unwrap();
+            }
+            _ => {
+                let mut keys = service.set(ID_TOKEN_SET).await.unwrap();
+                keys.keys.retain(|key| key.kid.as_deref() != Some("private:1"));
+                service.replace_set(ID_TOKEN_SET, keys).await.unwrap();
+            }
+        }
+        assert!(!ring.public_jwks().contains("\"public:1\""), "{way}");
+    }
+}
+
+#[tokio::test]
+async fn a_public_key_that_somebody_put_goes_with_its_private_key_and_with_no_other() {
+    let (service, ring, _) = given().await;
+    let (private, part) = key_and_part();
+    service.put_key(ID_TOKEN_SET, part).await.unwrap();
+    let publishes = || ring.public_jwks().contains("\"public:1\"");
+    service.create(ID_TOKEN_SET, asking("EdDSA", "other")).await.unwrap();
+    service.delete_key(ID_TOKEN_SET, "other").await.unwrap();
+    assert!(publishes());
+    service.put_key(ID_TOKEN_SET, private).await.unwrap();
+    service.delete_key(ID_TOKEN_SET, "private:1").await.unwrap();
+    assert!(!publishes());
+}
