@@ -65,7 +65,7 @@ impl Loaded {
         sealer: &KeySealer,
         policy: &RotationPolicy,
         defaults: Option<DefaultAlgorithms>,
-        rows: Rows,
+        (rows, now): (Rows, Timestamp),
     ) -> Result<Self, KeyError> {
         let opened =
             |stored: &[StoredKey]| stored.iter().map(|key| sealer.open(key)).collect::<Result<Vec<_>, _>>();
@@ -86,7 +86,7 @@ impl Loaded {
         let signing_jwks = serde_json::to_string(&signing).unwrap_or_default().into();
         let encrypting = well_formed(request_object.public.clone(), &mut malformed);
         let others = [encrypting.keys, further.keys].concat();
-        let published = Published::of(&signing.keys, &others, [&id_token, &access_token], defaults);
+        let published = Published::of(&signing.keys, &others, [&id_token, &access_token], defaults, now);
         Ok(Self {
             reading,
             id_token,

@@ -11,7 +11,7 @@ use sluice_primitives::Timestamp;
 use super::loaded::LoadedSet;
 use super::ring::DefaultAlgorithms;
 
-/// What is published, written once for each time at which another key begins to sign: nobody writes it when it is asked for.
+/// What is published, written when keys are read, and once for each later time at which another key begins to sign: nobody writes it when it is asked for.
 pub(super) struct Published {
     /// Until the first of these times.
     first: Arc<str>,
@@ -26,22 +26,20 @@ impl Published {
         others: &[Jwk],
         sets: [&LoadedSet; 2],
         defaults: Option<DefaultAlgorithms>,
+        now: Timestamp,
     ) -> Self {
-        let written = |at: Option<Timestamp>| -> Arc<str> {
-            let signers: Vec<Arc<SigningKey>> = match at {
-                Some(at) => sets.iter().flat_map(|set| set.signers_at(at)).collect(),
-                None => Vec::new(),
-            };
+        let written = |at: Timestamp| -> Arc<str> {
+            let signers: Vec<_> = sets.iter().flat_map(|set| set.signers_at(at)).collect();
             let mut keys = keys.to_vec();
             keys.sort_by_key(|key| (place(key, defaults), !is_among(key, &signers)));
             keys.extend_from_slice(others);
             serde_json::to_string(&JwkSet { keys }).unwrap_or_default().into()
         };
-        let turns: BTreeSet<_> = sets.into_iter().flat_map(LoadedSet::turns).collect();
-        let first = written(turns.first().copied());
+        let turns: BTreeSet<_> = sets.into_iter().flat_map(LoadedSet::turns).filter(|at| *at > now).collect();
+        let first = written(now);
         let mut later: Vec<(Timestamp, Arc<str>)> = Vec::new();
-        for turn in turns.into_iter().skip(1) {
-            let text = written(Some(turn));
+        for turn in turns {
+            let text = written(turn);
             let last = later.last().map_or(&first, |(_, text)| text);
             if *last != text {
                 later.push((turn, text));

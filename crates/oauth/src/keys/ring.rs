@@ -106,7 +106,8 @@ impl KeyRing {
     ) -> Result<Arc<Self>, KeyError> {
         options.further.retain(|set| !is_own(set) && set != REQUEST_OBJECT_SET);
         let sealer = KeySealer { at_rest, rng };
-        let empty = Loaded::parse(0, &sealer, &options.rotation, options.defaults, Rows::default())?;
+        let empty =
+            Loaded::parse(0, &sealer, &options.rotation, options.defaults, (Rows::default(), clock.now()))?;
         let loaded = ArcSwap::from_pointee(empty);
         let started = Self { repo, sealer, clock, options, loaded, readings: AtomicU64::new(0) };
         started.create_missing(Vec::new()).await?;
@@ -299,7 +300,13 @@ impl KeyRing {
         for set in &self.options.further {
             rows.further.extend(self.repo.set(set).await?);
         }
-        let fresh = Loaded::parse(reading, &self.sealer, self.policy(), self.options.defaults, rows)?;
+        let fresh = Loaded::parse(
+            reading,
+            &self.sealer,
+            self.policy(),
+            self.options.defaults,
+            (rows, self.clock.now()),
+        )?;
         let fresh = Arc::new(fresh);
         if !fresh.malformed.is_empty() && fresh.malformed != self.loaded.load().malformed {
             warn!({ key.kids = ?fresh.malformed }, "stored keys are malformed: they, or their x5c alone, are not published");

@@ -259,6 +259,23 @@ async fn an_announced_key_is_published_behind_the_one_that_signs_until_it_does()
     assert_eq!((&signs[0], &signs[1], &signs[2]), (&next.kid, &before[1], &old), "nothing was read again");
     assert_eq!(signer(), next.kid);
     assert_eq!((signs.len(), ring.signing_jwks()), (5, signing));
+    ring.reload(ID_TOKEN_SET).await.unwrap();
+    assert_eq!(published(), signs);
+}
+
+#[tokio::test]
+async fn where_all_keys_are_announced_the_one_that_signs_all_the_same_is_published_first() {
+    let (repo, clock) = (Arc::new(FakeKeys::default()), clock());
+    let ring = start(&repo, &clock).await;
+    clock.advance(Lifetime::secs(1));
+    let wanted = (ID_TOKEN_SET, SigningAlgorithm::RS256);
+    let next = ring.make_key(wanted, KeyState::Announced, RsaSize::Bits2048).await.unwrap();
+    repo.0.lock().iter_mut().for_each(|row| row.state = KeyState::Announced);
+    repo.0.lock().push(next.clone());
+    ring.reload(ID_TOKEN_SET).await.unwrap();
+    assert_eq!(kid(ring.id_token_signer(SigningAlgorithm::RS256)), next.kid);
+    let published: JwkSet = serde_json::from_str(&ring.public_jwks()).unwrap();
+    assert_eq!(published.keys[0].kid.as_deref(), Some(next.kid.as_str()));
 }
 
 #[tokio::test]
