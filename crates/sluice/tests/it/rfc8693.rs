@@ -197,7 +197,9 @@ async fn a_token_that_names_a_client_as_its_audience_may_be_exchanged_by_it() {
     let said = sluice.introspect(&access(&exchanged)).await;
     assert_eq!((&said["sub"], &said["aud"]), (&json!("alice"), &json!(["https://api.test"])));
     // A token for one service does not become one for all.
-    exchange(&api, &for_api, &[]).await.refused_with("invalid_target");
+    let refused = exchange(&api, &for_api, &[]).await;
+    assert!(!refused.body.to_string().contains(&api.id), "it has named none: {}", refused.body);
+    refused.refused_with("invalid_target");
     sluice.node.stop().await;
 }
 
