@@ -64,7 +64,7 @@ mod tests {
         let defaults =
             RequestDefaults { initiate_login_uri: Some(uri.to_owned()), ..RequestDefaults::default() };
         let redirect_uris = vec!["https://app.example/cb".parse().unwrap()];
-        Client { defaults, redirect_uris, ..of }.begins_logins_at().is_some()
+        Client { redirect_uris, defaults, ..of }.begins_logins_at().is_some()
     }
 
     #[test]
