@@ -103,6 +103,11 @@ sub sluice_strip {
     unset req.http.X-Forwarded_Host;
     unset req.http.X_Forwarded-Host;
     unset req.http.X_Forwarded_Host;
+    unset req.http.X-Forwarded-Port;
+    unset req.http.X-Forwarded-Prefix;
+    unset req.http.X-Forwarded-Server;
+    unset req.http.X-Real-Ip;
+    unset req.http.X_Real_Ip;
     unset req.http.X-Forwarded_For;
     unset req.http.X_Forwarded-For;
     unset req.http.X_Forwarded_For;

@@ -26,6 +26,7 @@ export function checks(name, start, options = {}) {
     largeHeads(setup)
     forgedHeaders(setup, anySign)
     otherHosts(setup)
+    if (byRoute) certificates(setup)
     otherProtocols(setup, upgrades)
     websockets(setup, refusal)
     if (byRoute) boundTokens(setup)
@@ -205,10 +206,23 @@ function otherHosts({ check, ask }) {
       X_Forwarded_Host: other,
       'X-Forwarded_Host': other,
       'X_Forwarded-Host': other,
+      'X-Forwarded-Prefix': `/${other}`,
+      'X-Forwarded-Server': other,
+      'X-Forwarded-Port': other,
+      'X-Real-Ip': other,
     }
     const { seen, text } = await ask('/orders/7', { token: TOKENS.good.token, headers })
     assert.ok(seen, text)
     assert.deepEqual(seen.headers.filter(([, value]) => value.includes(other)), [])
+  })
+}
+
+function certificates({ check, ask }) {
+  check('no certificate arrives that a client says to have', async () => {
+    const headers = { 'Client-Cert': ':bWFsbG9yeQ==:', 'Client-Cert-Chain': ':bWFsbG9yeQ==:', 'X-Forwarded-Client-Cert': 'Cert="bWFsbG9yeQ=="' }
+    const { seen, text } = await ask('/orders/7', { token: TOKENS.good.token, headers })
+    assert.ok(seen, text)
+    assert.deepEqual(seen.headers.filter(([, value]) => value.includes('bWFsbG9yeQ')), [])
   })
 }
 
@@ -259,6 +273,14 @@ function preflights({ check, ask, running }, tellsOf) {
       assert.deepEqual([status, headers['access-control-allow-origin']], [token ? 200 : 401, allowed], path)
       if (allowed) assert.match(headers['access-control-expose-headers'], /\bDPoP-Nonce\b/)
     }
+  })
+
+  check('one that asks for another protocol is none', async () => {
+    const before = running.echo.count()
+    const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' }
+    const { status } = await ask('/preflights/7', { method: 'OPTIONS', headers: { ...preflight, ...upgrade } })
+    assert.ok([400, 401].includes(status), `${status}`)
+    assert.equal(running.echo.count(), before)
   })
 
   for (const what of tellsOf) {

@@ -2,15 +2,20 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** RFC 6455 §1.3. */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+
+/** Milliseconds: longer than a proxy waits for a whole answer unless it is told otherwise. */
+const LATE = 16_000
 
 /** Bytes: more than a proxy passes on. */
 const LARGEST_HEAD = 65_536
 
 /**
  * Answers 200 with method, URL, headers and body of each request, as JSON. Headers as they came: names and values in turn. `count()` requests came.
+ * Where the path ends with `/late` it takes its time.
  *
  * A WebSocket is told the same in its first line, and then all that it says. Where the path ends with `/refused` it is answered as
  * what asks for any other protocol: as if it had not.
@@ -26,6 +31,7 @@ export async function startEcho() {
       digest.update(part)
       length += part.length
     }
+    if (request.url.endsWith('/late')) await sleep(LATE)
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ ...about(request), body: { length, sha256: digest.digest('hex') } }))
   })

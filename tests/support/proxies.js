@@ -15,7 +15,7 @@ const VENV = path.resolve(DEPLOY, '../.cache/gateway-venv')
 const SHIPPED = { listen: '8000', sluice: '4456', gateway: '4455', app: '8080' }
 
 /** The rule of deploy/traefik for the application. */
-const SHIPPED_RULE = 'PathPrefix(`/`)'
+const SHIPPED_RULE = 'HostRegexp(`.+`)'
 
 /** A shipped file with other ports. Each of them must be in it. */
 export function shipped(file, ports) {

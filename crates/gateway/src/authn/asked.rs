@@ -2,7 +2,10 @@
 
 use std::net::IpAddr;
 
-use http::header::{ACCESS_CONTROL_REQUEST_METHOD, CONTENT_LENGTH, HeaderName, ORIGIN, TRANSFER_ENCODING};
+use http::header::{
+    ACCESS_CONTROL_REQUEST_METHOD, CONTENT_LENGTH, HeaderName, ORIGIN, SEC_WEBSOCKET_KEY, TRANSFER_ENCODING,
+    UPGRADE,
+};
 use http::{HeaderMap, Method};
 
 use crate::enrichment::headers::is_override;
@@ -37,7 +40,7 @@ pub struct Asked<'a> {
 
 impl Asked<'_> {
     /// Whether this is a CORS preflight: an `OPTIONS` without a body that says where it comes from and what is to follow it. One that asks for
-    /// another method or path is none: no browser's does, and an application that heeds it would do for nobody what it says.
+    /// another method, path or protocol is none: no browser's does, and an application that heeds it would do for nobody what it says.
     pub fn is_preflight(&self) -> bool {
         let has_body = || {
             self.has_body
@@ -48,6 +51,8 @@ impl Asked<'_> {
             && self.headers.contains_key(ORIGIN)
             && self.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
             && !has_body()
+            && !self.headers.contains_key(UPGRADE)
+            && !self.headers.contains_key(SEC_WEBSOCKET_KEY)
             && !self.headers.keys().any(|name| is_override(name.as_str()))
     }
 }

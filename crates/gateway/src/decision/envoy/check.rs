@@ -26,7 +26,7 @@ use crate::decision::body::DecisionBody;
 use crate::decision::decide::Decisions;
 use crate::decision::judge::Judge;
 use crate::decision::malformed::Malformed;
-use crate::decision::original::Original;
+use crate::decision::original::{Original, one};
 use crate::decision::service::LONGEST_BODY;
 use crate::gateway::{Admitted, Judging};
 use crate::route::host::is_host;
@@ -185,11 +185,14 @@ impl TryFrom<CheckRequest> for Question {
         let attributes = request.attributes.ok_or(Fault::Unreadable)?;
         let http = attributes.request.and_then(|request| request.http).ok_or(Fault::Unreadable)?;
         let source = attributes.source.unwrap_or_default();
+        let headers = headers(&http);
+        // What Envoy itself says. The scheme is what a client says over HTTP/2.
+        let said = one(&headers, "x-forwarded-proto").map_err(|_| Fault::Unreadable)?;
         Ok(Self {
             method: http.method.parse().map_err(|_| Fault::Unreadable)?,
-            https: is_over_tls(http.scheme.as_bytes()),
-            headers: headers(&http),
+            https: is_over_tls(said.unwrap_or(&http.scheme).as_bytes()),
             has_body: http.size > 0 || !http.body.is_empty() || !http.raw_body.is_empty(),
+            headers,
             host: http.host,
             target: http.path,
             certificate: certificate(&source)?,

@@ -233,6 +233,20 @@ async fn envoy_is_told_over_grpc_to_refuse_what_is_no_host_to_the_gateway() {
     assert!(judge.seen.lock().is_empty());
 }
 
+/// Over HTTP/2 the scheme is the client's word: behind a proxy that ends TLS it is another than that of its address.
+#[tokio::test]
+async fn the_scheme_is_that_which_envoy_says() {
+    for (said, scheme, expected) in
+        [("http", "https", "http"), ("https", "http", "https"), ("wss", "http", "https")]
+    {
+        let (service, judge) = service(false);
+        let question = Http { scheme: scheme.to_owned(), ..order(&[("x-forwarded-proto", said)]) };
+        call(&service, LOCAL, framed(&check_request_of(question))).await;
+        let line = judge.seen.lock().pop().unwrap().line;
+        assert_eq!(line, format!("POST {expected}://api.example.com/orders/7?page=2"), "{said} {scheme}");
+    }
+}
+
 #[tokio::test]
 async fn a_preflight_of_whose_body_envoy_has_some_is_none() {
     let preflight = [("origin", "https://app.example"), ("access-control-request-method", "PUT")];
