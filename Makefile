@@ -27,6 +27,7 @@ help:
 	@echo "make browser   Chromium on the pages"
 	@echo "make gateway   Varnish, nginx, HAProxy, Caddy and others in front of an application, with deploy/; real clients and bad days"
 	@echo "make tables    what is made of the measurements of make compare"
+	@echo "make postgres-versions  the tests of the store on POSTGRES_VERSIONS ($(POSTGRES_VERSIONS))"
 	@echo "make soak      long runs: SOAK_SECONDS=$(SOAK_SECONDS)"
 	@echo "make load      measures the release build under wrk; what the numbers mean is in docs/benchmarks.md"
 	@echo "make load-gateway   measures the gateway beside nginx, HAProxy, Varnish and Caddy"
@@ -162,6 +163,12 @@ load: rust wrk
 	cargo build --release --package sluice --bin sluice
 	cargo build --release --package sluice-testkit --examples
 	tests/load/identity.sh $(LOAD)
+
+# The store on other versions of PostgreSQL than the installed one; their servers come from Maven Central.
+POSTGRES_VERSIONS ?= 14.18.0 16.10.0 17.6.0 18.1.0
+.PHONY: postgres-versions
+postgres-versions: rust
+	RUST_TEST_THREADS=$(TEST_THREADS) tests/postgres-versions $(POSTGRES_VERSIONS)
 
 # The same for gateways, side by side. GATEWAYS picks parts: nginx, sluice, distinct=TOKENS, markers=MARKERS, turns=ROUNDS, knee=ROUNDS, validation, auth_request, haproxy, varnish,
 # caddy, traefik, envoy, blocking. NGINX_LOG=each has nginx write each line of its log by itself; MARKER_ROUNDS is how often servers with and without markers take turns.

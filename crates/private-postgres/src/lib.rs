@@ -47,6 +47,9 @@ pub enum ClusterError {
         "PostgreSQL is not installed: neither `pg_config --bindir` nor /usr/lib/postgresql/*/bin has `initdb`"
     )]
     NotInstalled,
+    /// [`CHOSEN`] names a folder without it.
+    #[error("{CHOSEN} is {}, and there is no `initdb`", .0.display())]
+    NotThere(PathBuf),
     /// A program could not be started.
     #[error("a program of PostgreSQL could not be started")]
     Io(#[from] std::io::Error),
@@ -311,8 +314,15 @@ fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
 }
 
-/// Where `initdb` is: the newest version of those installed.
+/// Names the folder of the programs of another PostgreSQL than the newest that is installed.
+const CHOSEN: &str = "POSTGRES_BIN";
+
+/// Where `initdb` is: where [`CHOSEN`] says, or of the newest version of those installed.
 fn programs() -> Result<PathBuf, ClusterError> {
+    if let Some(chosen) = std::env::var_os(CHOSEN).filter(|chosen| !chosen.is_empty()) {
+        let chosen = PathBuf::from(chosen);
+        return if chosen.join("initdb").exists() { Ok(chosen) } else { Err(ClusterError::NotThere(chosen)) };
+    }
     let configured =
         Command::new("pg_config").arg("--bindir").output().ok().filter(|said| said.status.success());
     let configured =
