@@ -107,6 +107,8 @@ sub sluice_strip {
     unset req.http.X-Forwarded-Prefix;
     unset req.http.X-Forwarded-Server;
     unset req.http.X-Real-Ip;
+    unset req.http.X-Real_Ip;
+    unset req.http.X_Real-Ip;
     unset req.http.X_Real_Ip;
     unset req.http.X-Forwarded_For;
     unset req.http.X_Forwarded-For;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -55,19 +55,30 @@ fn named(process: &str) -> Option<i32> {
     process.parse::<i32>().ok().filter(|process| *process > 0)
 }
 
-/// Whether another process of the server answered the last time than did at first. Once proves nothing: what stands between may have lost its own
-/// connection, and made it anew.
+/// Which process of the server answered the last time, if that was another than at first; 0 if it was not.
 #[derive(Default)]
-struct Doubt(AtomicBool);
+struct Doubt(AtomicI32);
 
 impl Doubt {
-    /// Whether this answer, of another process or not, is the second in a row that was another's.
-    fn is_confirmed_by(&self, is_of_another: bool) -> bool {
-        self.0.swap(is_of_another, Ordering::AcqRel) && is_of_another
+    /// What it means that this process answers where that of `first` did at first.
+    ///
+    /// # Errors
+    /// [`Failure::Moved`] where the other process has come to stay: what stands between has lost its own connection, and made it anew, so that nothing
+    /// is there that was prepared. [`Failure::Pooled`] where it changes once more.
+    fn settle(&self, first: i32, process: i32) -> Result<(), Failure> {
+        match self.0.load(Ordering::Acquire) {
+            0 if process == first => Ok(()),
+            0 => {
+                self.0.store(process, Ordering::Release);
+                Ok(())
+            }
+            other if other == process => Err(Failure::Moved),
+            _ => Err(Failure::Pooled),
+        }
     }
 
     fn is_there(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.0.load(Ordering::Acquire) != 0
     }
 }
 
@@ -211,7 +222,8 @@ impl Session {
     /// Asks whether the server only reads by now.
     ///
     /// # Errors
-    /// [`Failure::Pooled`] if another of its processes answers than first did, twice in a row: then all connections of the node are of no use.
+    /// [`Failure::Pooled`] if one of its processes answers and then another: then all connections of the node are of no use. [`Failure::Moved`] if it is
+    /// another than first did, and stays so: this one is of no use.
     pub(crate) async fn only_reads(&self) -> Result<bool, Failure> {
         let asked = async {
             // One round trip: both are sent by the first poll of each.
@@ -223,10 +235,13 @@ impl Session {
             Ok((only_reads?, backend))
         };
         let (only_reads, backend) = self.within(asked).await?;
-        let is_of_another = backend.is_ok_and(|answer| self.is_of_another(&answer) == Some(true));
-        if self.doubt.is_confirmed_by(is_of_another) {
-            self.servers.note_that_they_are_pooled();
-            return Err(Failure::Pooled);
+        if let (Some(first), Some(process)) = (self.backend, backend.ok().as_deref().and_then(self::backend))
+        {
+            self.doubt.settle(first, process).inspect_err(|failure| {
+                if matches!(failure, Failure::Pooled) {
+                    self.servers.note_that_they_are_pooled();
+                }
+            })?;
         }
         Ok(first(&only_reads) == Some("on"))
     }
@@ -367,10 +382,14 @@ mod tests {
     }
 
     #[test]
-    fn another_process_is_believed_in_when_it_answers_twice_in_a_row() {
-        let doubt = Doubt::default();
-        let confirmed = [true, false, true, true].map(|is_of_another| doubt.is_confirmed_by(is_of_another));
-        assert_eq!(confirmed, [false, false, false, true]);
-        assert!(doubt.is_there() && !doubt.is_confirmed_by(false) && !doubt.is_there());
+    fn another_process_that_stays_is_told_from_one_that_goes_again() {
+        for (then, is_pooled) in [(8, false), (7, true), (9, true)] {
+            let doubt = Doubt::default();
+            assert!(doubt.settle(7, 7).is_ok() && !doubt.is_there());
+            assert!(doubt.settle(7, 8).is_ok() && doubt.is_there());
+            let failure = doubt.settle(7, then).unwrap_err();
+            assert!(failure.ends_session());
+            assert_eq!(matches!(failure, Failure::Pooled), is_pooled, "{then}: {failure}");
+        }
     }
 }

@@ -49,6 +49,11 @@ pub(crate) enum Failure {
          statement): prepared statements of other processes would run; use session mode"
     )]
     Pooled,
+    /// Another process of the server answers than did at first, and goes on to.
+    #[error(
+        "what stands between Sluice and PostgreSQL has made its connection anew: nothing is there that was prepared"
+    )]
+    Moved,
     /// What the DSN sets by `options` does not reach the server, whose `search_path` is this one.
     #[error(
         "the DSN sets search_path by `options`, and the server has another ({0}): a pooler passes `options` over \
@@ -99,7 +104,7 @@ impl Failure {
             Self::Silent(_) | Self::Late(_) | Self::Standby | Self::Connecting(_) | Self::Unopened(_) => {
                 Nature::Lost
             }
-            Self::Pooled | Self::OtherSearchPath(_) => Nature::Lost,
+            Self::Pooled | Self::Moved | Self::OtherSearchPath(_) => Nature::Lost,
             Self::IndexUnderWay => Nature::Busy,
             Self::Foreign | Self::Encoding(_) | Self::Closed => Nature::Refused,
             Self::Postgres(error) => nature_of_error(error),
@@ -145,7 +150,7 @@ impl Failure {
         match self {
             Self::Silent(_) | Self::Late(_) => true,
             Self::Connecting(_) | Self::Unopened(_) | Self::Standby => false,
-            Self::Pooled | Self::OtherSearchPath(_) => false,
+            Self::Pooled | Self::Moved | Self::OtherSearchPath(_) => false,
             Self::Foreign | Self::Encoding(_) | Self::IndexUnderWay | Self::Closed => false,
             Self::Postgres(error) => error.code().is_none_or(leaves_open),
         }

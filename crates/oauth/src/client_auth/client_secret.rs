@@ -98,7 +98,7 @@ impl SecretVerifier {
                     warn!(client.id = %client.id, key.id = %format_args!("{key:02x}"), "wrong client secret, or one whose hash needs a secret that is not configured");
                 }
                 if is_cut {
-                    warn!(client.id = %client.id, "wrong client secret, of more than the 72 bytes that its bcrypt hash tells of: give the client another one");
+                    warn!(client.id = %client.id, "wrong client secret, of more than the 72 bytes that its bcrypt hash tells of: if it is no guess, give the client another one");
                 }
                 Err(unreadable.map_or(ClientAuthError::WrongSecret, ClientAuthError::SecretHash))
             }

@@ -246,11 +246,16 @@ impl KeyRing {
         // Of what has none there is no part: it can be deleted all the same.
         let Ok(thumbprint) = self.sealer.open(key)?.thumbprint_bytes() else { return Ok(Vec::new()) };
         let mut parts = Vec::new();
-        for stored in set.without_signer() {
+        for stored in set.rows().filter(|stored| stored.kid != key.kid) {
             let jwk = self.sealer.open(stored)?;
-            if !jwk.is_private() && jwk.thumbprint_bytes() == Ok(thumbprint) {
-                parts.push(stored.clone());
+            if jwk.thumbprint_bytes() != Ok(thumbprint) {
+                continue;
             }
+            // The same key by another name: it is still here, and so are its parts.
+            if jwk.is_private() {
+                return Ok(Vec::new());
+            }
+            parts.push(stored.clone());
         }
         Ok(parts)
     }

@@ -216,9 +216,9 @@ impl Takeover {
             count.warned(kid, "another key has this kid here; that of Hydra was not taken");
         }
         for kid in &added.left_out {
-            count.refused(kid.clone(), signing_keys::PART_OF_NONE.to_owned());
+            count.warned(kid, signing_keys::PART_OF_NONE);
         }
-        count.imported(added.count, found.saturating_sub(added.left_out.len()));
+        count.imported(added.count, found);
         // What is here under its name did not come of it, or not any more: it stays when that of Hydra goes.
         let others = added.replaced.iter().chain(&added.left_out);
         let others: Vec<String> = others.map(|kid| key_id(set, kid)).collect();

@@ -114,6 +114,7 @@ async fn attend(link: &Link, lenders: &Lenders, session: &Arc<Session>) {
                 looks = 0;
                 lenders.follow(session).await;
             }
+            Err(failure @ Failure::Moved) => return link.note(session, &failure),
             Err(failure) if failure.ends_session() => return,
             Err(failure) => debug!(error = %failure, "the server does not say whether it only reads"),
         }
