@@ -47,7 +47,7 @@ pub enum ClusterError {
         "PostgreSQL is not installed: neither `pg_config --bindir` nor /usr/lib/postgresql/*/bin has `initdb`"
     )]
     NotInstalled,
-    /// [`CHOSEN`] names a folder without it.
+    /// `POSTGRES_BIN` names a folder without it.
     #[error("{CHOSEN} is {}, and there is no `initdb`", .0.display())]
     NotThere(PathBuf),
     /// A program could not be started.
