@@ -5,7 +5,7 @@ use sha_crypt::{Params, sha256_crypt, sha512_crypt};
 use sluice_primitives::secret::same_bytes;
 
 use super::ForeignHashError;
-use super::encoding::decimal;
+use super::encoding::{CRYPT_DIGITS as DIGITS, crypt_digits as encode, decimal};
 
 /// crypt(3) takes no longer passwords (libxcrypt), and the work grows with the length, in bytes.
 const MAX_PASSWORD: usize = 512;
@@ -14,8 +14,6 @@ const SHA_ROUNDS: std::ops::RangeInclusive<u32> = Params::ROUNDS_MIN..=2_000_000
 const SHA_SALT: usize = 16;
 const MD5_SALT: usize = 8;
 const MD5_ROUNDS: usize = 1000;
-/// The characters of the base64 of crypt(3), in the order of their values.
-const DIGITS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// Which bytes of MD5 each four digits stand for.
 const MD5_ORDER: [[usize; 3]; 5] = [[0, 6, 12], [1, 7, 13], [2, 8, 14], [3, 9, 15], [4, 10, 5]];
 
@@ -196,12 +194,4 @@ fn joined(digest: &[u8], [high, middle, low]: [usize; 3]) -> u32 {
 
 fn byte(digest: &[u8], place: usize) -> u32 {
     u32::from(digest.get(place).copied().unwrap_or(0))
-}
-
-/// The lowest six bits first.
-fn encode(value: u32, digits: u32, text: &mut String) {
-    for place in 0..digits {
-        let six = (value >> (6 * place)) & 63;
-        text.push(DIGITS.get(six as usize).map_or('.', |digit| char::from(*digit)));
-    }
 }

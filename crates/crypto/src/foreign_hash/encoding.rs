@@ -8,6 +8,9 @@ const LENIENT: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
 /// Base64 with or without padding: PHC strings have none, Kratos and LDAP write it.
 const BASE64: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+/// The characters of the base64 of crypt(3), in the order of their values.
+pub(super) const CRYPT_DIGITS: &[u8; 64] =
+    b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// The bytes of a field in base64.
 pub(super) fn bytes(field: &str) -> Option<Vec<u8>> {
@@ -47,4 +50,12 @@ pub(super) fn numbers<const N: usize>(text: &str, names: [&str; N]) -> Option<[u
 /// A number without sign.
 pub(super) fn decimal(text: &str) -> Option<u32> {
     text.bytes().all(|digit| digit.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+/// Writes so many digits of the base64 of crypt(3), the lowest six bits first.
+pub(super) fn crypt_digits(value: u32, digits: u32, text: &mut String) {
+    for place in 0..digits {
+        let six = (value >> (6 * place)) & 63;
+        text.push(CRYPT_DIGITS.get(six as usize).map_or('.', |digit| char::from(*digit)));
+    }
 }

@@ -12,6 +12,8 @@
 //! | `scrypt$N$salt$r$p$hash` | Django |
 //! | `$firescrypt$ln=…,r=…,p=…$salt$hash$separator$key` | Firebase |
 //! | `$1$…`, `$5$…`, `$6$…`, `$md5-crypt$…`, `$sha256-crypt$…`, `$sha512-crypt$…` | crypt(3) and Kratos |
+//! | `$P$…`, `$H$…`, `$S$…` | phpass: WordPress before 6.8, phpBB, Drupal 7 |
+//! | `$wp$2y$…` | WordPress, of an HMAC of the password |
 //! | `{SSHA}…`, `{SSHA256}…`, `{SSHA512}…` | LDAP, the names in any case |
 //! | `{CRYPT}$…` | LDAP, before what crypt(3) makes |
 //! | `$sha1$pf=…$salt$hash`, `$md5$…` | Kratos, also SHA-256 and SHA-512 |
@@ -21,6 +23,7 @@
 
 mod crypt;
 mod encoding;
+mod phpass;
 mod plain;
 mod rounds;
 mod scrypt;
@@ -34,6 +37,7 @@ use zeroize::Zeroizing;
 use crate::digest::sha256;
 use crate::password_hash::{Argon2Params, HashMemory, PasswordHashError, StoredArgon2};
 use crypt::{Md5Crypt, ShaCrypt};
+use phpass::{Phpass, wordpress_password};
 use plain::{Hmac, Salted};
 use rounds::Pbkdf2;
 use scrypt::{FirebaseScrypt, Scrypt};
@@ -96,12 +100,15 @@ enum Scheme {
     Bcrypt(String),
     /// Of the hexadecimal SHA-256 of the password, so that all of it counts. As the library reads it.
     BcryptSha256(String),
+    /// Of an HMAC of the password, so that all of it counts. As the library reads it.
+    WordPress(String),
     Argon2(Box<StoredArgon2>),
     Pbkdf2(Pbkdf2),
     Scrypt(Scrypt),
     Firebase(Box<FirebaseScrypt>),
     ShaCrypt(ShaCrypt),
     Md5Crypt(Md5Crypt),
+    Phpass(Phpass),
     Salted(Salted),
     Hmac(Hmac),
 }
@@ -128,6 +135,8 @@ impl ForeignHash {
         match &self.scheme {
             Scheme::Bcrypt(_) => "bcrypt",
             Scheme::BcryptSha256(_) => "bcrypt-sha256",
+            Scheme::WordPress(_) => "wordpress",
+            Scheme::Phpass(_) => "phpass",
             Scheme::Argon2(stored) if stored.is_argon2i() => "argon2i",
             Scheme::Argon2(_) => "argon2id",
             Scheme::Pbkdf2(_) => "pbkdf2",
@@ -148,6 +157,8 @@ impl ForeignHash {
             Scheme::Firebase(stored) => stored.memory_kib(),
             Scheme::Bcrypt(_)
             | Scheme::BcryptSha256(_)
+            | Scheme::WordPress(_)
+            | Scheme::Phpass(_)
             | Scheme::Pbkdf2(_)
             | Scheme::ShaCrypt(_)
             | Scheme::Md5Crypt(_)
@@ -182,6 +193,8 @@ impl ForeignHash {
                 let digest = Zeroizing::new(HEXLOWER.encode(&sha256(password)));
                 verify_bcrypt(digest.as_bytes(), stored)
             }
+            Scheme::WordPress(stored) => verify_bcrypt(wordpress_password(password).as_bytes(), stored),
+            Scheme::Phpass(stored) => Ok(stored.matches(password)),
             Scheme::Argon2(stored) => stored.matches(password, memory).map_err(Into::into),
             Scheme::Pbkdf2(stored) => Ok(stored.matches(password)),
             Scheme::Scrypt(stored) => stored.matches(password, memory),
@@ -221,6 +234,9 @@ impl Scheme {
             "firescrypt" => FirebaseScrypt::parse(rest).map(|parsed| Self::Firebase(Box::new(parsed))),
             "5" | "sha256-crypt" => ShaCrypt::parse_sha256(rest).map(Self::ShaCrypt),
             "6" | "sha512-crypt" => ShaCrypt::parse_sha512(rest).map(Self::ShaCrypt),
+            "P" | "H" => Phpass::parse_md5(rest).map(Self::Phpass),
+            "S" => Phpass::parse_drupal(rest).map(Self::Phpass),
+            "wp" => parse_wordpress(rest).map(Self::WordPress),
             "1" | "md5-crypt" => Md5Crypt::parse(rest).map(Self::Md5Crypt),
             "md5" | "sha1" | "sha256" | "sha512" => Salted::parse_kratos(form, rest).map(Self::Salted),
             "hmac-md5" | "hmac-sha1" | "hmac-sha224" | "hmac-sha256" | "hmac-sha384" | "hmac-sha512" => {
@@ -260,6 +276,14 @@ fn verify_bcrypt(password: &[u8], stored: &str) -> Result<bool, ForeignHashError
 fn parse_named_bcrypt(rest: &str) -> Result<String, ForeignHashError> {
     let is_hash = ["$2a$", "$2b$", "$2y$"].iter().any(|form| rest.starts_with(form));
     if is_hash { parse_bcrypt(rest) } else { Err(ForeignHashError::UnknownForm) }
+}
+
+/// What follows `$wp$`.
+fn parse_wordpress(rest: &str) -> Result<String, ForeignHashError> {
+    if !rest.starts_with("2y$") {
+        return Err(ForeignHashError::UnknownForm);
+    }
+    parse_bcrypt(&format!("${rest}"))
 }
 
 fn parse_bcrypt(raw: &str) -> Result<String, ForeignHashError> {

@@ -73,6 +73,9 @@ fn a_hash_that_would_cost_too_much_is_refused() {
     let (salt, hash) = ("AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
     let sha_crypt = "salt$".to_owned() + &"a".repeat(43);
     for costly in [
+        "$P$KNAVfa1aIqsG.80iaUi3MeqgPvsbMV1".to_owned(),
+        "$H$4NAVfa1aIqsG.80iaUi3MeqgPvsbMV1".to_owned(),
+        "$S$JZs5FK7XIakUyl6aHYwvw85Fvd4TEcZ7gjwLw/N8TJtb/zSSi3JP".to_owned(),
         VECTORS[0].2.replace("$05$", "$17$"),
         VECTORS[0].2.replace("$05$", "$31$"),
         format!("$pbkdf2-sha256$i=10000001,l=32${salt}${hash}"),
@@ -126,6 +129,8 @@ fn what_is_no_known_hash_is_refused() {
         "{CRYPT}{CRYPT}$1$saltsalt$BsXyQbZiQujHkdhwPwdol.",
         "$2z$05$x",
         "bcrypt$x",
+        "$wp$1$saltsalt$BsXyQbZiQujHkdhwPwdol.",
+        "$wp$2b$05$Sn7/2zMJtMGK9XHKFL6ujuDGuwnfbvE80F88pmqDanzcwYwNmPLOK",
         "bcrypt$$1$saltsalt$BsXyQbZiQujHkdhwPwdol.",
     ] {
         assert_eq!(ForeignHash::parse(unknown).unwrap_err(), ForeignHashError::UnknownForm, "{unknown}");
@@ -145,6 +150,13 @@ fn what_is_no_known_hash_is_refused() {
         "bcrypt$$2b$05$short",
         "bcrypt_sha256$$2b$05$short",
         "{crypt}$5$salt$short",
+        "$wp$2y$05$short",
+        "$P$",
+        "$P$BNAVfa1aIqsG.80iaUi3MeqgPvsbMV",
+        "$P$ BNAVfa1aIqsG.80iaUi3MeqgPvsbMV1",
+        "$P$?NAVfa1aIqsG.80iaUi3MeqgPvsbMV1",
+        "$P$é6NAVfa1aIqsG.80iaUi3MeqgPvsbMV",
+        "$S$DZs5FK7XIakUyl6aHYwvw85Fvd4TEcZ7gjwLw/N8TJtb/zSSi3J",
         "$1$toolongasalt$aaaaaaaaaaaaaaaaaaaaaa",
         "$1$aaaaaaaaaaaaaaaaaaaaaa",
         "$5$salt$short",

@@ -1,8 +1,11 @@
-//! Hashes that other programs made: bcrypt and argon2-cffi, hashlib, passlib, Django, crypt(3) of glibc and OpenSSL, and the one
-//! that Firebase publishes; some of them again in the base64 of Keycloak and of Firebase's exports.
+//! Hashes that other programs made: bcrypt and argon2-cffi, hashlib, passlib, Django, drupal_hash_utility, crypt(3) of glibc and
+//! OpenSSL, and the one that Firebase publishes; some of them again in the base64 of Keycloak and of Firebase's exports.
 
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
 const ACCENTS: &str = "Pässwörd €";
+/// What bcrypt would not read the end of.
+const LONG: &str =
+    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxcorrect horse battery staple";
 
 /// What made it, the password, the hash.
 pub(crate) const VECTORS: &[(&str, &str, &str)] = &[
@@ -187,6 +190,15 @@ pub(crate) const VECTORS: &[(&str, &str, &str)] = &[
     ("md5-crypt", "x", "$1$IDRg5Vd9$9/x0cOJ2mpEXyl7HFSa1I/"),
     ("md5-crypt", ACCENTS, "$1$gCZNSs2N$GvuEEL2g1BKEAHmst9/4X/"),
     ("md5-crypt", "0123456789abcdef0123", "$1$c9tI6WFI$iHGPHtaMs/0MLSYdeYRqk1"),
+    ("phpass", PASSWORD, "$P$6Nsalt./9eycE8mTUYsKHbiwWuZESX."),
+    ("phpass", ACCENTS, "$P$6Nsalt./9Zu5ySmanE6owj.xgK10PJ/"),
+    ("phpass", PASSWORD, "$H$BNAVfa1aIqsG.80iaUi3MeqgPvsbMV1"),
+    ("phpass", ACCENTS, "$H$BrU6II5/uM9zyTAJAAtTvFz62Qrdij1"),
+    ("phpass", PASSWORD, "$S$DZs5FK7XIakUyl6aHYwvw85Fvd4TEcZ7gjwLw/N8TJtb/zSSi3JP"),
+    ("phpass", ACCENTS, "$S$Dp6qdjjEeI2RCGUEnXgSRvTumCQDyVFFOlt/0KBgPbI37uJlZGks"),
+    ("wordpress", PASSWORD, "$wp$2y$05$Sn7/2zMJtMGK9XHKFL6ujuDGuwnfbvE80F88pmqDanzcwYwNmPLOK"),
+    ("wordpress", ACCENTS, "$wp$2y$05$1ZSxGEEoE9iFyVCNpugs..FHILZYLpRueBP08RzNPjDkwlMErj6Ty"),
+    ("wordpress", LONG, "$wp$2y$04$jZpcYcPhdbrNME5T93i4dO74O1aMqywr3OFsacxVDlhZnqIZETVa6"),
     ("hmac", PASSWORD, "$hmac-sha1$MjYxNmIwMjY4Yjk5NzhhNjIxMzEwMjQzNzI5ZWI4YWYxNmY4ZDUxNw==$a2V5IQ=="),
     ("hmac", PASSWORD, "$hmac-sha1$JhawJouZeKYhMQJDcp64rxb41Rc=$a2V5IQ=="),
     (

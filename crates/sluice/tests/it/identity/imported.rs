@@ -47,6 +47,9 @@ const HASHES: &[(&str, &str)] = &[
         "$6$iWD02NnYgLw.TxAi$HHNbgPKpC2aCPYVNX45REqZqkJDtEGQO/7I0x/Wb91v1fQODdhK4mIJUPduqwKSHUK.nX3PzEF.SVSYo/M9L0/",
     ),
     ("md5-crypt", "$1$2JTxqUDL$Mi7TQz5E1tCp2s1OUM47K0"),
+    ("phpass", "$H$BNAVfa1aIqsG.80iaUi3MeqgPvsbMV1"),
+    ("drupal", "$S$DZs5FK7XIakUyl6aHYwvw85Fvd4TEcZ7gjwLw/N8TJtb/zSSi3JP"),
+    ("wordpress", "$wp$2y$05$Sn7/2zMJtMGK9XHKFL6ujuDGuwnfbvE80F88pmqDanzcwYwNmPLOK"),
     ("hmac", "$hmac-sha1$MjYxNmIwMjY4Yjk5NzhhNjIxMzEwMjQzNzI5ZWI4YWYxNmY4ZDUxNw==$a2V5IQ=="),
 ];
 async fn an_imported_hash_opens_the_account_and_is_hardened_by_that(backend: Backend) {
