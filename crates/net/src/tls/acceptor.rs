@@ -2,22 +2,22 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ConfigBuilder, ServerConfig, WantsVerifier};
-use sluice_primitives::Secret;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use super::by_name::{ByName, Further};
 use super::client_certificates::AnyClientCertificate;
-use super::pem_source::private_key;
+use super::folder::pairs;
+use super::pair::{Pair, Pem};
 use super::{ALPN_HTTP_1_1, ALPN_HTTP_2, AcceptorError, PemSource, TlsError};
 
 /// What a listener accepts TLS with. Clones share the configuration: one reload is seen by all.
@@ -36,15 +36,17 @@ struct Shared {
     last_tried: Mutex<Fingerprint>,
 }
 
-/// One certificate, met with in two ways. Each has its own tickets: a session that began without being asked for a
+/// The certificates, met with in two ways. Each has its own tickets: a session that began without being asked for a
 /// certificate is not resumed where one is.
 #[derive(Debug)]
 struct Configs {
     silent: Arc<ServerConfig>,
     /// Asks for the client's certificate.
     asking: Arc<ServerConfig>,
-    /// What is shown, leaf first.
-    chain: Arc<[Vec<u8>]>,
+    /// What is shown: the chain of the first, leaf first, then those of the others.
+    shown: Arc<[Vec<u8>]>,
+    /// What the others are for.
+    further: Arc<[Further]>,
 }
 
 /// What looking at the files came to.
@@ -66,10 +68,27 @@ impl TlsAcceptorHandle {
     /// # Errors
     /// [`AcceptorError`]: they cannot be read, or do not belong together.
     pub fn load(chain: PemSource, private_key: PemSource) -> Result<Self, AcceptorError> {
-        let sources = Sources { chain, private_key };
-        let pem = sources.read()?;
-        let current = ArcSwap::from_pointee(sources.configs(&pem)?);
-        let last_tried = Mutex::new(pem.fingerprint());
+        Self::load_all(Sources { first: Pair { chain, private_key }, folder: None })
+    }
+
+    /// The same, and further certificates of a folder: each is shown to who asks for one of its names (SNI, RFC 6066 §3), the first to
+    /// all others. A certificate is `NAME.crt` with its key `NAME.key`, or a folder with `fullchain.pem` and `privkey.pem`, or with
+    /// `tls.crt` and `tls.key`; what begins with a dot, and all else, is passed over, also `ca.crt`.
+    ///
+    /// # Errors
+    /// [`AcceptorError`]: one of them cannot be read, is for no name, or does not belong to its key.
+    pub fn load_with_folder(
+        chain: PemSource,
+        private_key: PemSource,
+        folder: PathBuf,
+    ) -> Result<Self, AcceptorError> {
+        Self::load_all(Sources { first: Pair { chain, private_key }, folder: Some(folder) })
+    }
+
+    fn load_all(sources: Sources) -> Result<Self, AcceptorError> {
+        let read = sources.read()?;
+        let current = ArcSwap::from_pointee(Configs::of(&read)?);
+        let last_tried = Mutex::new(fingerprint(&read));
         let shared = Arc::new(Shared { sources, current, last_tried });
         Ok(Self { shared, plain_http: false, client_certificates: false })
     }
@@ -95,14 +114,14 @@ impl TlsAcceptorHandle {
     /// # Errors
     /// [`AcceptorError`]: why the new one is no good, once for each content of the files.
     pub fn reload(&self) -> Result<Reload, AcceptorError> {
-        let pem = self.shared.sources.read()?;
-        let fingerprint = pem.fingerprint();
+        let read = self.shared.sources.read()?;
+        let fingerprint = fingerprint(&read);
         let mut last_tried = self.shared.last_tried.lock();
         if *last_tried == fingerprint {
             return Ok(Reload::Unchanged);
         }
         *last_tried = fingerprint;
-        self.shared.current.store(Arc::new(self.shared.sources.configs(&pem)?));
+        self.shared.current.store(Arc::new(Configs::of(&read)?));
         Ok(Reload::Replaced)
     }
 
@@ -114,6 +133,7 @@ impl TlsAcceptorHandle {
         every: Duration,
         shutdown: CancellationToken,
     ) {
+        self.tell_of_further(listener);
         if !self.shared.sources.may_change() {
             return;
         }
@@ -127,7 +147,10 @@ impl TlsAcceptorHandle {
             let was_unreadable = std::mem::replace(&mut unreadable, is_unreadable);
             match outcome {
                 Ok(Reload::Unchanged) => {}
-                Ok(Reload::Replaced) => info!(listener, "the TLS certificate was replaced"),
+                Ok(Reload::Replaced) => {
+                    info!(listener, "the TLS certificate was replaced");
+                    self.tell_of_further(listener);
+                }
                 Err(_) if is_unreadable && was_unreadable => {}
                 Err(error) => {
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
@@ -142,9 +165,15 @@ impl TlsAcceptorHandle {
         }
     }
 
-    /// The certificates in force (DER), leaf first, as they are shown to clients.
+    fn tell_of_further(&self, listener: &'static str) {
+        for Further { source, names } in &*self.shared.current.load().further {
+            info!(listener, source, names = names.join(" "), "a further TLS certificate is shown by name");
+        }
+    }
+
+    /// The certificates in force (DER) as they are shown to clients: the first with its chain, leaf first, then those of its folder.
     pub fn certificates(&self) -> Arc<[Vec<u8>]> {
-        Arc::clone(&self.shared.current.load().chain)
+        Arc::clone(&self.shared.current.load().shown)
     }
 
     /// The configuration in force.
@@ -158,87 +187,67 @@ impl TlsAcceptorHandle {
     }
 }
 
-/// Where a certificate chain and its key are.
+/// Where the certificates and their keys are.
 #[derive(Debug)]
 struct Sources {
-    chain: PemSource,
-    private_key: PemSource,
+    first: Pair,
+    folder: Option<PathBuf>,
 }
 
 impl Sources {
     fn may_change(&self) -> bool {
-        self.chain.may_change() || self.private_key.may_change()
+        self.first.may_change() || self.folder.is_some()
     }
 
-    fn read(&self) -> Result<Pem, AcceptorError> {
-        Ok(Pem {
-            chain: self.chain.read().map_err(|error| self.chain_is_bad(error))?,
-            private_key: self.private_key.read().map_err(|error| self.key_is_bad(error))?,
-        })
+    /// The first, then those of the folder, in the order of their names.
+    fn read(&self) -> Result<Vec<Pem>, AcceptorError> {
+        let mut read = vec![self.first.read()?];
+        if let Some(folder) = &self.folder {
+            for pair in pairs(folder)? {
+                read.push(pair.read()?);
+            }
+        }
+        Ok(read)
     }
+}
 
+fn fingerprint(read: &[Pem]) -> Fingerprint {
+    let mut hasher = DefaultHasher::new();
+    read.hash(&mut hasher);
+    Fingerprint(hasher.finish())
+}
+
+impl Configs {
     /// What is made of what was read here.
-    fn configs(&self, pem: &Pem) -> Result<Configs, AcceptorError> {
-        let chain = pem.certificates().map_err(|error| self.chain_is_bad(error))?;
-        let key = private_key(pem.private_key.expose()).map_err(|error| self.key_is_bad(error))?;
-        configs(chain, key).map_err(|error| self.pair_is_bad(error))
-    }
-
-    fn chain_is_bad(&self, error: TlsError) -> AcceptorError {
-        AcceptorError { of: self.chain.name("cert"), error }
-    }
-
-    fn key_is_bad(&self, error: TlsError) -> AcceptorError {
-        AcceptorError { of: self.private_key.name("key"), error }
-    }
-
-    fn pair_is_bad(&self, error: TlsError) -> AcceptorError {
-        let of = format!("{} and {}", self.chain.name("cert"), self.private_key.name("key"));
-        AcceptorError { of, error }
+    fn of(read: &[Pem]) -> Result<Self, AcceptorError> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let (certificates, further) = ByName::of(read, &provider)?;
+        let shown = certificates.shown();
+        let made = configs(&provider, Arc::new(certificates));
+        let (silent, asking) = made
+            .map_err(|error| AcceptorError { of: "rustls".to_owned(), error: TlsError::Unusable(error) })?;
+        Ok(Self { silent, asking, shown, further })
     }
 }
 
-/// A certificate chain and its key, as read.
-struct Pem {
-    chain: Secret<Vec<u8>>,
-    private_key: Secret<Vec<u8>>,
-}
-
-impl Pem {
-    fn fingerprint(&self) -> Fingerprint {
-        let mut hasher = DefaultHasher::new();
-        self.chain.expose().hash(&mut hasher);
-        self.private_key.expose().hash(&mut hasher);
-        Fingerprint(hasher.finish())
-    }
-
-    fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(self.chain.expose()).collect();
-        let chain = chain.map_err(TlsError::NotPem)?;
-        if chain.is_empty() { Err(TlsError::NoCertificate) } else { Ok(chain) }
-    }
-}
-
-fn configs(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Result<Configs, TlsError> {
-    let shown = chain.iter().map(|certificate| certificate.to_vec()).collect();
-    let provider = Arc::new(aws_lc_rs::default_provider());
+fn configs(
+    provider: &Arc<CryptoProvider>,
+    certificates: Arc<ByName>,
+) -> Result<(Arc<ServerConfig>, Arc<ServerConfig>), rustls::Error> {
     let any = AnyClientCertificate::new(provider.signature_verification_algorithms);
-    let silent =
-        builder(&provider)?.with_no_client_auth().with_single_cert(chain, key).map_err(TlsError::Unusable)?;
-    let asking = builder(&provider)?
-        .with_client_cert_verifier(Arc::new(any))
-        .with_cert_resolver(silent.cert_resolver.clone());
-    Ok(Configs { silent: finished(silent)?, asking: finished(asking)?, chain: shown })
+    let silent = builder(provider)?.with_no_client_auth().with_cert_resolver(certificates.clone());
+    let asking = builder(provider)?.with_client_cert_verifier(Arc::new(any)).with_cert_resolver(certificates);
+    Ok((finished(silent)?, finished(asking)?))
 }
 
-fn builder(provider: &Arc<CryptoProvider>) -> Result<ConfigBuilder<ServerConfig, WantsVerifier>, TlsError> {
-    ServerConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()
-        .map_err(TlsError::Unusable)
+fn builder(
+    provider: &Arc<CryptoProvider>,
+) -> Result<ConfigBuilder<ServerConfig, WantsVerifier>, rustls::Error> {
+    ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()
 }
 
-fn finished(mut config: ServerConfig) -> Result<Arc<ServerConfig>, TlsError> {
+fn finished(mut config: ServerConfig) -> Result<Arc<ServerConfig>, rustls::Error> {
     config.alpn_protocols = vec![ALPN_HTTP_2.to_vec(), ALPN_HTTP_1_1.to_vec()];
-    config.ticketer = aws_lc_rs::Ticketer::new().map_err(TlsError::Unusable)?;
+    config.ticketer = aws_lc_rs::Ticketer::new()?;
     Ok(Arc::new(config))
 }

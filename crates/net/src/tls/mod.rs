@@ -4,8 +4,11 @@
 //! files change. [`self_signed`]: a certificate for a laptop. [`client_config`]: the other side.
 
 mod acceptor;
+mod by_name;
 mod client;
 mod client_certificates;
+mod folder;
+mod pair;
 mod pem_source;
 mod self_signed;
 
@@ -49,6 +52,9 @@ pub enum TlsError {
     /// Certificate and key do not belong together, or are of a kind that is not supported.
     #[error("certificate and key cannot be used")]
     Unusable(#[source] rustls::Error),
+    /// It is to be shown by name, and has no DNS name among its alternative names (RFC 5280 §4.2.1.6).
+    #[error("the certificate is for no DNS name, so nobody would be shown it")]
+    NoName,
     /// A certificate cannot be made, for instance for a name that is none.
     #[error("a self-signed certificate cannot be made")]
     NotMade(#[source] rcgen::Error),

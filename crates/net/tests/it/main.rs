@@ -22,4 +22,5 @@ mod smtp_failures;
 mod smtp_stop;
 mod tls;
 mod tls_client_certificates;
+mod tls_names;
 mod tls_termination;

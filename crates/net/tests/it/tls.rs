@@ -28,7 +28,7 @@ pub(crate) fn certificate() -> SelfSigned {
     self_signed(&["localhost".into(), "127.0.0.1".into()], now()).unwrap()
 }
 
-fn router() -> Router {
+pub(crate) fn router() -> Router {
     let told = |Extension(transport): Extension<Transport>| async move { format!("tls: {}", transport.tls) };
     Router::new().route("/", get(told))
 }
@@ -39,13 +39,23 @@ pub(crate) async fn handshake(
     trusted: &SelfSigned,
     alpn: &[&str],
 ) -> std::io::Result<TlsStream<TcpStream>> {
+    handshake_with(server, "localhost", trusted, alpn).await
+}
+
+/// The same, with the host of that name.
+pub(crate) async fn handshake_with(
+    server: &Running,
+    host: &'static str,
+    trusted: &SelfSigned,
+    alpn: &[&str],
+) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(trusted.certificate.as_bytes()).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     let mut config = config.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
-    let name = ServerName::try_from("localhost").unwrap();
+    let name = ServerName::try_from(host).unwrap();
     in_time(TlsConnector::from(Arc::new(config)).connect(name, server.connect().await)).await
 }
 

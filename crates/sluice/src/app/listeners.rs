@@ -8,8 +8,8 @@ use http::HeaderName;
 use ipnet::IpNet;
 use sluice_http::Routes;
 use sluice_net::{
-    BindAddress, ForwardedCertificatePolicy, Limits, ListenError, Listener, LocalAddress, PemSource,
-    TlsAcceptorHandle, self_signed, serve,
+    AcceptorError, BindAddress, ForwardedCertificatePolicy, Limits, ListenError, Listener, LocalAddress,
+    PemSource, TlsAcceptorHandle, self_signed, serve,
 };
 use sluice_primitives::{Clock, Secret};
 use tracing::info;
@@ -17,7 +17,9 @@ use tracing::info;
 use super::certificates::Serving;
 use super::dispatch::Dispatch;
 use super::stores::StartError;
-use crate::config::{self, CertificateHeader, ListenAddress, ListenerSettings, TlsSettings};
+use crate::config::{
+    self, CertificateHeader, CertificateSettings, ListenAddress, ListenerSettings, TlsSettings,
+};
 use crate::observability::RequestLogLayer;
 
 /// A port that is about to be served.
@@ -139,8 +141,10 @@ pub(super) fn acceptor(
     clock: &dyn Clock,
 ) -> Result<Option<TlsAcceptorHandle>, StartError> {
     let handle = match &settings.certificate {
-        Some(pair) => TlsAcceptorHandle::load(pem(&pair.chain), pem(&pair.private_key)).map_err(|cause| {
-            StartError::Certificate { listener, keys: pair.keys.clone(), cause: Box::new(cause) }
+        Some(certificates) => loaded(certificates).map_err(|cause| StartError::Certificate {
+            listener,
+            keys: certificates.keys.clone(),
+            cause: Box::new(cause),
         })?,
         None if with_self_signed => {
             let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
@@ -149,6 +153,14 @@ pub(super) fn acceptor(
         None => return Ok(None),
     };
     Ok(Some(if settings.allow_termination_from.is_empty() { handle } else { handle.accepting_plain_http() }))
+}
+
+fn loaded(certificates: &CertificateSettings) -> Result<TlsAcceptorHandle, AcceptorError> {
+    let (chain, key) = (pem(&certificates.chain), pem(&certificates.private_key));
+    match &certificates.folder {
+        Some(folder) => TlsAcceptorHandle::load_with_folder(chain, key, folder.clone()),
+        None => TlsAcceptorHandle::load(chain, key),
+    }
 }
 
 /// Whose word about certificates of clients counts: nobody's without a header.

@@ -85,7 +85,7 @@ pub(crate) use serve::ServeSettings;
 pub(crate) use strategies::{
     AccessTokenFormat, JwtType, LogoutTokenType, ScopeClaim, ScopeStrategy, StrategySettings,
 };
-pub(crate) use tls::{PemSource, TlsSettings};
+pub(crate) use tls::{CertificateSettings, PemSource, TlsSettings};
 pub(crate) use ttl::TtlSettings;
 pub(crate) use urls::UrlsSettings;
 pub(crate) use webfinger::WebfingerSettings;

@@ -8,6 +8,7 @@ mod identity;
 mod protocols;
 mod table;
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::layers::Layers;
@@ -358,6 +359,18 @@ fn listeners_take_their_certificate_from_the_common_one() {
         "where they were written"
     );
     assert!(serve.admin.listener.tls.certificate.is_none());
+}
+
+#[test]
+fn further_certificates_are_in_a_folder_of_the_listener_or_the_common_one() {
+    let yaml = "serve: {tls: {enabled: true, cert: {path: /c}, key: {path: /k}, folder: /more},
+        admin: {tls: {folder: /own}}, gateway: {tls: {enabled: true, cert: {path: /c}, key: {path: /k}}}}";
+    let settings = given(MINIMAL).and_file(yaml).set("gateway.routes", "/routes.yaml").settings();
+    let public = settings.serve.public.tls.certificate.unwrap();
+    assert_eq!(public.folder.as_deref(), Some(Path::new("/more")));
+    assert_eq!(public.keys, "serve.tls.cert.path and serve.tls.key.path and serve.tls.folder");
+    let admin = settings.serve.admin.listener.tls.certificate.unwrap();
+    assert_eq!(admin.folder.as_deref(), Some(Path::new("/own")));
 }
 
 #[test]

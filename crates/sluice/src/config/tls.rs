@@ -36,6 +36,12 @@ pub(super) const KEYS: &[Key] = &[
     Key::hydra("cert.base64", Kind::Text, "The PEM text of the certificate chain, in base64."),
     Key::hydra("key.path", Kind::Path, "The PEM file of the private key."),
     Key::hydra("key.base64", Kind::Secret, "The PEM text of the private key, in base64."),
+    Key::own(
+        FOLDER,
+        Kind::Path,
+        "A folder of further certificates, each shown to who asks for one of its names (SNI): `NAME.crt` with `NAME.key`, or a \
+         folder with `fullchain.pem` and `privkey.pem`, or with `tls.crt` and `tls.key`. All others are shown `cert`.",
+    ),
     Key::hydra(
         "allow_termination_from",
         Kind::Networks,
@@ -44,18 +50,21 @@ pub(super) const KEYS: &[Key] = &[
     ),
 ];
 
+/// Where further certificates are.
+const FOLDER: &str = "folder";
+
 /// The proxies that end TLS.
 pub(super) const TERMINATION: &str = "allow_termination_from";
 
 /// The names that a listener takes together from `serve.tls`, or not at all.
 pub(super) const GROUPS: &[&[&str]] =
-    &[&["enabled"], &["cert.path", "cert.base64"], &["key.path", "key.base64"], &[TERMINATION]];
+    &[&["enabled"], &["cert.path", "cert.base64"], &["key.path", "key.base64"], &[FOLDER], &[TERMINATION]];
 
 /// Of the link to gateways in other processes.
 const LINK: &str = "serve.link.tls";
 
-/// What a certificate and its key are made of.
-const PAIR: &[&str] = &["cert.path", "cert.base64", "key.path", "key.base64"];
+/// What certificates and their keys are made of.
+const PAIR: &[&str] = &["cert.path", "cert.base64", "key.path", "key.base64", FOLDER];
 
 /// Whether and how a listener speaks TLS.
 #[derive(Debug, Clone)]
@@ -71,6 +80,8 @@ pub(crate) struct TlsSettings {
 pub(crate) struct CertificateSettings {
     pub(crate) chain: PemSource,
     pub(crate) private_key: PemSource,
+    /// Where further ones are. Default: nowhere.
+    pub(crate) folder: Option<PathBuf>,
     /// The keys that name them, for who has to mend one: those of `serve.tls` where they were written there.
     pub(crate) keys: String,
 }
@@ -104,6 +115,7 @@ pub(super) fn read(reader: &mut Reader<'_>, prefix: &str) -> TlsSettings {
     let enabled = reader.boolean(&format!("{prefix}.enabled"));
     let chain = read_pem(reader, &format!("{prefix}.cert"));
     let private_key = read_pem(reader, &format!("{prefix}.key"));
+    let folder = reader.path(&format!("{prefix}.{FOLDER}"));
     if enabled && !reader.has(&format!("{prefix}.cert.path")) && !reader.has(&format!("{prefix}.cert.base64"))
     {
         reader.refuse(&format!("{prefix}.cert"), missing_chain(prefix));
@@ -117,10 +129,11 @@ pub(super) fn read(reader: &mut Reader<'_>, prefix: &str) -> TlsSettings {
     }
     let certificate = match (enabled, chain, private_key) {
         (true, Some(chain), Some(private_key)) => {
-            let keys = [(&chain, "cert"), (&private_key, "key")];
-            let keys =
-                keys.map(|(source, name)| reader.written_as(&format!("{prefix}.{name}.{}", source.name())));
-            Some(CertificateSettings { keys: keys.join(" and "), chain, private_key })
+            let pair = [(&chain, "cert"), (&private_key, "key")];
+            let mut keys = pair.map(|(source, name)| format!("{prefix}.{name}.{}", source.name())).to_vec();
+            keys.extend(folder.is_some().then(|| format!("{prefix}.{FOLDER}")));
+            let keys: Vec<_> = keys.iter().map(|key| reader.written_as(key)).collect();
+            Some(CertificateSettings { keys: keys.join(" and "), chain, private_key, folder })
         }
         _ => None,
     };
@@ -145,6 +158,7 @@ pub(super) fn check_common(reader: &mut Reader<'_>) {
     reader.boolean("serve.tls.enabled");
     read_pem(reader, "serve.tls.cert");
     read_pem(reader, "serve.tls.key");
+    reader.path("serve.tls.folder");
     reader.networks("serve.tls.allow_termination_from");
 }
 

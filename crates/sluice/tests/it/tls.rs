@@ -51,6 +51,33 @@ fn trusting(certificate: &SelfSigned) -> reqwest::Client {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_host_of_the_folder_is_shown_its_certificate_and_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = certificate();
+    install(directory.path(), &first);
+    let shop = self_signed(&["shop.example.com".to_owned()], SystemClock.now()).unwrap();
+    let folder = directory.path().join("more/shop.example.com");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("fullchain.pem"), &shop.certificate).unwrap();
+    fs::write(folder.join("privkey.pem"), shop.private_key.expose()).unwrap();
+    let more = directory.path().join("more");
+    let folder_key = [("serve.public.tls.folder", more.to_str().unwrap())];
+    let (sluice, url) = over_tls(directory.path(), &folder_key).await;
+    assert!(
+        trusting(&first).get(url.join("/health/alive").unwrap()).send().await.unwrap().status().is_success()
+    );
+    let address = url.socket_addrs(|| None).unwrap()[0];
+    let alive = format!("https://shop.example.com:{}/health/alive", address.port());
+    for (trusted, is_shown) in [(&shop, true), (&first, false)] {
+        let certificate = reqwest::Certificate::from_pem(trusted.certificate.as_bytes()).unwrap();
+        let client =
+            http_with(|builder| builder.tls_certs_only([certificate]).resolve("shop.example.com", address));
+        assert_eq!(client.get(&alive).send().await.is_ok(), is_shown);
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_certificate_that_changes_on_disk_is_used_for_new_connections() {
     let directory = tempfile::tempdir().unwrap();
     let (first, second) = (certificate(), certificate());

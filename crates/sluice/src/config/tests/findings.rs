@@ -370,7 +370,7 @@ fn a_certificate_that_nobody_switched_on_is_warned_about_by_each_listener_that_p
     };
     let own = ["public", "admin", "gateway", "decisions", "link"];
     for listener in own {
-        for part in ["cert.path", "key.base64"] {
+        for part in ["cert.path", "key.base64", "folder"] {
             let with = || given(MINIMAL).set(&format!("serve.{listener}.tls.{part}"), "/c.pem");
             assert_eq!(with().warnings(), warning(listener), "{part}");
             let off = with().set(&format!("serve.{listener}.tls.enabled"), "false");
