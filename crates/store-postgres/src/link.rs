@@ -20,6 +20,8 @@ use crate::turn::Place;
 /// So many callers of single statements share a link, those included whose statement is tried again, and those who left theirs: what waits behind a thousand
 /// others is hardly answered in time.
 const CALLERS: usize = 1_024;
+/// The same of statements that write: each is a commit of its own, of which a disk may do no more than a hundred a second.
+const WRITERS: usize = 256;
 /// How long an attempt to open a connection is waited for before it is looked whether another will do meanwhile.
 const BEFORE_A_LOAN: Duration = Duration::from_secs(1);
 /// How long the failure of an attempt to open a connection is that of all who ask: each attempt looks its server up and begins a process
@@ -42,6 +44,8 @@ pub(crate) struct Link {
     dialing: tokio::sync::Mutex<Dialing>,
     silences: Silences,
     callers: Arc<AtomicUsize>,
+    /// How many there may be.
+    places: usize,
     /// Whose connection will do while the server opens none.
     lenders: Option<Arc<Lenders>>,
 }
@@ -51,17 +55,26 @@ impl Link {
     pub(crate) fn new(dialer: Arc<Dialer>) -> Self {
         let (seat, dialing, callers) = (Arc::default(), tokio::sync::Mutex::default(), Arc::default());
         let (notified, lenders, silences) = (None, None, Silences::default());
-        Self { dialer, notified, seat, dialing, silences, callers, lenders }
+        Self { dialer, notified, seat, dialing, silences, callers, places: CALLERS, lenders }
     }
 
     /// The same: one of those that go over the connection of another while the server has none left.
     pub(crate) fn lending(dialer: Arc<Dialer>, lenders: &Arc<Lenders>) -> Arc<Self> {
-        let link = Arc::new(Self { lenders: Some(lenders.clone()), ..Self::new(dialer) });
+        Self { lenders: Some(lenders.clone()), ..Self::new(dialer) }.lent_by(lenders)
+    }
+
+    /// The same, for those who write.
+    pub(crate) fn lending_to_writers(dialer: Arc<Dialer>, lenders: &Arc<Lenders>) -> Arc<Self> {
+        Self { lenders: Some(lenders.clone()), places: WRITERS, ..Self::new(dialer) }.lent_by(lenders)
+    }
+
+    fn lent_by(self, lenders: &Lenders) -> Arc<Self> {
+        let link = Arc::new(self);
         lenders.add(&link);
         link
     }
 
-    /// The same, and `notified` is told when a notification arrives. Its session is nobody else's.
+    /// The same as [`Link::new`], and `notified` is told when a notification arrives. Its session is nobody else's.
     pub(crate) fn notifying(dialer: Arc<Dialer>, notified: Arc<Notify>, lenders: &Arc<Lenders>) -> Self {
         Self { notified: Some(notified), lenders: Some(lenders.clone()), ..Self::new(dialer) }
     }
@@ -71,7 +84,7 @@ impl Link {
     /// # Errors
     /// [`StoreError::Busy`] if there are too many.
     pub(crate) fn place(&self) -> Result<Place, StoreError> {
-        Place::take(&self.callers, CALLERS)
+        Place::take(&self.callers, self.places)
     }
 
     /// The session, dialled anew if there is none and the link does not rest (`silence`); that of another link if the server has none left, opens

@@ -50,8 +50,10 @@ const BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(499);
 const SMALL_BATCH: NonZeroUsize = NonZeroUsize::MIN.saturating_add(99);
 /// The connection of the feed, and the one for writes that are not hot.
 const BESIDE_LANES_AND_READERS: usize = 2;
-/// Beside these, two lanes and two readers: with no more connections, upkeep has none of its own.
+/// Beside these, two lanes and two readers: with no more connections, upkeep has none of its own, and with one more single writes have none.
 const FEW: usize = BESIDE_LANES_AND_READERS + 4;
+/// So many transactions may wait for those that are under way, one after the other: at a hundred a second the last of them is answered in time.
+const TRANSACTIONS: usize = 512;
 /// So many listings of grants may wait for the one that is under way: more would hardly have their turn in time.
 const LISTINGS: usize = 128;
 
@@ -71,6 +73,9 @@ pub struct StoreOptions {
     /// Whether upkeep has a connection of its own, behind whose statements nobody waits unless the server opens no other; default yes. Else it
     /// goes over the lanes.
     pub has_upkeep_connection: bool,
+    /// Whether single statements that write, each a commit of its own, have a connection of their own; default yes. Else they go over the lanes,
+    /// and what is written there by the batch waits behind them.
+    pub has_write_connection: bool,
     /// How often the feed is polled at least; default 500 ms.
     pub feed_poll: Duration,
     /// Who tells the time.
@@ -89,6 +94,7 @@ impl StoreOptions {
             lanes: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             readers: NonZeroUsize::MIN.saturating_add(1),
             has_upkeep_connection: true,
+            has_write_connection: true,
             feed_poll: Duration::from_millis(500),
             clock,
             rng,
@@ -96,19 +102,21 @@ impl StoreOptions {
     }
 
     /// The same options with at most `most` connections, but never fewer than four: two are for the feed and for writes
-    /// that are not hot, and from seven on one is for upkeep; of the others half are lanes, as far as there are so many now, and the
-    /// rest readers, two for each lane at most. Each is opened when it is needed: who neither reads the feed nor makes such writes has
-    /// two fewer.
+    /// that are several statements, from seven on one is for upkeep, and from eight on one for single writes; of the others half are lanes, as
+    /// far as there are so many now, and the rest readers, two for each lane at most. Each is opened when it is needed: who neither reads
+    /// the feed nor makes such writes has fewer.
     #[must_use]
     pub fn with_connections(self, most: u32) -> Self {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let has_upkeep_connection = most > FEW;
-        let beside = BESIDE_LANES_AND_READERS + usize::from(has_upkeep_connection);
+        let (has_upkeep_connection, has_write_connection) = (most > FEW, most > FEW + 1);
+        let beside =
+            BESIDE_LANES_AND_READERS + usize::from(has_upkeep_connection) + usize::from(has_write_connection);
         let shared = most.saturating_sub(beside);
         let lanes = (shared / 2).clamp(1, self.lanes.get());
         let readers = shared.saturating_sub(lanes).min(self.lanes.get() * READERS_PER_LANE);
         let or_one = |number| NonZeroUsize::new(number).unwrap_or(NonZeroUsize::MIN);
-        Self { lanes: or_one(lanes), readers: or_one(readers), has_upkeep_connection, ..self }
+        let (lanes, readers) = (or_one(lanes), or_one(readers));
+        Self { lanes, readers, has_upkeep_connection, has_write_connection, ..self }
     }
 }
 
@@ -141,6 +149,7 @@ pub struct PostgresStore {
     readers: Vec<Arc<Link>>,
     lanes: Vec<Arc<Hot>>,
     upkeep_link: Option<Arc<Link>>,
+    write_link: Option<Arc<Link>>,
     turn: AtomicUsize,
     counters: Arc<Counters>,
     metrics: Arc<CommitMetrics>,
@@ -163,13 +172,14 @@ impl PostgresStore {
         let (metrics, lookups) = (Arc::new(CommitMetrics::default()), Arc::new(CommitMetrics::default()));
         let lenders = Arc::default();
         let shared = || Link::lending(dialer.clone(), &lenders);
-        let lane = |_| Arc::new(Hot { link: shared(), counters: counters.clone() });
+        let written = || Link::lending_to_writers(dialer.clone(), &lenders);
+        let lane = |_| Arc::new(Hot { link: written(), counters: counters.clone() });
         let lanes: Vec<Arc<Hot>> = (0..options.lanes.get()).map(lane).collect();
         let queues = Queues { lanes: &lanes, depth: options.depth, batch: BATCH, metrics: &metrics };
         let insert_client = |hot| InsertClients::new(hot, options.node, options.clock.clone());
         let revoke_grant = |hot| RevokeGrants { hot, node: options.node, clock: options.clock.clone() };
         let readers: Vec<Arc<Link>> = (0..options.readers.get()).map(|_| shared()).collect();
-        let (depth, patience) = (options.depth.get(), options.deadline);
+        let patience = options.deadline;
         let refusals = Arc::new(StoreRefusals::default());
         let store = Self {
             node: options.node,
@@ -178,7 +188,7 @@ impl PostgresStore {
             feed_poll: options.feed_poll,
             serial: Serial::new(
                 (dialer.clone(), &lenders),
-                depth,
+                options.depth.get().min(TRANSACTIONS),
                 (patience, options.clock.clone()),
                 (counters.clone(), refusals.clone()),
             ),
@@ -204,6 +214,7 @@ impl PostgresStore {
             readers,
             lanes,
             upkeep_link: options.has_upkeep_connection.then(shared),
+            write_link: options.has_write_connection.then(written),
             turn: AtomicUsize::new(0),
             counters,
             metrics,
@@ -332,7 +343,7 @@ impl PostgresStore {
         self.serial.shutdown().await;
         self.listener.stop();
         self.lanes.iter().for_each(|lane| lane.link.close());
-        self.readers.iter().chain(&self.upkeep_link).for_each(|link| link.close());
+        self.readers.iter().chain(&self.upkeep_link).chain(&self.write_link).for_each(|link| link.close());
     }
 
     /// What was written since the start.
@@ -396,9 +407,11 @@ impl PostgresStore {
         self.refusals.reads.noted(self.persist(Some(link), sql, params).await)
     }
 
-    /// Runs a single statement that writes and is harmless to repeat, as a transaction of its own.
+    /// Runs a single statement that writes and is harmless to repeat, as a transaction of its own. No login waits behind it, unless there are
+    /// too few connections for that.
     pub(crate) async fn write(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        let written = self.persist_with_place(self.next_lane(), None, (sql, params)).await;
+        let link = self.write_link.as_ref().or_else(|| self.next_lane());
+        let written = self.persist_with_place(link, None, (sql, params)).await;
         let rows = self.refusals.writes.noted(written)?;
         self.counters.count(Kind::Other, 1, 1);
         Ok(rows)
@@ -418,7 +431,8 @@ impl PostgresStore {
     /// The places for its connections.
     pub(crate) fn links(&self) -> impl Iterator<Item = &Link> {
         let lanes = self.lanes.iter().map(|lane| &lane.link);
-        let shared = lanes.chain(&self.readers).chain(&self.upkeep_link).map(Arc::as_ref);
+        let shared =
+            lanes.chain(&self.readers).chain(&self.upkeep_link).chain(&self.write_link).map(Arc::as_ref);
         shared.chain([self.serial.link(), self.listener.link()])
     }
 

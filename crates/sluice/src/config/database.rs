@@ -23,7 +23,7 @@ pub(super) const KEYS: &[Key] = &[
         "database.max_connections",
         Kind::Integer { min: FEWEST_CONNECTIONS, max: 10_000 },
         "How many connections to PostgreSQL this node may have open; `max_conns` in the DSN means the same. \
-         By default five and one for each CPU; more than three and three for each CPU are never opened.",
+         By default six and one for each CPU; more than four and three for each CPU are never opened.",
     ),
     Key::own(
         "database.wait",

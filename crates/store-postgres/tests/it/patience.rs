@@ -10,6 +10,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use sluice_commit::{StoreError, chain};
 use sluice_oauth::client::ClientRepository;
+use sluice_oauth::device::DeviceCodeRepository;
 use sluice_oauth::grant::{GrantPage, GrantRepository, Listed};
 use sluice_oauth::logout::OutboxRepository;
 use sluice_store_contract::{Fixture, given};
@@ -21,6 +22,7 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::fixture::{PostgresFixture, connection, database, node, options};
+use crate::late_commit::somebody_waits;
 use crate::proxy::Proxy;
 
 /// A node with one connection for reads, which has read already.
@@ -66,6 +68,30 @@ async fn who_is_not_answered_in_time_is_counted() {
     assert!(matches!(found, Err(StoreError::Unavailable(_))), "{found:?}");
     assert_eq!(store.refusals().reads.unanswered_total(), 1);
     stall.batch_execute("COMMIT").await.unwrap();
+}
+
+/// As devices that poll: each statement is a commit of its own, and a crowd of them must not be before those who log in.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_logins_write_waits_for_no_single_writes_and_those_are_few() {
+    let fixture = PostgresFixture::start().await;
+    let options = StoreOptions { lanes: NonZeroUsize::MIN, ..options() };
+    let store = PostgresStore::connect(fixture.dsn(), options).await.unwrap();
+    let (stall, watching) = (connection(fixture.dsn()).await, connection(fixture.dsn()).await);
+    stall.batch_execute("BEGIN; LOCK TABLE device_code IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let deny = |_| DeviceCodeRepository::deny(&store, given::grant_id(), given::at(10));
+    let mut denials: FuturesUnordered<_> = (0..300).map(deny).collect();
+    for _ in 0..300 - 256 {
+        let turned_away = denials.next().await.unwrap();
+        assert!(matches!(turned_away, Err(StoreError::Busy)), "{turned_away:?}");
+    }
+    let logging_in = async {
+        somebody_waits(&watching).await;
+        given::redeemed(&store, given::grant()).await;
+        stall.batch_execute("COMMIT").await.unwrap();
+    };
+    let (answered, ()) = tokio::join!(denials.collect::<Vec<_>>(), logging_in);
+    assert_eq!(answered.len(), 256);
+    assert!(answered.iter().all(|denied| matches!(denied, Ok(false))), "{answered:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -278,9 +278,9 @@ async fn what_logins_write_waits_for_no_upkeep() {
 fn there_are_no_more_connections_than_there_may_be() {
     for most in 4..=40 {
         let limited = options().with_connections(most);
-        assert_eq!(limited.has_upkeep_connection, most > 6);
-        let of_upkeep = usize::from(limited.has_upkeep_connection);
-        let all = limited.lanes.get() + limited.readers.get() + of_upkeep + 2;
+        assert_eq!((limited.has_upkeep_connection, limited.has_write_connection), (most > 6, most > 7));
+        let own = usize::from(limited.has_upkeep_connection) + usize::from(limited.has_write_connection);
+        let all = limited.lanes.get() + limited.readers.get() + own + 2;
         assert!(all <= usize::try_from(most).unwrap(), "{most}: {all}");
     }
 }
