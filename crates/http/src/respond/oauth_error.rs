@@ -14,6 +14,8 @@ use sluice_primitives::Lifetime;
 use sluice_protocol::ErrorCode;
 use tracing::{debug, error, info, warn};
 
+use super::crowd::Crowd;
+
 /// How long a client waits before it tries a busy server again, in seconds.
 const RETRY_SECS: u64 = 1;
 
@@ -57,6 +59,10 @@ impl Refusing<'_> {
     }
 }
 
+/// What is said of those who are turned away, and of what failed.
+static TURNED_AWAY: Crowd = Crowd::new();
+static FAILED: Crowd = Crowd::new();
+
 /// Answers who is no client with an error, and logs it with its cause.
 pub(crate) fn refuse(endpoint: &'static str, code: ErrorCode, cause: &(dyn Error + 'static)) -> Response {
     log(endpoint, code, cause);
@@ -88,10 +94,14 @@ fn log_about(
     let reason = chain(cause);
     match code {
         ErrorCode::ServerError => {
-            error!(endpoint, client.id = client, error.code = %code, reason, "request failed");
+            if let Some(unsaid) = FAILED.admits() {
+                error!(endpoint, client.id = client, error.code = %code, reason, unsaid, "request failed");
+            }
         }
         ErrorCode::TemporarilyUnavailable => {
-            warn!(endpoint, client.id = client, error.code = %code, reason, "request turned away");
+            if let Some(unsaid) = TURNED_AWAY.admits() {
+                warn!(endpoint, client.id = client, error.code = %code, reason, unsaid, "request turned away");
+            }
         }
         // What every device hears until its user has decided.
         ErrorCode::AuthorizationPending => {

@@ -17,11 +17,16 @@ use sluice_primitives::Lifetime;
 use tracing::field::display;
 use tracing::{error, info, warn};
 
+use super::crowd::Crowd;
 pub(crate) use kind::ProblemKind;
 pub(crate) use refusals::{OVER, USED_CODE, WRONG_PASSKEY};
 
 /// What the `type` of a problem begins with.
 const TYPE: &str = "urn:sluice:problem:";
+/// What is said of those who are turned away, of those who come too often, and of what failed.
+static TURNED_AWAY: Crowd = Crowd::new();
+static TOO_MANY: Crowd = Crowd::new();
+static FAILED: Crowd = Crowd::new();
 /// How long to wait where nothing better is known.
 const SOON: Lifetime = Lifetime::secs(1);
 
@@ -148,10 +153,26 @@ impl Problem {
         let (status, code) = (status.as_u16(), self.code());
         match (self.0.kind, &self.0.cause) {
             (ProblemKind::ServerError, Some(cause)) => {
-                error!(http.status = status, error.code = code, error = %cause, "identity request failed");
+                if let Some(unsaid) = FAILED.admits() {
+                    error!(http.status = status, error.code = code, error = %cause, unsaid, "identity request failed");
+                }
             }
             (ProblemKind::TemporarilyUnavailable, Some(cause)) => {
-                warn!(http.status = status, error.code = code, reason = %cause, "identity request turned away");
+                if let Some(unsaid) = TURNED_AWAY.admits() {
+                    warn!(http.status = status, error.code = code, reason = %cause, unsaid, "identity request turned away");
+                }
+            }
+            (ProblemKind::TooManyRequests, cause) => {
+                let reason = cause.as_ref().map(display);
+                if let Some(unsaid) = TOO_MANY.admits() {
+                    info!(
+                        http.status = status,
+                        error.code = code,
+                        reason,
+                        unsaid,
+                        "identity request refused"
+                    );
+                }
             }
             (_, cause) => {
                 let reason = cause.as_ref().map(display);

@@ -1,0 +1,59 @@
+//! Crowd: of lines that a flood of refusals would write, a sample. All of them are in the metrics, and each request has its own line.
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// So many lines of a kind in a second are read by nobody, and tell what ails the rest.
+const IN_A_SECOND: u64 = 20;
+
+/// When the process began to count.
+static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// Lines of one kind.
+pub(crate) struct Crowd {
+    second: AtomicU64,
+    said: AtomicU64,
+    unsaid: AtomicU64,
+}
+
+impl Crowd {
+    /// Nothing was said yet.
+    pub(crate) const fn new() -> Self {
+        Self { second: AtomicU64::new(0), said: AtomicU64::new(0), unsaid: AtomicU64::new(0) }
+    }
+
+    /// Whether a line is said: with how many were not said since the last one, if there were any. Two threads may say a few too many.
+    pub(crate) fn admits(&self) -> Option<Option<u64>> {
+        let unsaid = self.admits_in(BEGUN.elapsed().as_secs())?;
+        Some((unsaid > 0).then_some(unsaid))
+    }
+
+    fn admits_in(&self, second: u64) -> Option<u64> {
+        if self.second.swap(second, Ordering::Relaxed) != second {
+            self.said.store(0, Ordering::Relaxed);
+        }
+        if self.said.fetch_add(1, Ordering::Relaxed) < IN_A_SECOND {
+            return Some(self.unsaid.swap(0, Ordering::Relaxed));
+        }
+        self.unsaid.fetch_add(1, Ordering::Relaxed);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crowd_is_sampled_and_the_next_second_tells_how_many_there_were() {
+        let crowd = Crowd::new();
+        let said =
+            |second, lines: usize| (0..lines).filter_map(|_| crowd.admits_in(second)).collect::<Vec<_>>();
+        assert_eq!(said(0, 1000), [0; 20]);
+        let next = said(1, 3);
+        assert_eq!(next, [980, 0, 0], "none is lost");
+        assert_eq!(said(7, 30), [0; 20]);
+        assert_eq!(said(9, 1), [10]);
+    }
+}
