@@ -18,7 +18,7 @@ export PATH := $(CURDIR)/$(CACHE)/bin:$(HOME)/.cargo/bin:$(PATH)
 .PHONY: help
 help:
 	@echo "make demo      run the server with its own pages and an example application"
-	@echo "make test      everything below but soak, load and fuzz; installs what is missing"
+	@echo "make test      check, unit, contract, interop, browser, gateway and tables; installs what is missing"
 	@echo "make check     formatting, lints, documentation, dependency arrows"
 	@echo "make unit      every Rust test, on SQLite and on a private PostgreSQL"
 	@echo "make interop   real OAuth software against the server, on both databases"

@@ -2,7 +2,7 @@
 //! memory fake by [`store_contract!`].
 //!
 //! [`Fixture`]: what a store hands in. [`given`]: values to store. [`memory`]: the fake; [`people`]: the services of people on
-//! it; [`interrupted`]: people to whom something happens meanwhile. All other modules: promises, one module per aggregate; `refresh` is the table of DESIGN §3, `revocation` the markers, `overload` the group commit.
+//! it; [`interrupted`]: people to whom something happens meanwhile. All other modules: promises, one module per aggregate; `refresh` is the table of [`Rotation`](sluice_oauth::grant::Rotation), `revocation` the markers, `overload` the group commit.
 
 #![expect(clippy::missing_panics_doc, reason = "a promise that is broken panics: that is what it is for")]
 

@@ -179,8 +179,7 @@ impl PostgresStore {
         let insert_client = |hot| InsertClients::new(hot, options.node, options.clock.clone());
         let revoke_grant = |hot| RevokeGrants { hot, node: options.node, clock: options.clock.clone() };
         let readers: Vec<Arc<Link>> = (0..options.readers.get()).map(|_| shared()).collect();
-        let patience = options.deadline;
-        let refusals = Arc::new(StoreRefusals::default());
+        let (patience, refusals) = (options.deadline, Arc::new(StoreRefusals::default()));
         let store = Self {
             node: options.node,
             clock: options.clock.clone(),

@@ -1,4 +1,4 @@
-//! Hashes that other programs made: bcrypt and argon2-cffi, hashlib, passlib, Django, drupal_hash_utility, crypt(3) of glibc and
+//! Hashes that other programs made: bcrypt and argon2-cffi, hashlib, passlib, Django, drupal-hash-utility, crypt(3) of glibc and
 //! OpenSSL, and the one that Firebase publishes; some of them again in the base64 of Keycloak and of Firebase's exports.
 
 pub(crate) const PASSWORD: &str = "correct horse battery staple";

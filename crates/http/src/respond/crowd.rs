@@ -23,10 +23,9 @@ impl Crowd {
         Self { second: AtomicU64::new(0), said: AtomicU64::new(0), unsaid: AtomicU64::new(0) }
     }
 
-    /// Whether a line is said: with how many were not said since the last one, if there were any. Two threads may say a few too many.
-    pub(crate) fn admits(&self) -> Option<Option<u64>> {
-        let unsaid = self.admits_in(BEGUN.elapsed().as_secs())?;
-        Some((unsaid > 0).then_some(unsaid))
+    /// Whether a line is said: with how many were not said since the last one. Two threads may say a few too many.
+    pub(crate) fn admits(&self) -> Option<u64> {
+        self.admits_in(BEGUN.elapsed().as_secs())
     }
 
     fn admits_in(&self, second: u64) -> Option<u64> {
@@ -39,6 +38,11 @@ impl Crowd {
         self.unsaid.fetch_add(1, Ordering::Relaxed);
         None
     }
+}
+
+/// How many were not said, for a line; nothing if there were none.
+pub(crate) fn told(unsaid: u64) -> Option<u64> {
+    (unsaid > 0).then_some(unsaid)
 }
 
 #[cfg(test)]

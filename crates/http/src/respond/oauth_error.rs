@@ -14,7 +14,7 @@ use sluice_primitives::Lifetime;
 use sluice_protocol::ErrorCode;
 use tracing::{debug, error, info, warn};
 
-use super::crowd::Crowd;
+use super::crowd::{Crowd, told};
 
 /// How long a client waits before it tries a busy server again, in seconds.
 const RETRY_SECS: u64 = 1;
@@ -95,12 +95,12 @@ fn log_about(
     match code {
         ErrorCode::ServerError => {
             if let Some(unsaid) = FAILED.admits() {
-                error!(endpoint, client.id = client, error.code = %code, reason, unsaid, "request failed");
+                error!(endpoint, client.id = client, error.code = %code, reason, unsaid = told(unsaid), "request failed");
             }
         }
         ErrorCode::TemporarilyUnavailable => {
             if let Some(unsaid) = TURNED_AWAY.admits() {
-                warn!(endpoint, client.id = client, error.code = %code, reason, unsaid, "request turned away");
+                warn!(endpoint, client.id = client, error.code = %code, reason, unsaid = told(unsaid), "request turned away");
             }
         }
         // What every device hears until its user has decided.

@@ -33,7 +33,16 @@ pub enum Redemption {
     Unknown,
 }
 
-/// What became of a rotation; the table of DESIGN §3.
+/// What became of a rotation (RFC 9700 §4.14.2):
+///
+/// | presented generation | within the window of the last rotation | after it |
+/// |---|---|---|
+/// | the current one | [`Rotation::Rotated`] | [`Rotation::Rotated`] |
+/// | one before: two tabs, a lost answer, a retry | [`Rotation::Repeated`], the current pair again | [`Rotation::Reused`], revoked |
+/// | two before: a slow sibling whose twin has used the child | [`Rotation::Stale`], nothing revoked | [`Rotation::Reused`], revoked |
+/// | an older one | [`Rotation::Reused`], revoked | [`Rotation::Reused`], revoked |
+///
+/// A repetition that asks for another scope, resource or binding key is [`Rotation::Stale`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rotation {
     /// The next generation exists, made by this attempt; the grant as it is now.

@@ -160,15 +160,6 @@ impl TokenIssuer {
         Ok(self.encryption.recipient(client, Some(how)).await?)
     }
 
-    /// A signed answer of the authorization endpoint as its client wants to get it (JARM §2.2).
-    ///
-    /// # Errors
-    /// [`IssueError::NotEncrypted`] if the client has no key for that.
-    pub async fn encrypted_answer(&self, client: &Client, signed: String) -> Result<String, IssueError> {
-        let how = client.formats.authorization_encryption.as_ref();
-        Ok(self.encryption.apply(client, how, (Content::Jwt, signed)).await?)
-    }
-
     /// An access token alone.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Keys from secrets (DESIGN §4 "Secrets"): in flight, at rest, and of the fast hash of generated client secrets.
+//! Keys from secrets: in flight, at rest, and of the fast hash of generated client secrets.
 
 use std::fs;
 use std::io::Write;

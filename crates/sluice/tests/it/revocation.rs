@@ -143,7 +143,7 @@ async fn wide_revocations_do_not_touch_later_logins(backend: Backend) {
     sluice.node.stop().await;
 }
 
-/// DESIGN §4: markers are held against the time of the authentication and of the consent, never against `iat`.
+/// Markers are held against the time of the authentication and of the consent, never against `iat`.
 async fn refreshing_launders_no_revocation(backend: Backend) {
     let sluice = TestSluice::start(backend).await;
     let other = sluice.second_node().await;

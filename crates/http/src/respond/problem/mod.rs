@@ -17,7 +17,7 @@ use sluice_primitives::Lifetime;
 use tracing::field::display;
 use tracing::{error, info, warn};
 
-use super::crowd::Crowd;
+use super::crowd::{Crowd, told};
 pub(crate) use kind::ProblemKind;
 pub(crate) use refusals::{OVER, USED_CODE, WRONG_PASSKEY};
 
@@ -154,12 +154,12 @@ impl Problem {
         match (self.0.kind, &self.0.cause) {
             (ProblemKind::ServerError, Some(cause)) => {
                 if let Some(unsaid) = FAILED.admits() {
-                    error!(http.status = status, error.code = code, error = %cause, unsaid, "identity request failed");
+                    error!(http.status = status, error.code = code, error = %cause, unsaid = told(unsaid), "identity request failed");
                 }
             }
             (ProblemKind::TemporarilyUnavailable, Some(cause)) => {
                 if let Some(unsaid) = TURNED_AWAY.admits() {
-                    warn!(http.status = status, error.code = code, reason = %cause, unsaid, "identity request turned away");
+                    warn!(http.status = status, error.code = code, reason = %cause, unsaid = told(unsaid), "identity request turned away");
                 }
             }
             (ProblemKind::TooManyRequests, cause) => {
