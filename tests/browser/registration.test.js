@@ -5,7 +5,7 @@ import { fetchUserInfo } from 'openid-client'
 import { arrives, openBrowser, press, pressTwice, sees } from '../support/chromium.js'
 import { OTHER_PASSWORD, PASSWORD, givenPerson, newEmail, openAccount, startIdentity, typePassword } from '../support/identity.js'
 
-const VERIFY = /^Confirm your e-mail address/
+const VERIFY = /^Confirm your email address/
 
 let service, browser, page
 

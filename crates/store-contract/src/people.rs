@@ -17,8 +17,8 @@ use sluice_identity::account::{AccountConfig, AccountLinks, AccountService};
 use sluice_identity::config::{CodeConfig, Config, SessionConfig};
 use sluice_identity::factor::{FactorParts, FactorService, RecoveryCodeKeys, RelyingParty};
 use sluice_identity::mail::{
-    CodeKey, MailDelivery, MailError, MailMetrics, MailQueue, MailRetries, MailTemplates, MailTransport,
-    RenderedMail,
+    CodeKey, MailDelivery, MailError, MailMetrics, MailQueue, MailRetries, MailSender, MailTemplates,
+    MailTransport, RenderedMail,
 };
 use sluice_identity::session::{AccessTokenKeys, NoSigningKey, SessionService, SessionTerms};
 use sluice_identity::{
@@ -132,7 +132,7 @@ impl People {
         MailDelivery {
             outbox: self.store.clone(),
             transport,
-            templates: MailTemplates::new("Example"),
+            templates: MailTemplates::new(MailSender::named("Example")),
             sealer: Arc::clone(&self.sealer),
             metrics: Arc::new(MailMetrics::default()),
             retries: MailRetries::default(),

@@ -1,6 +1,9 @@
 //! What each kind of mail says, in words.
 
+use sluice_primitives::Timestamp;
+
 use super::message::{CodeMail, MessageKind};
+use super::sender::MailSender;
 use crate::identity::username::is_disruptive;
 
 /// What a mail says, before it is laid out.
@@ -11,6 +14,8 @@ pub(super) struct Content<'a> {
     /// What mail programs show beside the subject. Never the code: it would stand on locked screens.
     pub(super) preview: &'static str,
     pub(super) paragraphs: Vec<String>,
+    /// A URL or a mail address that a paragraph ends with.
+    pub(super) linked: Option<&'a str>,
     pub(super) code: Option<&'a str>,
     pub(super) button: Option<Button<'a>>,
     /// In small print.
@@ -26,26 +31,88 @@ pub(super) struct Button<'a> {
 const NOT_YOU: &str = "If it was not you who asked for this, ignore this mail: nothing changes.";
 const NEVER_ASKED: &str = "Give the code to nobody. We never ask for it on the phone or in a chat.";
 
-/// What a mail of this kind says; none if there is none to send.
-pub(super) fn content<'a>(kind: &'a MessageKind, service: &str) -> Option<Content<'a>> {
-    Some(match kind {
+/// A paragraph, as HTML has it.
+pub(super) struct Paragraph<'a> {
+    pub(super) words: &'a str,
+    /// What it ends with; empty if that leads nowhere.
+    pub(super) link: &'a str,
+    /// Where that leads.
+    pub(super) target: String,
+}
+
+impl Content<'_> {
+    /// The paragraphs, each taken apart from the link that it ends with.
+    pub(super) fn linked_paragraphs(&self) -> Vec<Paragraph<'_>> {
+        self.paragraphs.iter().map(|paragraph| Paragraph::new(paragraph, self.linked)).collect()
+    }
+}
+
+impl<'a> Paragraph<'a> {
+    fn new(text: &'a str, linked: Option<&'a str>) -> Self {
+        let linked = linked.filter(|linked| !linked.is_empty());
+        match linked.and_then(|linked| Some((text.strip_suffix(linked)?, linked))) {
+            Some((words, link)) => Self { words, link, target: target(link) },
+            None => Self { words: text, link: "", target: String::new() },
+        }
+    }
+}
+
+/// Where a URL or a mail address leads.
+fn target(linked: &str) -> String {
+    if linked.contains("://") { linked.to_owned() } else { format!("mailto:{linked}") }
+}
+
+/// What a mail of this kind says that is to this address and was written at that time; none if there is none to send.
+pub(super) fn content<'a>(
+    kind: &'a MessageKind,
+    sender: &'a MailSender,
+    (to, written_at): (&str, Timestamp),
+) -> Option<Content<'a>> {
+    let service = sender.service.as_str();
+    let mut content = match kind {
         MessageKind::VerifyEmail(code) => verify(code, service),
         MessageKind::AlreadyRegistered { login, recover } => already_registered(login, recover, service),
         MessageKind::Recover(code) => recovery(code, service),
         MessageKind::ChangeEmail(code) => change(code, service),
-        MessageKind::EmailChanged { new_masked } => email_changed(new_masked, service),
+        MessageKind::EmailChanged { new_masked } => email_changed(new_masked, sender),
         MessageKind::PasswordChanged { recover } => password_changed(recover, service),
-        MessageKind::FactorAdded { name } => factor(name, "added to", service),
-        MessageKind::FactorRemoved { name } => factor(name, "removed from", service),
-        MessageKind::AccountDeleted => deleted(service),
-        MessageKind::RecoveryCodesMade => recovery_codes_made(service),
-        MessageKind::RecoveryCodeUsed { left } => recovery_code_used(*left, service),
+        MessageKind::FactorAdded { name } => factor(name, "added to", sender),
+        MessageKind::FactorRemoved { name } => factor(name, "removed from", sender),
+        MessageKind::AccountDeleted => deleted(sender),
+        MessageKind::RecoveryCodesMade => recovery_codes_made(sender),
+        MessageKind::RecoveryCodeUsed { left } => recovery_code_used(*left, sender),
         MessageKind::Decoy => return None,
-    })
+    };
+    // The others are to an address that is not yet known to be that of the account.
+    if !matches!(kind, MessageKind::VerifyEmail(_) | MessageKind::ChangeEmail(_)) {
+        content.notes.push(occasion(to, written_at));
+    }
+    Some(content)
+}
+
+/// Which account a mail is about, and when what it tells of was done or asked for: both are stored in one transaction.
+fn occasion(to: &str, written_at: Timestamp) -> String {
+    let utc = jiff::Timestamp::from_millisecond(written_at.as_millis()).unwrap_or_default();
+    format!("Account: {}. Time: {}.", one_line(to), utc.strftime("%-d %B %Y, %H:%M UTC"))
+}
+
+/// What to do about what only those can set right who run the service, as the rest of a sentence.
+fn turn_to(sender: &MailSender) -> String {
+    match &sender.support {
+        Some(support) => format!("contact support at once: {support}"),
+        None if sender.reads_answers => "answer this mail at once.".to_owned(),
+        None => format!("tell those at once who run {}.", sender.service),
+    }
+}
+
+/// Where one looks through what was changed, or at least keeps somebody else out.
+fn to_account(sender: &MailSender) -> Option<Button<'_>> {
+    let account = sender.account.as_deref().map(|url| Button { label: "Open your account", url });
+    account.or_else(|| sender.recover.as_deref().map(|url| Button { label: "Set a new password", url }))
 }
 
 fn verify<'a>(code: &'a CodeMail, service: &str) -> Content<'a> {
-    let title = "Confirm your e-mail address";
+    let title = "Confirm your email address";
     Content {
         subject: format!("{title} for {service}"),
         preview: "One step is left: confirm that this address is yours.",
@@ -70,12 +137,12 @@ fn recovery<'a>(code: &'a CodeMail, service: &str) -> Content<'a> {
 }
 
 fn change<'a>(code: &'a CodeMail, service: &str) -> Content<'a> {
-    let title = "Confirm your new e-mail address";
+    let title = "Confirm your new email address";
     Content {
         subject: format!("{title} for {service}"),
         preview: "One step is left: confirm that the new address is yours.",
         paragraphs: vec![
-            "Enter this code, or follow the link, to log in with this address from now on.".to_owned(),
+            "Enter this code, or follow the link, to sign in with this address from now on.".to_owned(),
         ],
         ..with_code(title, code, "Confirm new address")
     }
@@ -87,26 +154,31 @@ fn already_registered<'a>(login: &'a str, recover: &'a str, service: &str) -> Co
         title: "You already have an account".to_owned(),
         preview: "Somebody tried to use your address for another account.",
         paragraphs: vec![
-            "Somebody, perhaps you, tried to use this e-mail address for another account. There is one with it already, so nothing was changed."
+            "Somebody, perhaps you, tried to use this email address for another account. There is one with it already, so nothing was changed."
                 .to_owned(),
             format!("If you forgot your password, set a new one: {recover}"),
         ],
-        button: (!login.is_empty()).then_some(Button { label: "Log in", url: login }),
+        linked: Some(recover),
+        button: (!login.is_empty()).then_some(Button { label: "Sign in", url: login }),
         notes: vec!["If it was not you, you need not do anything.".to_owned()],
         ..Content::default()
     }
 }
 
-fn email_changed<'a>(new_masked: &str, service: &str) -> Content<'a> {
+fn email_changed<'a>(new_masked: &str, sender: &'a MailSender) -> Content<'a> {
+    let service = &sender.service;
     Content {
-        subject: format!("Your e-mail address at {service} was changed"),
-        title: "Your e-mail address was changed".to_owned(),
-        preview: "From now on you log in with another address.",
+        subject: format!("Your email address at {service} was changed"),
+        title: "Your email address was changed".to_owned(),
+        preview: "From now on you sign in with another address.",
         paragraphs: vec![
-            format!("From now on you log in with {new_masked}. No further mail will come to this address."),
-            "If it was not you who changed it, contact support at once: somebody else has your account."
-                .to_owned(),
+            format!("From now on you sign in with {new_masked}. No further mail will come to this address."),
+            format!(
+                "If it was not you who changed it, somebody else has your account. In that case {}",
+                turn_to(sender)
+            ),
         ],
+        linked: sender.support.as_deref(),
         ..Content::default()
     }
 }
@@ -126,7 +198,8 @@ fn password_changed<'a>(recover: &'a str, service: &str) -> Content<'a> {
     }
 }
 
-fn factor<'a>(name: &str, done: &str, service: &str) -> Content<'a> {
+fn factor<'a>(name: &str, done: &str, sender: &'a MailSender) -> Content<'a> {
+    let service = &sender.service;
     let name = one_line(name);
     let what = if name.is_empty() {
         "A sign-in method".to_owned()
@@ -142,11 +215,13 @@ fn factor<'a>(name: &str, done: &str, service: &str) -> Content<'a> {
             "If it was not you, change your password at once and look through your sign-in methods."
                 .to_owned(),
         ],
+        button: to_account(sender),
         ..Content::default()
     }
 }
 
-fn recovery_codes_made<'a>(service: &str) -> Content<'a> {
+fn recovery_codes_made(sender: &MailSender) -> Content<'_> {
+    let service = &sender.service;
     Content {
         subject: format!("New recovery codes were made for your account at {service}"),
         title: "New recovery codes were made for your account".to_owned(),
@@ -157,11 +232,13 @@ fn recovery_codes_made<'a>(service: &str) -> Content<'a> {
             "If it was not you, change your password at once, look through your sign-in methods, and make recovery codes of your own."
                 .to_owned(),
         ],
+        button: to_account(sender),
         ..Content::default()
     }
 }
 
-fn recovery_code_used<'a>(left: u32, service: &str) -> Content<'a> {
+fn recovery_code_used(left: u32, sender: &MailSender) -> Content<'_> {
+    let service = &sender.service;
     let left = match left {
         0 => "None is left. Make new ones while you can sign in without.".to_owned(),
         1 => "One is left.".to_owned(),
@@ -176,19 +253,22 @@ fn recovery_code_used<'a>(left: u32, service: &str) -> Content<'a> {
             "If it was not you, somebody has your password and your recovery codes: change the password at once, and make new codes."
                 .to_owned(),
         ],
+        button: to_account(sender),
         ..Content::default()
     }
 }
 
-fn deleted<'a>(service: &str) -> Content<'a> {
+fn deleted(sender: &MailSender) -> Content<'_> {
+    let service = &sender.service;
     Content {
         subject: format!("Your account at {service} was deleted"),
         title: "Your account was deleted".to_owned(),
         preview: "Your account and what belonged to it are gone.",
         paragraphs: vec![
             "Your account and what belonged to it are gone. This cannot be undone.".to_owned(),
-            "If it was not you who deleted it, contact support.".to_owned(),
+            format!("If it was not you who deleted it, {}", turn_to(sender)),
         ],
+        linked: sender.support.as_deref(),
         ..Content::default()
     }
 }

@@ -9,14 +9,18 @@ use std::fs;
 use std::path::Path;
 
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
+use sluice_primitives::Timestamp;
 use thiserror::Error;
 use tracing::warn;
 
 use super::content::{Content, content, one_line, span};
 use super::message::{CodeMail, MessageKind};
+use super::sender::MailSender;
 
 /// The name of the templates for all kinds.
 const ALL_KINDS: &str = "mail";
+/// Whom a mail is to that is written as a test.
+const SAMPLE: &str = "alice@example.com";
 /// No template is longer, in bytes.
 const LONGEST: u64 = 256 * 1024;
 
@@ -58,7 +62,7 @@ impl CustomTemplates {
     /// Reads the folder, and writes a mail of each kind as a test: a name that does not exist is found now, not when a
     /// person waits for a mail. Files whose names begin with a dot are passed over; those that begin with `_` are there for
     /// others to include, and escape what they write by their own ending.
-    pub(super) fn read(folder: &Path, service: &str) -> Result<Self, BadTemplate> {
+    pub(super) fn read(folder: &Path, sender: &MailSender) -> Result<Self, BadTemplate> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_auto_escape_callback(|name| {
@@ -73,7 +77,7 @@ impl CustomTemplates {
             }
         }
         for kind in MessageKind::samples() {
-            read.try_out(&kind, service)?;
+            read.try_out(&kind, sender)?;
         }
         Ok(read)
     }
@@ -94,11 +98,11 @@ impl CustomTemplates {
         Ok(())
     }
 
-    fn try_out(&self, kind: &MessageKind, service: &str) -> Result<(), BadTemplate> {
-        let Some(content) = content(kind, service) else { return Ok(()) };
+    fn try_out(&self, kind: &MessageKind, sender: &MailSender) -> Result<(), BadTemplate> {
+        let Some(content) = content(kind, sender, (SAMPLE, Timestamp::default())) else { return Ok(()) };
         for part in PARTS {
             let Some(name) = self.name(kind, part) else { continue };
-            let written = self.render(&name, kind, service, &content);
+            let written = self.render(&name, kind, sender, &content);
             let written = written.map_err(|cause| BadTemplate::new(&name, Chain(&cause)))?;
             if written.trim().is_empty() {
                 let reason = format_args!("writes nothing for a mail of the kind {}", kind.name());
@@ -113,11 +117,11 @@ impl CustomTemplates {
         &self,
         part: Part,
         kind: &MessageKind,
-        service: &str,
+        sender: &MailSender,
         content: &Content<'_>,
     ) -> Option<String> {
         let name = self.name(kind, part)?;
-        match self.render(&name, kind, service, content) {
+        match self.render(&name, kind, sender, content) {
             Ok(written) if !written.trim().is_empty() => return Some(written),
             Ok(_) => warn!(mail.template = name, "a template wrote nothing: the built-in one does"),
             // Its text may hold what is in the mail.
@@ -139,15 +143,15 @@ impl CustomTemplates {
         &self,
         name: &str,
         kind: &MessageKind,
-        service: &str,
+        sender: &MailSender,
         content: &Content<'_>,
     ) -> Result<String, minijinja::Error> {
-        self.environment.get_template(name)?.render(values(kind, service, content))
+        self.environment.get_template(name)?.render(values(kind, sender, content))
     }
 }
 
 /// What templates may name: what the mail is about, and what the built-in templates would say.
-fn values(kind: &MessageKind, service: &str, content: &Content<'_>) -> Value {
+fn values(kind: &MessageKind, sender: &MailSender, content: &Content<'_>) -> Value {
     let about = match kind {
         MessageKind::VerifyEmail(code) | MessageKind::Recover(code) | MessageKind::ChangeEmail(code) => {
             let CodeMail { code, link, minutes } = code;
@@ -172,7 +176,8 @@ fn values(kind: &MessageKind, service: &str, content: &Content<'_>) -> Value {
         button,
         notes => content.notes.iter().collect::<Value>(),
     };
-    context! { service, kind => kind.name(), words, ..about }
+    let (service, support) = (&sender.service, sender.support.as_deref().unwrap_or_default());
+    context! { service, support, kind => kind.name(), words, ..about }
 }
 
 fn is_known(name: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Mail: what is sent to people, and the outbox it waits in.
 //!
-//! [`message`]: what a mail is about; `content`: in which words. [`template`]: text and HTML; [`custom`]: in an
+//! [`message`]: what a mail is about; `content`: in which words; [`sender`]: from whom. [`template`]: text and HTML; [`custom`]: in an
 //! operator's own. [`queue`]: how it gets into
 //! the outbox. [`delivery`]: how it gets out; [`retries`]: what goes first also when it is tried again; [`transport`]: who
 //! carries it; [`metrics`]: what an operator sees.
@@ -18,6 +18,7 @@ pub mod queue;
 pub mod repository;
 pub mod retries;
 pub mod sealed;
+pub mod sender;
 pub mod template;
 pub mod transport;
 
@@ -34,5 +35,6 @@ pub use repository::{
 };
 pub use retries::MailRetries;
 pub use sealed::SealedMails;
+pub use sender::MailSender;
 pub use template::{MailTemplates, UnwritableMail};
 pub use transport::{MailError, MailFate, MailTransport, RenderedMail};

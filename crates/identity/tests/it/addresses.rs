@@ -33,7 +33,7 @@ async fn whoever_registers_verifies_the_address_with_the_link() {
     let services = Services::new().await;
     let alice = services.register(ALICE).await;
     let mail = services.mail().await;
-    assert_eq!((mail.to.as_str(), mail.subject.as_str()), (ALICE, "Confirm your e-mail address for Example"));
+    assert_eq!((mail.to.as_str(), mail.subject.as_str()), (ALICE, "Confirm your email address for Example"));
     assert_eq!(verify(&services, &link(&mail)).await, Outcome::Done(alice.id));
     assert_eq!(services.stored(ALICE).await.email_verified_at, Some(alice.created_at));
 }

@@ -9,6 +9,7 @@ use sluice_identity::config::{
     BreachedConfig, BreachedSource, CodeConfig, HardeningConfig, LimitsConfig, PasskeyConfig, PasswordPolicy,
     ProofOfWorkConfig, Rate, RegistrationConfig, SessionConfig,
 };
+use sluice_identity::mail::MailSender;
 use sluice_identity::session::SessionTerms;
 use sluice_identity::{Config, LockoutConfig};
 use sluice_net::SmtpConfig;
@@ -23,6 +24,8 @@ pub(super) struct PeopleConfig {
     pub(super) links: AccountLinks,
     /// None where there is no mail.
     pub(super) smtp: Option<SmtpConfig>,
+    /// Whom mails are from, and where they lead.
+    pub(super) sender: MailSender,
     /// A folder of templates for mails.
     pub(super) mail_templates: Option<PathBuf>,
     /// Whether people who register are asked to verify their address.
@@ -42,10 +45,11 @@ impl PeopleConfig {
             longest_token: oauth.lifetimes.revocation,
         };
         let links = links(own, oauth);
+        let sender = sender(own, &links);
         let smtp = own.mail.as_ref().map(smtp);
         let mail_templates = own.mail.as_ref().and_then(|mail| mail.templates.clone());
         let (verifies, max_memory_kib) = (own.registration.verify_email, own.hash_pool.max_memory_kib);
-        Self { identity, terms, links, smtp, mail_templates, verifies, max_memory_kib }
+        Self { identity, terms, links, smtp, sender, mail_templates, verifies, max_memory_kib }
     }
 }
 
@@ -66,6 +70,17 @@ fn links(own: &IdentitySettings, oauth: &sluice_oauth::Config) -> AccountLinks {
         verify: page(&own.pages.verification, "/ui/verification"),
         recover: page(&own.pages.recovery, "/ui/recovery"),
         change_email: page(&own.pages.email_change, "/ui/account/email/confirm"),
+    }
+}
+
+/// Whom mails are from. Who may answer them is somebody only where answers go elsewhere than mails come from.
+fn sender(own: &IdentitySettings, links: &AccountLinks) -> MailSender {
+    MailSender {
+        support: own.support.clone(),
+        reads_answers: own.mail.as_ref().is_some_and(|mail| mail.reply_to.is_some()),
+        account: links.login.as_ref().map(Url::to_string),
+        recover: Some(links.recover.to_string()),
+        ..MailSender::named(&own.service_name)
     }
 }
 
@@ -163,8 +178,7 @@ mod tests {
 
     const ELSEWHERE: (&str, &str) = ("urls.login", "https://login.example/");
 
-    /// Where mails lead to with these settings: to log in, and to confirm another address.
-    fn links_of(settings: &[(&str, &str)]) -> (Option<String>, String) {
+    fn settings_of(settings: &[(&str, &str)]) -> Settings {
         let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let sources = Sources {
             files: Vec::new(),
@@ -173,7 +187,12 @@ mod tests {
             mode: Mode::Development,
             data_dir: PathBuf::from("/var/lib/sluice"),
         };
-        let settings = load(&sources).unwrap_or_else(|error| panic!("{error}")).settings;
+        load(&sources).unwrap_or_else(|error| panic!("{error}")).settings
+    }
+
+    /// Where mails lead to with these settings: to log in, and to confirm another address.
+    fn links_of(settings: &[(&str, &str)]) -> (Option<String>, String) {
+        let settings = settings_of(settings);
         let AccountLinks { login, change_email, .. } = links(&settings.identity, &oauth(&settings).unwrap());
         (login.map(String::from), change_email.into())
     }
@@ -187,6 +206,26 @@ mod tests {
         assert_eq!(links_of(&[ELSEWHERE, ("identity.urls.account", "/ui/account")]).0, None);
         let own = "https://login.example/me";
         assert_eq!(links_of(&[ELSEWHERE, ("identity.urls.account", own)]).0.as_deref(), Some(own));
+    }
+
+    #[test]
+    fn mails_say_where_to_turn_to_as_it_is_configured() {
+        let sender = |own: &[(&str, &str)]| {
+            let settings = settings_of(own);
+            sender(&settings.identity, &links(&settings.identity, &oauth(&settings).unwrap()))
+        };
+        let smtp = [
+            ("identity.mail.smtp.url", "smtp://mail.example.com"),
+            ("identity.mail.smtp.from", "no-reply@example.com"),
+            ("identity.support", "help@example.com"),
+        ];
+        let MailSender { service, support, reads_answers, account, recover } = sender(&smtp);
+        assert_eq!((service.as_str(), support.as_deref()), ("Sluice", Some("help@example.com")));
+        assert_eq!(account.as_deref(), Some("http://127.0.0.1:4444/ui/account"));
+        assert_eq!((recover.as_deref(), reads_answers), (Some("http://127.0.0.1:4444/ui/recovery"), false));
+        let answered = [smtp[0], smtp[1], ("identity.mail.smtp.reply_to", "help@example.com"), ELSEWHERE];
+        let answered = sender(&answered);
+        assert!(answered.reads_answers && answered.account.is_none());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use sluice_identity::config::BreachedSource;
 use sluice_identity::factor::{FactorParts, FactorService, RelyingParty};
 use sluice_identity::hardening::HardeningWorker;
 use sluice_identity::identity::IdentityDirectory;
-use sluice_identity::mail::{MailDelivery, MailQueue, MailRetries, MailTemplates};
+use sluice_identity::mail::{MailDelivery, MailQueue, MailRetries, MailSender, MailTemplates};
 use sluice_identity::proof_of_work::ProofOfWork;
 use sluice_identity::registration::breached::{self, BreachedPasswords};
 use sluice_identity::session::{SessionService, SessionTerms};
@@ -90,8 +90,8 @@ impl People {
         let writes = writes.filter(|_| config.verifies || makes.config.registration.conceal_taken);
         let registration = makes.registration(&common, writes);
         let Common { rules, login, sessions, factors, .. } = common;
-        let templates = config.mail_templates.as_deref();
-        let delivery = config.smtp.map(|smtp| makes.delivery(&smtp, templates)).transpose()?;
+        let (sender, templates) = (config.sender, config.mail_templates.as_deref());
+        let delivery = config.smtp.map(|smtp| makes.delivery(&smtp, sender, templates)).transpose()?;
         Ok(Self {
             registration: Arc::new(registration),
             login,
@@ -177,15 +177,19 @@ impl Makes<'_> {
         }
     }
 
-    fn delivery(&self, smtp: &SmtpConfig, folder: Option<&Path>) -> Result<MailDelivery, StartError> {
+    fn delivery(
+        &self,
+        smtp: &SmtpConfig,
+        sender: MailSender,
+        folder: Option<&Path>,
+    ) -> Result<MailDelivery, StartError> {
         let transport = SmtpTransport::new(smtp)
             .map_err(|error| StartError::Setting { key: "identity.mail.smtp", reason: chain(&error) })?;
-        let service = &self.config.service_name;
-        let templates = folder
-            .map_or_else(
-                || Ok(MailTemplates::new(service)),
-                |folder| MailTemplates::with_folder(service, folder),
-            )
+        let templates = match folder {
+            Some(folder) => MailTemplates::with_folder(sender, folder),
+            None => Ok(MailTemplates::new(sender)),
+        };
+        let templates = templates
             .map_err(|error| StartError::Setting { key: "identity.mail.templates", reason: chain(&error) })?;
         Ok(MailDelivery {
             outbox: Arc::clone(&self.base.store) as _,

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sluice_net::smtp::Mailbox;
 use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use url::Url;
 
@@ -16,6 +17,7 @@ use super::key::{Choice, Key, Kind, names};
 use super::reader::Reader;
 use super::urls::UrlsSettings;
 
+const SUPPORT: &str = "identity.support";
 const CONCEAL: &str = "identity.registration.conceal_taken";
 const LIST_FILE: &str = "identity.password.breached.file";
 const LIST_URL: &str = "identity.password.breached.url";
@@ -36,6 +38,11 @@ const BITS: Kind = Kind::Integer { min: 0, max: 24 };
 pub(super) const KEYS: &[Key] = &[
     Key::own("service_name", Kind::Text, "What pages and mails call this service, and authenticator apps the account.")
         .with_default("Sluice"),
+    Key::own(
+        "support",
+        Kind::Text,
+        "Where people find help: an http or https URL, or a mail address. Mails name it that tell of a change which only you can undo.",
+    ),
     Key::own(
         "preferred_username",
         Kind::Choice(names::<PreferredUsername>),
@@ -143,6 +150,8 @@ pub(super) const KEYS: &[Key] = &[
 pub(crate) struct IdentitySettings {
     /// Default: `Sluice`.
     pub(crate) service_name: String,
+    /// A URL or a mail address. Default: none.
+    pub(crate) support: Option<String>,
     /// Default: the username.
     pub(crate) preferred_username: PreferredUsername,
     pub(crate) registration: SelfRegistrationSettings,
@@ -261,6 +270,7 @@ pub(super) fn read(reader: &mut Reader<'_>, base: &Url, urls: Option<&UrlsSettin
     let hash_pool = identity_hashing::read_pool(reader);
     let bits = |bits: Option<u8>| bits.unwrap_or_default();
     IdentitySettings {
+        support: read_support(reader),
         preferred_username: reader.choice("identity.preferred_username"),
         registration: read_registration(reader, mail.is_some()),
         password: PasswordSettings {
@@ -282,6 +292,19 @@ pub(super) fn read(reader: &mut Reader<'_>, base: &Url, urls: Option<&UrlsSettin
         pages: read_pages(reader, base),
         service_name,
     }
+}
+
+fn read_support(reader: &mut Reader<'_>) -> Option<String> {
+    let support = reader.text(SUPPORT)?;
+    let is_word = !support.contains(|c: char| c.is_whitespace() || c.is_control());
+    let is_page = support.parse::<Url>().is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+    // A mailbox may have a name beside its address.
+    let is_address = !support.contains(['<', '>', ':']) && support.parse::<Mailbox>().is_ok();
+    if is_word && (is_page || is_address) {
+        return Some(support);
+    }
+    reader.refuse(SUPPORT, "must be an http or https URL, or a mail address");
+    None
 }
 
 fn read_registration(reader: &mut Reader<'_>, has_mail: bool) -> SelfRegistrationSettings {

@@ -3,6 +3,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::super::message::Message;
+use super::super::sender::MailSender;
 use super::super::template::MailTemplates;
 use super::super::transport::RenderedMail;
 use super::*;
@@ -17,14 +18,18 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
 
 fn rendered(files: &[(&str, &str)], kind: MessageKind) -> RenderedMail {
     let folder = folder(files);
-    let templates = MailTemplates::with_folder("Fisch & Brot", folder.path()).unwrap();
+    let sender = MailSender {
+        support: Some("https://brot.example/hilfe".to_owned()),
+        ..MailSender::named("Fisch & Brot")
+    };
+    let templates = MailTemplates::with_folder(sender, folder.path()).unwrap();
     let message = Message { to: "alice@example.com".to_owned(), kind };
     templates.render(Uuid::nil(), &message, Timestamp::default()).unwrap()
 }
 
 fn refused(files: &[(&str, &str)]) -> String {
     let folder = folder(files);
-    MailTemplates::with_folder("Example", folder.path()).unwrap_err().to_string()
+    MailTemplates::with_folder(MailSender::named("Example"), folder.path()).unwrap_err().to_string()
 }
 
 fn code() -> CodeMail {
@@ -50,7 +55,7 @@ fn a_mail_is_written_by_the_template_of_its_kind_else_of_all_else_the_built_in_o
     assert!(mail.html.starts_with("<h1>Fisch &amp; Brot</h1><p>Set a new password</p>"), "{}", mail.html);
     assert!(mail.html.contains("verify?a=1&amp;b=2"), "{}", mail.html);
     let other = rendered(&files[..2], MessageKind::VerifyEmail(code())).subject;
-    assert_eq!(other, "Confirm your e-mail address for Fisch & Brot");
+    assert_eq!(other, "Confirm your email address for Fisch & Brot");
 }
 
 #[test]
@@ -85,7 +90,7 @@ fn every_kind_has_its_own_name_and_values() {
         ("recover.txt", "{{ code }}{{ link }}{{ minutes }}{{ valid_for }}"),
         ("change_email.txt", "{{ code }}{{ link }}{{ minutes }}{{ valid_for }}"),
         ("already_registered.txt", "{{ login }}{{ recover }}"),
-        ("email_changed.txt", "{{ new_email }}"),
+        ("email_changed.txt", "{{ new_email }} {{ support }}"),
         ("password_changed.txt", "{{ recover }}"),
         ("factor_added.txt", "{{ name }}"),
         ("factor_removed.txt", "{{ name }}"),
@@ -94,12 +99,14 @@ fn every_kind_has_its_own_name_and_values() {
     ];
     assert_eq!(files.len(), MessageKind::samples().len());
     let text = rendered(&files, MessageKind::AccountDeleted).text;
-    assert_eq!(text, "Fisch & Brotaccount_deletedYour account at Fisch & Brot was deleted0");
+    assert_eq!(text, "Fisch & Brotaccount_deletedYour account at Fisch & Brot was deleted1");
     assert_eq!(
         rendered(&files, MessageKind::PasswordChanged { recover: "https://r".into() }).text,
         "https://r"
     );
     assert_eq!(rendered(&files, MessageKind::RecoveryCodeUsed { left: 3 }).text, "3");
+    let changed = rendered(&files, MessageKind::EmailChanged { new_masked: "a…@example.org".into() }).text;
+    assert_eq!(changed, "a…@example.org https://brot.example/hilfe");
 }
 
 #[test]
@@ -119,6 +126,7 @@ fn mistakes_are_found_when_the_folder_is_read_and_say_where() {
     assert_eq!(refused(&[("recover.subject.txt", " \n")]), empty);
     let long = "x".repeat(256 * 1024 + 1);
     assert_eq!(refused(&[("mail.txt", &long)]), "mail.txt: is longer than 262144 bytes");
-    let nowhere = MailTemplates::with_folder("Example", Path::new("/nowhere/at/all")).unwrap_err();
+    let nowhere = MailTemplates::with_folder(MailSender::named("Example"), Path::new("/nowhere/at/all"));
+    let nowhere = nowhere.unwrap_err();
     assert!(nowhere.to_string().starts_with("/nowhere/at/all: "), "{nowhere}");
 }

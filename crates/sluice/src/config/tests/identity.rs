@@ -46,6 +46,21 @@ fn applications_are_told_the_username_an_address_or_nothing() {
 }
 
 #[test]
+fn people_find_help_at_a_page_or_a_mail_address() {
+    let support = |text: &str| identity(&format!("identity: {{support: '{text}'}}")).support;
+    for help in ["https://example.com/help?from=mail", "http://help.example.com", "help@example.com"] {
+        assert_eq!(support(help).as_deref(), Some(help));
+    }
+    assert_eq!(identity("{}").support, None);
+    for wrong in
+        ["ask us", "mailto:help@example.com", "javascript:alert(1)", "Help <help@example.com>", "/help"]
+    {
+        let problems = with(&format!("identity: {{support: '{wrong}'}}")).problems();
+        assert_eq!(problems, "identity.support: must be an http or https URL, or a mail address", "{wrong}");
+    }
+}
+
+#[test]
 fn the_defaults_are_those_of_the_service() {
     let config = crate::app::identity_config(&identity("{identity: {passkeys: {enabled: false}}}"));
     assert_eq!(config, sluice_identity::Config::default());

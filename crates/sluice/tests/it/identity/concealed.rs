@@ -22,8 +22,7 @@ async fn free_and_taken_addresses_get_the_same_bytes_and_other_mails(backend: Ba
     }
     let mails = smtp.wait_for(4).await;
     let subjects = |address| to(&mails, address).iter().map(|mail| mail.subject.clone()).collect::<Vec<_>>();
-    let (welcome, taken) =
-        ("Confirm your e-mail address for Sluice", "You already have an account at Sluice");
+    let (welcome, taken) = ("Confirm your email address for Sluice", "You already have an account at Sluice");
     assert_eq!(subjects(BOB), [welcome]);
     let mut of_alice = subjects(ALICE);
     of_alice.sort();

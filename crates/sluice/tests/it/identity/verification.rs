@@ -42,7 +42,7 @@ async fn the_code_of_the_first_mail_verifies_the_address_once(backend: Backend) 
         (mail.from.as_str(), mail.header("from").unwrap()),
         ("no-reply@sluice.test", super::postbox::FROM)
     );
-    assert_eq!(mail.subject, "Confirm your e-mail address for Sluice");
+    assert_eq!(mail.subject, "Confirm your email address for Sluice");
     assert!(mail.html.as_ref().is_some_and(|html| html.contains(&code(&mail))), "in HTML, too");
     assert!(!mail.subject.contains(&code(&mail)), "not on a locked screen");
     let tokens = api.tokens(ALICE).await;
@@ -132,7 +132,7 @@ async fn another_address_is_set_by_the_code_that_was_sent_to_it(backend: Backend
     assert_eq!((&me["email"], &me["email_verified"]), (&json!(NEW), &json!(true)));
     let mails = smtp.wait_for(3).await;
     let notice = to(&mails, ALICE)[1];
-    assert_eq!(notice.subject, "Your e-mail address at Sluice was changed");
+    assert_eq!(notice.subject, "Your email address at Sluice was changed");
     assert!(!notice.text.contains(NEW) && notice.text.contains("a…@example.org"), "{}", notice.text);
     api.log_in(ALICE, PASSWORD).await.is_problem(401, "invalid_credentials");
     assert_eq!(api.log_in(NEW, PASSWORD).await.status, 200);

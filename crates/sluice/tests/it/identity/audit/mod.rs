@@ -120,7 +120,7 @@ async fn a_life_is_told_line_by_line_and_without_its_secrets(backend: Backend) {
 async fn joins(life: &mut Life) -> Tokens {
     let id = life.api.register(ALICE).await;
     life.name(&id, "alice");
-    let mail = life.letter("Confirm your e-mail address for Sluice").await;
+    let mail = life.letter("Confirm your email address for Sluice").await;
     let confirm = "/auth/verification/confirm";
     let wrong = life.api.post(confirm, json!({"email": ALICE, "code": NO_CODE})).await;
     wrong.is_problem(400, "wrong_code");
@@ -171,7 +171,7 @@ async fn moves(life: &mut Life, fourth: &Tokens) -> Tokens {
     let fifth = life.signed_in(&answer, "fifth").await;
     let change = json!({"email": NEW, "password": ANOTHER});
     life.api.post_as(&fifth, "/auth/email", change).await.is_done(202);
-    let mail = life.letter("Confirm your new e-mail address for Sluice").await;
+    let mail = life.letter("Confirm your new email address for Sluice").await;
     life.api.post_as(&fifth, "/auth/email/confirm", json!({"code": code(&mail)})).await.is_done(204);
     fifth
 }
