@@ -7,12 +7,13 @@ use sluice_commit::chain;
 use sluice_identity::factor::FactorOutcome;
 use sluice_identity::proof_of_work::PuzzlePurpose;
 use sluice_identity::{Attempt, IdentityError, LoginOutcome};
-use sluice_oauth::flow::{AwaitingLogin, FlowAnswer, KnownSession, RejectFlow};
+use sluice_oauth::flow::{AwaitingLogin, FlowAnswer, RejectFlow};
 use sluice_primitives::{Lifetime, Secret};
 use sluice_protocol::{ErrorCode, Parameters};
 use tracing::info;
 
 use super::assurance::{self, Proven};
+use super::expected::Expected;
 use super::page::{page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
@@ -21,7 +22,7 @@ use super::script::script;
 use super::sentences::wait_sentence;
 use super::views::{LoginPage, PasskeyButton};
 use super::visit::{Visit, challenge, restart};
-use super::{UiState, brand};
+use super::{UiState, brand, mailed};
 use crate::respond::redirect::redirect;
 
 /// How long a person waits before trying a busy server again.
@@ -82,27 +83,32 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     // Accepting makes a sealed value, which may have to be parked: not for everybody who found the address.
     visit.check_binding(&answer.flow.request, &answer)?;
     let (request, place) = (&answer.flow.request, Place { visit, challenge, answer: &answer });
-    let Some(known) = &answer.flow.known else {
-        let email = request.login_hint.as_deref().unwrap_or_default();
-        return form(ui, &place, (StatusCode::OK, &Typed { email, ..Typed::default() })).await;
+    if let Some(known) = &answer.flow.known {
+        if assurance::suffices(known, request) {
+            let next = ui.flows.accept_login(challenge, assurance::recognised(known, request)).await?;
+            return Ok(redirect(StatusCode::SEE_OTHER, &next));
+        }
+        if request.prompt.none {
+            let error = ErrorCode::LoginRequired.as_str().to_owned();
+            let reject = RejectFlow { error, ..RejectFlow::default() };
+            return Ok(redirect(StatusCode::SEE_OTHER, &ui.flows.reject_login(challenge, reject).await?));
+        }
+    }
+    let expected = Expected::by(ui, &place).await?;
+    let typed = mailed::address(ui, visit, (super::LOGIN, Some(challenge)), &fields);
+    let (known, is_signed_in) = match &expected {
+        Expected::Known(email) => (Some(email.as_str()), visit.browser.session.is_some()),
+        Expected::Anybody | Expected::Named => (None, false),
     };
-    if assurance::suffices(known, request) {
-        let next = ui.flows.accept_login(challenge, assurance::recognised(known, request)).await?;
-        return Ok(redirect(StatusCode::SEE_OTHER, &next));
-    }
-    if request.prompt.none {
-        let error = ErrorCode::LoginRequired.as_str().to_owned();
-        let reject = RejectFlow { error, ..RejectFlow::default() };
-        return Ok(redirect(StatusCode::SEE_OTHER, &ui.flows.reject_login(challenge, reject).await?));
-    }
-    let email = email_of(ui, known).await?;
-    let typed = Typed { email: &email, remember: assurance::is_kept(ui, visit), ..Typed::default() };
-    form(ui, &place, (StatusCode::OK, &typed)).await
+    let email = typed.as_deref().or(known).or(request.login_hint.as_deref()).unwrap_or_default();
+    let remember = (is_signed_in || answer.flow.known.is_some()) && assurance::is_kept(ui, visit);
+    form_for(ui, &place, &expected, (StatusCode::OK, &Typed { email, remember, ..Typed::default() })).await
 }
 
 async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
-    let (challenge, answer) = open(ui, visit, &fields).await?;
+    let opened = open(ui, visit, &fields).await;
+    let (challenge, answer) = opened.map_err(|problem| problem.keeping(fields.get("email")))?;
     let place = Place { visit, challenge, answer: &answer };
     let typed = typed(&fields);
     let unprocessable = StatusCode::UNPROCESSABLE_ENTITY;
@@ -224,24 +230,30 @@ pub(super) async fn again(ui: &UiState, place: &Place<'_>) -> Result<Response, P
     form(ui, place, (StatusCode::UNPROCESSABLE_ENTITY, &typed)).await
 }
 
-/// The address of who is signed in, if it is one of our people.
-async fn email_of(ui: &UiState, known: &KnownSession) -> Result<String, Problem> {
-    Ok(ui.person(&known.subject).await?.map(|person| person.email).unwrap_or_default())
-}
-
 /// The page.
 pub(super) async fn form(
     ui: &UiState,
     place: &Place<'_>,
+    told: (StatusCode, &Typed<'_>),
+) -> Result<Response, Problem> {
+    form_for(ui, place, &Expected::by(ui, place).await?, told).await
+}
+
+async fn form_for(
+    ui: &UiState,
+    place: &Place<'_>,
+    expected: &Expected,
     (status, typed): (StatusCode, &Typed<'_>),
 ) -> Result<Response, Problem> {
     let (challenge, request, client) = (place.challenge, &place.answer.flow.request, &place.answer.client);
     let passkey = ui.factors.begin_passkey(None, challenge.as_bytes()).await?;
     let action = ui.path_in_flow(super::LOGIN_PASSKEY, challenge);
     let registration = ui.link(&ui.config.pages.registration, super::REGISTRATION, challenge);
-    let recovery = super::recovery::link(ui, Some(challenge));
-    let known = place.answer.flow.known.as_ref();
-    let again = known.is_some_and(|known| !assurance::suffices(known, request));
+    let recovery = super::recovery::link_from(ui, place.visit, Some(challenge), typed.email);
+    let again = match &place.answer.flow.known {
+        Some(known) => !assurance::suffices(known, request),
+        None => matches!(expected, Expected::Known(_)),
+    };
     let (client_host, return_host) = (super::client_host(&client.id), super::return_host(request));
     let view = LoginPage {
         brand: &brand(&ui.config),
@@ -254,6 +266,7 @@ pub(super) async fn form(
         registered_itself: client.registered_itself,
         return_host: return_host.as_deref(),
         again,
+        named: matches!(expected, Expected::Named),
         // Whoever is signed in has an account.
         registration_url: (ui.registration.is_open() && !again).then_some(registration.as_str()),
         recovery_url: recovery.as_deref(),

@@ -1,5 +1,6 @@
 //! Where a mail went, in the address of the page that waits for its code: a page that is loaded again sends no other mail. It is sealed,
-//! and is told to the browser alone that asked for the mail: no link of anybody else puts an address on a page.
+//! and is told to the browser alone that asked for the mail: no link of anybody else puts an address on a page. So an address that was
+//! typed on one page goes along to the next, too: nobody types it twice.
 
 use sluice_crypto::Purpose;
 use sluice_primitives::{Lifetime, Timestamp};
@@ -30,16 +31,40 @@ pub(super) fn page_after(
     here: Here<'_>,
     email: &str,
 ) -> Result<String, Problem> {
+    let sealed = sealed(ui, visit, here, email).ok_or(Problem::NoCookie { restart: None })?;
+    let (page, challenge) = here;
+    Ok(with_sealed(&page_url(ui, page, challenge), &sealed))
+}
+
+/// The address `url` of this page, which takes along to it what somebody typed elsewhere, for this browser alone. As it is where there is
+/// nothing to take along, or the browser could not be told from others.
+pub(super) fn taken_along(
+    ui: &UiState,
+    visit: &Visit,
+    here: Here<'_>,
+    (url, email): (String, &str),
+) -> String {
+    let is_one = !email.trim().is_empty() && email.len() < BLOCK;
+    match sealed(ui, visit, here, email).filter(|_| is_one) {
+        Some(sealed) => with_sealed(&url, &sealed),
+        None => url,
+    }
+}
+
+fn with_sealed(url: &str, sealed: &str) -> String {
+    let joint = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{joint}{MAILED}={sealed}")
+}
+
+/// The address, for this page of this browser; none if nothing tells that from others.
+fn sealed(ui: &UiState, visit: &Visit, here: Here<'_>, email: &str) -> Option<String> {
     let keys = visit.browser.binding_keys();
-    let key = keys.0.first().ok_or(Problem::NoCookie { restart: None })?;
+    let key = keys.0.first()?;
     let (mark, at) = (key.form_token(&marked(here)), ui.accounts.clock.now().as_millis());
     let mut filled = email.trim().as_bytes().to_vec();
     filled.resize(filled.len().next_multiple_of(BLOCK), 0);
     let bytes = [&mark[..], &at.to_be_bytes(), &filled].concat();
-    let sealed = ui.accounts.sealer.seal(Purpose::MailedAddress, &bytes, &*ui.accounts.rng);
-    let (page, challenge) = here;
-    let (url, joint) = (page_url(ui, page, challenge), if challenge.is_some() { '&' } else { '?' });
-    Ok(format!("{url}{joint}{MAILED}={sealed}"))
+    Some(ui.accounts.sealer.seal(Purpose::MailedAddress, &bytes, &*ui.accounts.rng))
 }
 
 /// Where a mail went, as the address of this page says to this browser.

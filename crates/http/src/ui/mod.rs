@@ -3,7 +3,7 @@
 //!
 //! [`login`], [`factor`], [`registration`], [`recovery`], [`verification`], [`consent`], [`device`], [`logout`]: one file per page,
 //! showing it and taking its form. [`account`]: one's own record. [`error`], [`logged_out`], [`email_change`]: pages without a form. [`assurance`]:
-//! how a login ends. [`puzzle`], [`standalone`], [`sentences`], [`mailed`]: what forms share. [`visit`]: who asks, and the token that every
+//! how a login ends. [`expected`]: whom a login page asks for. [`puzzle`], [`standalone`], [`sentences`], [`mailed`]: what forms share. [`visit`]: who asks, and the token that every
 //! form carries. [`known_browser`]: what a browser proves to have logged in to. [`mod@brand`], [`page`], [`policy`], [`mod@stylesheet`], [`mod@script`], [`icon`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
 //! show.
 
@@ -14,6 +14,7 @@ mod consent;
 mod device;
 mod email_change;
 mod error;
+mod expected;
 mod factor;
 mod icon;
 mod known_browser;

@@ -8,6 +8,7 @@ use sluice_oauth::logout::LogoutProblem;
 use sluice_protocol::ErrorCode;
 use sluice_protocol::parameters::InvalidParameters;
 use thiserror::Error;
+use url::Url;
 
 use super::UiState;
 use super::error::{error_page, expired_page, stray_page};
@@ -91,6 +92,17 @@ impl Problem {
             Self::NoCookie { .. } => Self::NoCookie { restart },
             Self::ForeignForm { .. } => Self::ForeignForm { restart },
             other => other,
+        }
+    }
+
+    /// The same, where a flow has expired before somebody signed in with this address: what begins anew knows it, unless the application has
+    /// said another.
+    pub(super) fn keeping(self, email: Option<&str>) -> Self {
+        match (self, email.map(str::trim).filter(|email| !email.is_empty())) {
+            (Self::Flow(FlowProblem::Gone { redirect_to: Some(url), home }), Some(email)) => {
+                Self::Flow(FlowProblem::Gone { redirect_to: Some(with_hint(url, email)), home })
+            }
+            (other, _) => other,
         }
     }
 
@@ -222,11 +234,41 @@ impl Problem {
     }
 }
 
+/// The request at this address, for somebody with this address. One that is pushed or signed says itself for whom it is.
+fn with_hint(request: String, email: &str) -> String {
+    let Ok(mut url) = Url::parse(&request) else { return request };
+    let has = |name: &str| url.query_pairs().any(|(other, _)| other == name);
+    if has("response_type") && !["login_hint", "request", "request_uri"].into_iter().any(has) {
+        url.query_pairs_mut().append_pair("login_hint", email);
+    }
+    url.into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ui::visit::restart;
     use sluice_oauth::flow::{AwaitingLogin, FlowAnswer};
+
+    #[test]
+    fn a_flow_that_expired_begins_anew_with_the_address_that_was_typed() {
+        let begun_anew = |url: &str, email| {
+            let gone = FlowProblem::Gone { redirect_to: Some(url.to_owned()), home: None };
+            Problem::Flow(gone).keeping(email).way_out().unwrap().to_owned()
+        };
+        let request = "https://id.example/oauth2/auth?response_type=code&client_id=shop";
+        let hinted = format!("{request}&login_hint=alice%2Bshop%40example.com");
+        assert_eq!(begun_anew(request, Some(" alice+shop@example.com")), hinted);
+        for (url, email) in [
+            (request, None),
+            (request, Some(" ")),
+            (hinted.as_str(), Some("bob@example.com")),
+            ("https://id.example/oauth2/auth?response_type=code&request=abc", Some("bob@example.com")),
+            ("https://app.example/", Some("bob@example.com")),
+        ] {
+            assert_eq!(begun_anew(url, email), url);
+        }
+    }
 
     /// A new answer to that flow is none that the application waits for.
     #[test]

@@ -18,7 +18,7 @@ use super::policy::Policy;
 use super::problem::Problem;
 use super::script::script;
 use super::sentences::{email_sentence, password_sentence, wait_sentence};
-use super::standalone::{Done, Fresh, done, login_url, page_url, sign_in_url, waiting};
+use super::standalone::{Done, Fresh, done, page_url, sign_in_as, waiting};
 use super::views::{NewPasswordPage, RecoveryCodePage, RecoveryPage, SettledPage, WayOut};
 use super::visit::Visit;
 use super::{RECOVERY, RECOVERY_CODE, RECOVERY_PASSWORD, UiState, brand, mailed};
@@ -120,6 +120,16 @@ pub(super) fn link(ui: &UiState, challenge: Option<&str>) -> Option<String> {
     Some(format!("{}{query}", url.path()))
 }
 
+/// The same for whoever typed an address before, which comes along.
+pub(super) fn link_from(ui: &UiState, visit: &Visit, challenge: Option<&str>, email: &str) -> Option<String> {
+    let url = link(ui, challenge)?;
+    Some(if is_served(ui) {
+        mailed::taken_along(ui, visit, (RECOVERY, challenge), (url, email))
+    } else {
+        url
+    })
+}
+
 /// Whether the page that mails lead to is ours.
 pub(super) fn is_served(ui: &UiState) -> bool {
     ui.is_own(&ui.accounts.config.links.recover, RECOVERY)
@@ -159,7 +169,10 @@ pub(super) async fn submit_password(State(ui): State<UiState>, request: Request)
 async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let (whence, asked) = ((visit, &fields), (StatusCode::OK, Mistake::default()));
-    let Some(token) = fields.get("token") else { return Ok(email_form(ui, whence, asked)) };
+    let Some(token) = fields.get("token") else {
+        let email = typed_before(ui, whence).await;
+        return Ok(email_form_for(ui, whence, &email, asked));
+    };
     let link = Secret::new(token.to_owned());
     if let Some(owner) = ui.accounts.owner_of_link(&link, (CodePurpose::Recover, None)).await? {
         let account = Account { right: "token", value: token, email: Some(&owner.email) };
@@ -168,6 +181,18 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     // Before a password is asked for that nobody would take.
     let (_, gone) = Mistake::of_form(GONE);
     Ok(email_form(ui, whence, (StatusCode::GONE, gone)))
+}
+
+/// The address that somebody typed on the page before, or that the application of the flow that waits has said.
+async fn typed_before(ui: &UiState, (visit, fields): (&Visit, &Parameters<'_>)) -> String {
+    let challenge = waiting(fields);
+    if let Some(email) = mailed::address(ui, visit, (RECOVERY, challenge), fields) {
+        return email;
+    }
+    let Some(challenge) = challenge else { return String::new() };
+    // The page needs no flow, so that it does without one that is gone.
+    let answer = ui.flows.login(challenge).await.ok();
+    answer.and_then(|answer| answer.flow.request.login_hint).unwrap_or_default()
 }
 
 fn look_for_code(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
@@ -253,7 +278,7 @@ async fn take_password(ui: &UiState, visit: &Visit) -> Result<Response, Problem>
     let password = Secret::new(fields.get("password").unwrap_or_default().to_owned());
     let right = Account::of(&fields, "ticket", ticket.expose());
     Ok(match done(ui.accounts.finish_recovery(ticket.expose(), &password, visit.network).await)? {
-        Done::Yes(_) => settled(ui, &fields),
+        Done::Yes(_) => settled(ui, whence, right.email.unwrap_or_default()),
         // The ticket lives as long as the code did: choosing another password, or a later moment, needs no other mail.
         Done::No(denied @ (Denied::Invalid(_) | Denied::TooMany(_))) => {
             password_form(ui, whence, right, Mistake::of(ui, denied, Mistake::of_form(GONE)))
@@ -263,26 +288,34 @@ async fn take_password(ui: &UiState, visit: &Visit) -> Result<Response, Problem>
     })
 }
 
-fn email_form(
+fn email_form(ui: &UiState, whence: (&Visit, &Parameters<'_>), told: (StatusCode, Mistake)) -> Response {
+    let fields = whence.1;
+    let email = fields.get("email").or_else(|| fields.get("username"));
+    email_form_for(ui, whence, email.unwrap_or_default(), told)
+}
+
+fn email_form_for(
     ui: &UiState,
     (visit, fields): (&Visit, &Parameters<'_>),
+    email: &str,
     told: (StatusCode, Mistake),
 ) -> Response {
     let sends_mail = ui.accounts.mails.is_some();
     let (status, mistake) = if sends_mail { told } else { Mistake::no_mail() };
-    let (fresh, login_url) = (Fresh::new(ui, visit, RECOVERY), login_url(ui, waiting(fields)));
+    let fresh = Fresh::new(ui, visit, RECOVERY);
+    let sign_in_url = sign_in_as(ui, visit, waiting(fields), email);
     let view = RecoveryPage {
         brand: &brand(&ui.config),
         script: &script(&ui.config),
         action: &ui.path(RECOVERY),
         csrf: &fresh.csrf,
         login_challenge: waiting(fields),
-        email: fields.get("email").unwrap_or_default(),
+        email,
         email_error: mistake.field.as_deref(),
         form_error: mistake.form.as_deref(),
         sends_mail,
         code_url: &page_url(ui, RECOVERY_CODE, waiting(fields)),
-        login_url: login_url.as_deref(),
+        sign_in_url: sign_in_url.as_deref(),
     };
     let page = mistake.tell(page(status, &view, &Policy::form(&ui.config).with_script()));
     fresh.with_cookie(ui, page)
@@ -310,7 +343,7 @@ fn code_form(
         email_error,
         code_error,
         form_error: mistake.form.as_deref(),
-        recovery_url: &link(ui, waiting(fields)).unwrap_or_else(|| ui.path(RECOVERY)),
+        recovery_url: &link_from(ui, visit, waiting(fields), email).unwrap_or_else(|| ui.path(RECOVERY)),
     };
     let page = mistake.tell(page(status, &view, &Policy::form(&ui.config).with_script()));
     fresh.with_cookie(ui, page)
@@ -341,8 +374,8 @@ fn password_form(
 }
 
 /// Nobody is signed in by a mail alone: a second factor is asked for at the login page.
-fn settled(ui: &UiState, fields: &Parameters<'_>) -> Response {
-    let url = sign_in_url(ui, waiting(fields));
+fn settled(ui: &UiState, (visit, fields): (&Visit, &Parameters<'_>), email: &str) -> Response {
+    let url = sign_in_as(ui, visit, waiting(fields), email);
     let sentence = match &url {
         Some(_) => "Sign in with it now.",
         None => "Go back to the application you came from and sign in with it.",

@@ -16,6 +16,7 @@ use super::policy::Policy;
 use super::problem::Problem;
 use super::script::script;
 use super::sentences::{email_sentence, password_sentence, username_sentence};
+use super::standalone::sign_in_as;
 use super::views::{CheckMailPage, RegistrationClosedPage, RegistrationPage};
 use super::visit::{Visit, challenge};
 use super::{UiState, brand, mailed, puzzle, verification};
@@ -196,7 +197,7 @@ fn form(
         client_host: client_host.as_deref(),
         registered_itself: client.registered_itself,
         return_host: return_host.as_deref(),
-        login_url: &ui.link(&ui.config.pages.login, super::LOGIN, challenge),
+        login_url: &sign_in_as(ui, place.visit, Some(challenge), typed.email).unwrap_or_default(),
         email: typed.email,
         username: typed.username,
         password_min_length: ui.registration.rules().min_characters(),

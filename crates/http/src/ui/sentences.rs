@@ -37,10 +37,12 @@ pub(super) fn password_sentence(reason: WeakPassword, rules: &PasswordRules) -> 
 
 /// What somebody is told who tried too often: why, and how long to wait.
 pub(super) fn wait_sentence(why: &str, wait: Lifetime) -> String {
-    let minutes = u64::try_from(wait.as_millis()).unwrap_or(0).div_ceil(60_000);
-    let how_long = match minutes {
-        0 | 1 => "a moment".to_owned(),
-        2..=119 => format!("{minutes} minutes"),
+    let seconds = u64::try_from(wait.as_millis()).unwrap_or(0).div_ceil(1000);
+    let minutes = seconds.div_ceil(60);
+    let how_long = match (seconds, minutes) {
+        (0..=5, _) => "a moment".to_owned(),
+        (6..=60, _) => "a minute".to_owned(),
+        (_, 0..=119) => format!("{minutes} minutes"),
         _ => format!("{} hours", minutes.div_ceil(60)),
     };
     format!("{why} Please wait {how_long} and try again.")
@@ -51,10 +53,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_waits_for_longer_than_a_minute_is_told_how_long() {
-        for (seconds, told) in
-            [(0, "a moment"), (60, "a moment"), (61, "2 minutes"), (3600, "60 minutes"), (9000, "3 hours")]
-        {
+    fn whoever_waits_for_longer_than_a_moment_is_told_how_long() {
+        for (seconds, told) in [
+            (0, "a moment"),
+            (5, "a moment"),
+            (6, "a minute"),
+            (60, "a minute"),
+            (61, "2 minutes"),
+            (3600, "60 minutes"),
+            (9000, "3 hours"),
+        ] {
             let sentence = wait_sentence("Too many.", Lifetime::secs(seconds));
             assert_eq!(sentence, format!("Too many. Please wait {told} and try again."));
         }

@@ -8,9 +8,9 @@ use sluice_oauth::authorization::CookieChanges;
 use sluice_protocol::Parameters;
 use url::Url;
 
-use super::UiState;
 use super::problem::Problem;
 use super::visit::Visit;
+use super::{UiState, account, mailed};
 
 /// What a person wanted, if it was done; or why not, or that the server has too much to do.
 pub(super) enum Done<T> {
@@ -65,7 +65,7 @@ pub(super) fn page_url(ui: &UiState, page: &str, challenge: Option<&str>) -> Str
 }
 
 /// The login page of the flow that waits.
-pub(super) fn login_url(ui: &UiState, challenge: Option<&str>) -> Option<String> {
+fn login_url(ui: &UiState, challenge: Option<&str>) -> Option<String> {
     challenge.map(|challenge| ui.link(&ui.config.pages.login, super::LOGIN, challenge))
 }
 
@@ -73,6 +73,27 @@ pub(super) fn login_url(ui: &UiState, challenge: Option<&str>) -> Option<String>
 pub(super) fn sign_in_url(ui: &UiState, challenge: Option<&str>) -> Option<String> {
     let elsewhere = || ui.accounts.config.links.login.as_ref().and_then(|page| own_or_whole(ui, page));
     login_url(ui, challenge).or_else(elsewhere)
+}
+
+/// The same for whoever typed an address here, which comes along to a page of ours.
+pub(super) fn sign_in_as(
+    ui: &UiState,
+    visit: &Visit,
+    challenge: Option<&str>,
+    email: &str,
+) -> Option<String> {
+    let url = sign_in_url(ui, challenge)?;
+    if challenge.is_some() {
+        if !ui.is_own(&ui.config.pages.login, super::LOGIN) {
+            return Some(url);
+        }
+        return Some(mailed::taken_along(ui, visit, (super::LOGIN, challenge), (url, email)));
+    }
+    let is_own = ui.accounts.config.links.login.as_ref().is_some_and(|page| account::is_entrance(ui, page));
+    if !is_own || email.trim().is_empty() {
+        return Some(url);
+    }
+    Some(mailed::taken_along(ui, visit, (account::LOGIN, None), (ui.path(account::LOGIN), email)))
 }
 
 /// The address of a page; none of the login page of a flow, which cannot be opened by itself.

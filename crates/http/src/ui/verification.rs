@@ -161,6 +161,7 @@ async fn form(
         Some(token) => ui.accounts.account_to_verify(&Secret::new(token.to_owned())).await?,
         None => None,
     };
+    let sign_in_url = sign_in_url(ui, waiting(fields));
     let view = VerificationPage {
         brand: &brand(&ui.config),
         script: &script(&ui.config),
@@ -175,6 +176,7 @@ async fn form(
         code_error: mistake.code,
         form_error: mistake.form.as_deref(),
         sends_mail,
+        sign_in_url: sign_in_url.as_deref(),
     };
     let page = page(status, &view, &Policy::form(&ui.config).with_script());
     let page = match mistake.wait {

@@ -273,6 +273,7 @@ mod tests {
         registered_itself: false,
         return_host: None,
         again: false,
+        named: false,
         registration_url: None,
         recovery_url: None,
         email: "",

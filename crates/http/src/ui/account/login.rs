@@ -23,7 +23,7 @@ use crate::ui::page::page;
 use crate::ui::policy::Policy;
 use crate::ui::problem::Problem;
 use crate::ui::visit::Visit;
-use crate::ui::{UiState, brand, puzzle, script};
+use crate::ui::{UiState, brand, mailed, puzzle, recovery, script};
 
 /// What the forms, tickets and passkeys of this page are bound to, beside the browser's key.
 const FORMS: &str = "account login";
@@ -75,8 +75,12 @@ async fn look(ui: &UiState, mut arrival: Arrival) -> Result<Response, Refused> {
         arrival.visit.browser.keys.0.insert(0, key);
     }
     let fields = arrival.visit.parameters()?;
+    let typed_before = mailed::address(ui, &arrival.visit, (LOGIN, None), &fields);
     // Nobody but the person ticks the box: no link does.
-    let typed = Typed { remember: false, ..Typed::read(&fields) };
+    let mut typed = Typed { remember: false, ..Typed::read(&fields) };
+    if let Some(email) = &typed_before {
+        typed.email = email;
+    }
     if let Some(cookie) = &arrival.cookie
         && ui.accounts.sessions.visit(cookie.session).await?.is_some()
     {
@@ -241,7 +245,7 @@ async fn form(
         is_quiet: true,
         ..Passkey::get(&options, &challenge.state, "Sign in with a passkey")
     });
-    let recover = ui.accounts.mails.as_ref().map(|_| ui.accounts.config.links.recover.to_string());
+    let recover = recovery::link_from(ui, visit, None, typed.email);
     let view = FormPage {
         brand: &brand(&ui.config),
         script: &script::script(&ui.config),

@@ -36,7 +36,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::get;
+use url::Url;
 
+pub(super) use self::place::LOGIN;
 use self::place::Place;
 use super::UiState;
 use crate::respond::redirect::redirect;
@@ -64,6 +66,11 @@ pub(super) fn routes() -> Router<UiState> {
         .route(Place::RecoveryCodes.path(), get(factors::show_codes).post(factors::submit_codes))
         .route(Place::Sessions.path(), get(sessions::show).post(sessions::submit))
         .route(Place::Applications.path(), get(applications::show).post(applications::submit))
+}
+
+/// Whether this is the page that one comes to first.
+pub(super) fn is_entrance(ui: &UiState, page: &Url) -> bool {
+    ui.has_account_pages() && ui.is_own(page, Place::Overview.path())
 }
 
 /// To the page where a password is changed.

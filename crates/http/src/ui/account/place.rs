@@ -25,7 +25,7 @@ pub(super) enum Place {
 
 const ROOT: &str = "/ui/account";
 /// Where people sign in.
-pub(super) const LOGIN: &str = "/ui/account/login";
+pub(in crate::ui) const LOGIN: &str = "/ui/account/login";
 /// Where they show who they are once more.
 pub(super) const CONFIRM: &str = "/ui/account/confirm";
 /// Where they sign out.

@@ -12,6 +12,13 @@ use crate::ui::visit::encode_token;
 const NEW: &str = "another horse";
 const STRANGER: &str = "stranger@example.com";
 
+/// A page without what is sealed anew each time: an address that a link takes along.
+fn apart_from_seals(page: &str) -> String {
+    let mut parts = page.split("mailed=");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |before, part| before + part.split_once('"').map_or("", |(_, after)| after))
+}
+
 impl World {
     /// Asks for a mail to this address, without going where that leads.
     async fn ask_for_mail(&self, email: &str) -> Answer {
@@ -153,7 +160,7 @@ async fn nobody_learns_whether_there_is_an_account() {
     let (world, known) = World::forgetful().await;
     let unknown = world.recover(STRANGER).await;
     assert_eq!(unknown.status, known.status);
-    assert_eq!(unknown.body.replace(STRANGER, ALICE), known.body);
+    assert_eq!(apart_from_seals(&unknown.body.replace(STRANGER, ALICE)), apart_from_seals(&known.body));
     assert_eq!(world.mail.read().await.len(), 1);
     let csrf = known.field("csrf");
     let mut pages = Vec::new();
@@ -162,7 +169,7 @@ async fn nobody_learns_whether_there_is_an_account() {
         let wrong = world.post("/ui/recovery/code", &fields).await;
         assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
         assert!(wrong.body.contains("id=\"code-error\" role=\"alert\""), "{}", wrong.body);
-        pages.push(wrong.body.replace(email, ""));
+        pages.push(apart_from_seals(&wrong.body.replace(email, "")));
     }
     assert_eq!(pages.first(), pages.last());
     let led = [world.ask_for_mail(ALICE).await, world.ask_for_mail(STRANGER).await];

@@ -84,8 +84,14 @@ async fn a_link_that_verifies_nothing_any_more_says_so_at_once() {
         assert_eq!(shown.status, StatusCode::GONE);
         assert!(shown.body.contains("was used already, or is too old"), "{}", shown.body);
         assert!(shown.body.contains("id=\"code\"") && !shown.body.contains("One click is left"));
+        let on = shown.after("Confirmed already? <a href=\"");
+        assert_eq!(on, "https://id.example/ui/account", "{}", shown.body);
     }
     assert!(shown.status == StatusCode::OK && !world.is_verified(alice).await);
+    assert!(!shown.body.contains("Confirmed already?"), "{}", shown.body);
+    let flow = world.at("/ui/verification").await;
+    let login = world.get(&flow).await.after("Confirmed already? <a href=\"");
+    assert_eq!(login, flow.replace("/ui/verification", "/ui/login"));
 }
 
 #[tokio::test]

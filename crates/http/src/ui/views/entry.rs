@@ -43,9 +43,11 @@ pub(crate) struct LoginPage<'a> {
     pub(crate) registered_itself: bool,
     /// Host of the redirect URI.
     pub(crate) return_host: Option<&'a str>,
-    /// Whether the user is signed in, but not as well as the application asks for.
+    /// Whether the user is known here, and is to show once more, or better, who it is.
     pub(crate) again: bool,
-    /// The registration page with the same challenge; `None` where registration is closed, or the user is signed in.
+    /// Whether the application asks for one person, of whom nothing is known here.
+    pub(crate) named: bool,
+    /// The registration page with the same challenge; `None` where registration is closed, or the user is known.
     pub(crate) registration_url: Option<&'a str>,
     /// Where to go without the password; `None` where no mail is sent.
     pub(crate) recovery_url: Option<&'a str>,

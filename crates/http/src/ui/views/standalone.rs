@@ -26,8 +26,8 @@ pub(crate) struct RecoveryPage<'a> {
     pub(crate) sends_mail: bool,
     /// Where the code of a mail is entered that came already.
     pub(crate) code_url: &'a str,
-    /// Back to the login page, if a flow waits there.
-    pub(crate) login_url: Option<&'a str>,
+    /// Where to sign in after all: for the flow that waits, or to the account.
+    pub(crate) sign_in_url: Option<&'a str>,
 }
 
 /// Asks for the code of the mail, and for the address if that is not known. Posts `csrf`, `email`, `code`, `asks=email` if the address is
@@ -107,6 +107,8 @@ pub(crate) struct VerificationPage<'a> {
     pub(crate) form_error: Option<&'a str>,
     /// Else there is no form but that of a link.
     pub(crate) sends_mail: bool,
+    /// Where to go on if the address is confirmed already.
+    pub(crate) sign_in_url: Option<&'a str>,
 }
 
 /// The account that a link is about, as whoever registered it wants it called.

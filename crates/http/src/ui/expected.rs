@@ -1,0 +1,82 @@
+//! Whom a request is for, as far as the browser proves who that is: the page then asks for that person, and not for anybody.
+
+use sluice_identity::{Identity, IdentityError, KnownAs};
+use sluice_oauth::authorization::SessionCookie;
+use sluice_oauth::subject::shown_subject;
+use sluice_protocol::Subject;
+
+use super::UiState;
+use super::login::Place;
+use super::problem::Problem;
+
+/// Who is to sign in.
+pub(super) enum Expected {
+    /// Whoever wants to.
+    Anybody,
+    /// The person that the application named. Who that is must not be said: anybody can have got hold of an id token.
+    Named,
+    /// The person with this address, who has signed in at this browser before; empty if the person is none of ours.
+    Known(String),
+}
+
+impl Expected {
+    /// Whom this request is for.
+    pub(super) async fn by(ui: &UiState, place: &Place<'_>) -> Result<Self, Problem> {
+        if let Some(known) = &place.answer.flow.known {
+            let email = ui.person(&known.subject).await?.map(|person| person.email);
+            return Ok(Self::Known(email.unwrap_or_default()));
+        }
+        let request = &place.answer.flow.request;
+        if request.prompt.select_account || request.prompt.create {
+            return Ok(Self::Anybody);
+        }
+        let Some(named) = &request.hinted_subject else {
+            let is_meant = |person: &Identity| is_hinted(request.login_hint.as_deref(), person);
+            let signed_in = signed_in(ui, place).await?.filter(is_meant);
+            return Ok(signed_in.map_or(Self::Anybody, |person| Self::Known(person.email)));
+        };
+        let signed_in = signed_in(ui, place).await?;
+        for person in signed_in.into_iter().chain(known_here(ui, place).await?) {
+            if is_named(ui, place, (named, &person)) {
+                return Ok(Self::Known(person.email));
+            }
+        }
+        Ok(Self::Named)
+    }
+}
+
+/// Whether an application that says by which address somebody signs in may mean this person.
+fn is_hinted(login_hint: Option<&str>, person: &Identity) -> bool {
+    login_hint.is_none_or(|hint| hint.trim().eq_ignore_ascii_case(&person.email))
+}
+
+/// Whether the application calls this person so.
+fn is_named(ui: &UiState, place: &Place<'_>, (named, person): (&Subject, &Identity)) -> bool {
+    let own = person.id.to_string();
+    let Ok(subject) = own.parse::<Subject>() else { return false };
+    let shown = shown_subject(&place.answer.client, &subject, &ui.config);
+    named.as_str() == shown.unwrap_or(own)
+}
+
+/// Who is signed in, if the session of the browser goes on: its cookie alone may be left of one that has ended.
+async fn signed_in(ui: &UiState, place: &Place<'_>) -> Result<Option<Identity>, Problem> {
+    let cookie = place.visit.browser.session.as_deref();
+    let Some(cookie) = cookie.and_then(|value| SessionCookie::open(value, &ui.cookies.sealer)) else {
+        return Ok(None);
+    };
+    let sessions = ui.login_sessions.of_subject(&cookie.subject).await.map_err(IdentityError::from)?;
+    if sessions.iter().any(|session| session.id == cookie.session) {
+        return Ok(ui.person(&cookie.subject).await?);
+    }
+    Ok(None)
+}
+
+/// Who has signed in at this browser before, and is known here still.
+async fn known_here(ui: &UiState, place: &Place<'_>) -> Result<Vec<Identity>, Problem> {
+    let mut people = Vec::new();
+    for known in place.visit.known.all() {
+        let found = ui.identities.find(known.identity).await.map_err(IdentityError::from)?;
+        people.extend(found.filter(|person| KnownAs::of(person) == known));
+    }
+    Ok(people)
+}
