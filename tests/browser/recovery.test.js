@@ -55,6 +55,27 @@ describe('recovery', () => {
     await arrives(page, 'Forgot your password?')
   })
 
+  test('the address is typed once, from the wrong password to the new one', async () => {
+    const person = await givenPerson(service)
+    const signIn = await service.application.begin(page)
+    await typePassword(page, { ...person, password: OTHER_PASSWORD })
+    await page.getByRole('alert').getByText(WRONG).waitFor()
+    await press(page, 'Forgot your password?')
+    const field = page.getByLabel('Email address')
+    assert.equal(await field.inputValue(), person.email)
+    await press(page, 'Send mail')
+    await arrives(page, 'Check your mail')
+    await page.getByLabel('Code').fill((await service.mailbox.take(person.email, RECOVER)).code)
+    await press(page, 'Continue')
+    await setPassword(OTHER_PASSWORD)
+    await sees(page, 'Your password is set')
+    await press(page, 'Sign in')
+    assert.equal(await field.inputValue(), person.email)
+    await page.getByLabel('Password', { exact: true }).fill(OTHER_PASSWORD)
+    await press(page, 'Sign in')
+    assert.equal((await signIn.tokens()).claims().sub, person.id)
+  })
+
   test('the code of the mail leads through the flow that waits, in the same tab', async () => {
     const person = await givenPerson(service)
     const signIn = await service.application.begin(page)

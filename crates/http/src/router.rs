@@ -66,7 +66,7 @@ fn all_public(state: Arc<PublicState>) -> Router {
     // The identity API knows no clients: whoever registers one does not open it to a page of theirs.
     let among_people = state.cors.clone().map(|policy| Cors { policy, clients: None, tokens: None });
     let pages = ui::routes(state.ui.clone()).merge(visited(Arc::clone(&state)));
-    let well_known = ui::well_known(state.ui.clone());
+    let at_root = ui::at_root(state.ui.clone());
     let people = state.identity.clone().map(identity::routes).unwrap_or_default();
     let people = across_origins(among_people.as_ref(), people);
     let routes = Router::new()
@@ -90,7 +90,7 @@ fn all_public(state: Arc<PublicState>) -> Router {
         .route("/health/ready", get(move || health::ready(Arc::clone(&health))))
         .route("/version", get(move || health::version(version)));
     let elsewhere = across_origins(to_anybody.as_ref(), at_issuer(&state.config.issuer).with_state(state));
-    let elsewhere = elsewhere.merge(well_known);
+    let elsewhere = elsewhere.merge(at_root);
     if path.is_empty() {
         return routes.merge(elsewhere).merge(watched);
     }

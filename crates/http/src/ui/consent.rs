@@ -6,6 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Map, Value};
+use sluice_identity::identity::email::readable;
 use sluice_identity::{Identity, IdentityError};
 use sluice_oauth::config::PreferredUsername;
 use sluice_oauth::flow::{AcceptConsent, AwaitingConsent, FlowAnswer, FlowProblem, RejectFlow};
@@ -260,6 +261,7 @@ async fn form(
 ) -> Result<Response, Problem> {
     let (request, client) = (&answer.flow.request, &answer.client);
     let known = known(ui, &answer.flow).await?;
+    let email = known.email().map(readable);
     let return_to = super::return_host(request);
     let (client_host, another) = (super::client_host(&client.id), answer.for_another());
     let view = ConsentPage {
@@ -270,7 +272,7 @@ async fn form(
         client_name: super::client_name(client),
         client_host: client_host.as_deref(),
         registered_itself: client.registered_itself,
-        account: known.email().unwrap_or_else(|| answer.flow.login.subject.as_str()),
+        account: email.as_deref().unwrap_or_else(|| answer.flow.login.subject.as_str()),
         username: known.name(),
         scopes: asked(&answer.flow).into_iter().map(ScopeEntry::new).collect(),
         audiences: request.audience.as_slice().iter().map(String::as_str).collect(),

@@ -207,13 +207,15 @@ pub(crate) fn routes(state: UiState) -> Router {
     routes.with_state(state)
 }
 
-/// Where browsers and password managers look for the page to change a password, at the root of a site (W3C, A Well-Known URL for Changing
-/// Passwords). Nothing is there where people have their accounts elsewhere.
-pub(crate) fn well_known(state: UiState) -> Router {
-    if !state.has_account_pages() {
-        return Router::new();
+/// What is at the root of a site: its first page, and where browsers and password managers look for the page to change a password (W3C,
+/// A Well-Known URL for Changing Passwords). Where people have their accounts elsewhere, the first page says that nothing is there.
+pub(crate) fn at_root(state: UiState) -> Router {
+    let root = if state.has_account_pages() { get(account::to_account) } else { get(error::not_found) };
+    let mut routes = Router::new().route("/", root);
+    if state.has_account_pages() {
+        routes = routes.route("/.well-known/change-password", get(account::to_password));
     }
-    Router::new().route("/.well-known/change-password", get(account::to_password)).with_state(state)
+    routes.with_state(state)
 }
 
 /// The pages that mails lead to.

@@ -141,10 +141,13 @@
     button.type = 'button';
     button.className = 'reveal';
     button.setAttribute('aria-controls', input.id);
+    // Of two fields on a page each has its own.
+    const label = input.labels && input.labels[0];
+    const name = label ? label.textContent.trim().toLowerCase() : 'password';
     const show = (shown) => {
       input.type = shown ? 'text' : 'password';
       button.textContent = shown ? 'Hide' : 'Show';
-      button.setAttribute('aria-label', shown ? 'Hide password' : 'Show password');
+      button.setAttribute('aria-label', `${button.textContent} ${name}`);
     };
     button.addEventListener('click', () => {
       show(input.type === 'password');
@@ -265,7 +268,26 @@
         button.removeAttribute('aria-busy');
       }
     });
-    if ('conditional' in button.dataset) offerQuietly(button);
+    if ('conditional' in button.dataset) {
+      offerQuietly(button);
+      renewWhenSeen(button);
+    }
+  }
+
+  /* A page to sign in may have waited in another tab for longer than its passkey may take. Nobody is to learn that from a passkey that is
+     refused: it is loaded anew when somebody looks at it again, unless something was typed, or went wrong that is still to be read. */
+  function renewWhenSeen(button) {
+    const isUntouched = (field) => field.value === field.defaultValue && field.checked === field.defaultChecked;
+    const untouched = () => [...button.form.querySelectorAll('input')].every(isUntouched);
+    const renew = () => {
+      const isLate = Date.now() - shownAt > TO_MAKE && left(read(button.dataset.options)) < TO_MAKE;
+      if (document.hidden || !isLate) return;
+      if (button.hasAttribute('aria-busy') || document.querySelector('[role=alert]:not(:empty)') || !untouched()) return;
+      // By its address: a page that a form led to is not to send that again.
+      window.location.replace(window.location.href);
+    };
+    document.addEventListener('visibilitychange', renew);
+    window.addEventListener('pageshow', renew);
   }
 
   async function offerQuietly(button) {
@@ -276,6 +298,25 @@
     } catch {
       // Nobody asked for it, so nobody is told.
     }
+  }
+
+  /* What is shown once: to be kept on paper, or elsewhere. */
+
+  function offerCopy(button) {
+    if (!navigator.clipboard) {
+      button.remove();
+      return;
+    }
+    const status = document.querySelector('[data-copy-status]');
+    button.addEventListener('click', async () => {
+      let told = 'Copied.';
+      try {
+        await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).innerText);
+      } catch {
+        told = 'Your browser could not copy it.';
+      }
+      if (status) status.textContent = told;
+    });
   }
 
   /* The way on from a page whose frames tell applications something. */
@@ -315,6 +356,9 @@
   all('input[data-puzzle]').forEach(prepare);
   all('a[data-onward]').forEach(goOn);
   const capable = 'PublicKeyCredential' in window;
-  all('.needs-script').forEach((part) => part.classList.add(capable ? 'is-ready' : 'is-unable'));
+  const works = (part) => capable || !part.querySelector('[data-passkey]');
+  all('.needs-script').forEach((part) => part.classList.add(works(part) ? 'is-ready' : 'is-unable'));
+  all('button[data-print]').forEach((button) => button.addEventListener('click', () => window.print()));
+  all('button[data-copy]').forEach(offerCopy);
   if (capable) all('button[data-passkey]').forEach(offer);
 })();

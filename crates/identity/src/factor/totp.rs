@@ -94,17 +94,23 @@ impl FactorService {
             expires_at: (now + ENROLMENT).as_millis(),
         };
         let bytes = Zeroizing::new(postcard::to_stdvec(&ticket).unwrap_or_default());
+        self.enrolment(identity, &secret, self.parts.in_flight.seal(Purpose::EnrolmentTicket, &bytes, rng))
+    }
+
+    /// The enrolment of a ticket, shown once more to the person that it was made for; none if the ticket is good for nothing any more.
+    pub fn begun_totp(&self, identity: &Identity, ticket: &str) -> Option<TotpEnrolment> {
+        let opened = self.open_good_ticket(identity, ticket)?;
+        let secret = TotpSecret::from_bytes(&opened.secret).ok()?;
+        Some(self.enrolment(identity, &secret, ticket.to_owned()))
+    }
+
+    fn enrolment(&self, identity: &Identity, secret: &TotpSecret, ticket: String) -> TotpEnrolment {
         let otpauth_uri = secret.otpauth_uri(&self.parts.service_name, &identity.email);
         let qr_svg = qr_svg(&otpauth_uri).unwrap_or_else(|error| {
             error!(error = %error, "no QR code: is the name of the service too long?");
             String::new()
         });
-        TotpEnrolment {
-            secret_base32: secret.base32(),
-            otpauth_uri,
-            qr_svg,
-            ticket: self.parts.in_flight.seal(Purpose::EnrolmentTicket, &bytes, rng),
-        }
+        TotpEnrolment { secret_base32: secret.base32(), otpauth_uri, qr_svg, ticket }
     }
 
     /// Enrols the authenticator app of a ticket, if `code` is one of it; that code is not taken again.
@@ -119,10 +125,9 @@ impl FactorService {
         name: &str,
     ) -> Result<EnrolmentOutcome, IdentityError> {
         let (identity, now) = (enroller.identity, self.parts.clock.now());
-        let ticket = self.open_ticket(ticket).filter(|ticket| {
-            ticket.beginning.is_of(identity) && now < Timestamp::from_millis(ticket.expires_at)
-        });
-        let Some(ticket) = ticket else { return Ok(EnrolmentOutcome::Expired) };
+        let Some(ticket) = self.open_good_ticket(identity, ticket) else {
+            return Ok(EnrolmentOutcome::Expired);
+        };
         let Ok(secret) = TotpSecret::from_bytes(&ticket.secret) else { return Ok(EnrolmentOutcome::Expired) };
         let step = typed(code).and_then(|code| secret.matching_step(&code, unix_secs(now), None));
         let Some(step) = step else { return Ok(EnrolmentOutcome::Wrong) };
@@ -220,6 +225,14 @@ impl FactorService {
     /// The verified address with which the app was enrolled, as far as that was noted.
     pub(super) fn verified_address_of_app(&self, factor: &Factor) -> Option<LoginNameHash> {
         self.open_secret(factor)?.verified_address
+    }
+
+    /// A ticket that was made for this person, and has not expired.
+    fn open_good_ticket(&self, identity: &Identity, ticket: &str) -> Option<Ticket> {
+        let now = self.parts.clock.now();
+        self.open_ticket(ticket).filter(|ticket| {
+            ticket.beginning.is_of(identity) && now < Timestamp::from_millis(ticket.expires_at)
+        })
     }
 
     fn open_ticket(&self, ticket: &str) -> Option<Ticket> {

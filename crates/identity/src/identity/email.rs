@@ -158,6 +158,17 @@ pub(super) fn as_in_domains(text: &str) -> Option<String> {
     Some(local.map_or_else(|| ascii.to_string(), |local| format!("{local}@{ascii}")))
 }
 
+/// A stored address as people read it: its domain in the letters of its language. As it is stored where that would be another
+/// address to who types it.
+pub fn readable(email: &str) -> String {
+    let in_letters = email.rsplit_once('@').map(|(local, domain)| {
+        let (domain, _) = Uts46::new().to_unicode(domain.as_bytes(), AsciiDenyList::STD3, Hyphens::Allow);
+        format!("{local}@{domain}")
+    });
+    let is_same = |text: &String| text.parse::<Email>().is_ok_and(|typed| typed.as_str() == email);
+    in_letters.filter(is_same).unwrap_or_else(|| email.to_owned())
+}
+
 /// Whether it shows nothing by itself: format characters, zero-width ones, fillers, variation selectors.
 pub(super) fn is_unseen(character: char) -> bool {
     !character.is_ascii()
@@ -187,6 +198,17 @@ mod tests {
             assert_eq!(email(spelling).login_name(), plain.login_name());
         }
         assert_ne!(email("josè@example.com"), plain);
+    }
+
+    #[test]
+    fn a_domain_is_read_in_its_own_letters() {
+        for typed in ["alice@bücher.example", "josé@example.com", "alice@例え.テスト", "a.b@example.co.uk"]
+        {
+            assert_eq!(readable(email(typed).as_str()), typed);
+        }
+        for odd in ["alice@xn--zzzzzz9999.example", "no address", "", "@", "a@xn--"] {
+            assert_eq!(readable(odd), odd);
+        }
     }
 
     #[test]

@@ -78,6 +78,11 @@ async fn the_page_to_change_a_password_is_found_where_people_log_in_here() {
         let page = sluice.browser().visit("/.well-known/change-password").await;
         let location = page.location.as_ref().map(Url::path);
         assert_eq!((page.status.as_u16(), location), found, "{login}");
+        let root = sluice.browser().visit("/").await;
+        let location = root.location.as_ref().map(Url::path);
+        let account = found.1.map(|_| "/tenant/one/ui/account");
+        assert_eq!(location, account, "{login}");
+        assert_eq!(root.status.as_u16(), if account.is_some() { 303 } else { 404 }, "{login}");
         sluice.node.stop().await;
     }
 }

@@ -6,6 +6,7 @@ use axum::response::Response;
 use sluice_commit::chain;
 use sluice_identity::Email;
 use sluice_identity::account::Confirmation;
+use sluice_identity::identity::email::readable;
 use sluice_oauth::consent::Revoke;
 use tracing::warn;
 
@@ -64,7 +65,7 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
 
 fn form(ui: &UiState, member: &Member, typed: &str, mistake: Option<&Mistake>) -> Result<Response, Refused> {
     let back = Place::Overview.url(ui);
-    let hint = format!("Type {} to confirm.", member.identity.email);
+    let hint = format!("Type {} to confirm.", readable(&member.identity.email));
     let email = Field { hint: Some(&hint), ..Field::email("email", "Email address of this account", typed) };
     let page = FormPage {
         title: "Delete your account",

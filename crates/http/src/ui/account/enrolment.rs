@@ -88,7 +88,7 @@ enum Posted {
 /// sees which factors there are, and reads how to come to other codes.
 async fn posted(ui: &UiState, request: Request, place: Place) -> Result<Posted, Refused> {
     let arrival = Arrival::of_form(ui, request).await?;
-    let member = arrival.member(ui).await?.ok_or(Refused::SignedOut(place, None))?;
+    let member = arrival.member(ui).await?.ok_or(Refused::SignedOutMeanwhile(place, None))?;
     if member.holds_form()? {
         return Ok(Posted::Form(Box::new(member)));
     }
@@ -111,7 +111,6 @@ async fn take_totp(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let (ticket, name) = (fields.get("ticket").unwrap_or_default(), fields.get("name").unwrap_or_default());
     let code = fields.get("code").unwrap_or_default();
     match ui.accounts.add_totp((&member.identity, member.session.id), (ticket, code, name)).await {
-        // The secret is in the app: the page does not show it again.
         Ok(EnrolmentOutcome::Wrong) => {
             again_form(ui, member, (ticket, name), &Mistake::at("code", WRONG_CODE))
         }
@@ -229,7 +228,7 @@ fn begin_form(
         lead: Some(
             "An app on your phone shows a new code every half a minute. You will be asked for it when you sign in.",
         ),
-        exhibit: Some(Exhibit { picture: &enrolment.qr_svg, secret: &secret, url: &enrolment.otpauth_uri }),
+        exhibit: Some(exhibit(enrolment, &secret)),
         ..totp_page((&enrolment.ticket, ""), mistake)
     };
     let back = Place::Factors.url(ui);
@@ -237,6 +236,7 @@ fn begin_form(
     form_page(ui, (member, Place::Totp), mistake, page)
 }
 
+/// The form once more. The secret is in the app by now, most likely: it is folded away, for whoever has not read it.
 fn again_form(
     ui: &UiState,
     member: &Member,
@@ -244,9 +244,18 @@ fn again_form(
     mistake: &Mistake,
 ) -> Result<Response, Refused> {
     let anew = Place::Totp.url(ui);
-    let page =
-        FormPage { back: Some(Link { url: &anew, label: "Begin anew" }), ..totp_page(typed, Some(mistake)) };
+    let begun = ui.factors.begun_totp(&member.identity, typed.0);
+    let secret = begun.as_ref().map(|begun| grouped(&begun.secret_base32)).unwrap_or_default();
+    let page = FormPage {
+        exhibit: begun.as_ref().map(|begun| Exhibit { is_folded: true, ..exhibit(begun, &secret) }),
+        back: Some(Link { url: &anew, label: "Begin anew" }),
+        ..totp_page(typed, Some(mistake))
+    };
     form_page(ui, (member, Place::Totp), Some(mistake), page)
+}
+
+fn exhibit<'a>(enrolment: &'a TotpEnrolment, secret: &'a str) -> Exhibit<'a> {
+    Exhibit { picture: &enrolment.qr_svg, secret, url: &enrolment.otpauth_uri, is_folded: false }
 }
 
 fn totp_page<'a>((ticket, name): (&'a str, &'a str), mistake: Option<&'a Mistake>) -> FormPage<'a> {

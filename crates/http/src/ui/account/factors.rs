@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::IdentityError;
 use sluice_identity::factor::{EnrolledFactor, FactorKind, RecoveryCode, RenameOutcome};
+use sluice_identity::identity::email::readable;
 use uuid::Uuid;
 
 use super::frame::frame;
@@ -110,11 +111,14 @@ fn revision(member: &Member) -> String {
 pub(super) fn codes_page(ui: &UiState, (member, csrf): (&Member, &str), codes: &[RecoveryCode]) -> Response {
     let view = CodesPage {
         brand: &brand(&ui.config),
+        script: &script::script(&ui.config),
         frame: &frame(ui, member, HERE, csrf),
+        email: readable(&member.identity.email),
+        made: Moment::new(ui.accounts.clock.now()),
         codes: codes.iter().map(RecoveryCode::grouped).collect(),
         next: HERE.url(ui),
     };
-    page(StatusCode::OK, &view, &Policy::form(&ui.config))
+    page(StatusCode::OK, &view, &Policy::form(&ui.config).with_script())
 }
 
 async fn look(ui: &UiState, member: &Member, mistake: Option<&Mistake>) -> Result<Response, Refused> {

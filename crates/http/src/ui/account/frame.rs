@@ -22,7 +22,7 @@ const MENU: [(Place, &str); 4] = [
 ];
 
 /// What stands around the page `here`; `csrf` is the token of the session.
-pub(super) fn frame<'a>(ui: &UiState, member: &'a Member, here: Place, csrf: &'a str) -> Frame<'a> {
+pub(super) fn frame<'a>(ui: &UiState, member: &Member, here: Place, csrf: &'a str) -> Frame<'a> {
     let current = |place| match place {
         place if place == here => Some("page"),
         place => (place == here.section()).then_some("true"),

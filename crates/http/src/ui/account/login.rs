@@ -28,6 +28,9 @@ use crate::ui::{UiState, brand, mailed, puzzle, recovery, script};
 /// What the forms, tickets and passkeys of this page are bound to, beside the browser's key.
 const FORMS: &str = "account login";
 
+const OUT: &str = "You are signed out.";
+const OUT_MEANWHILE: &str =
+    "You were signed out meanwhile, so that nothing was changed. Sign in to do it once more.";
 const NO_EMAIL: &str = "Enter your email address.";
 const NO_PASSWORD: &str = "Enter your password.";
 const WRONG: &str = "The email address or the password is wrong.";
@@ -42,8 +45,8 @@ pub(super) struct Typed<'a> {
     pub(super) then: Then<'a>,
     /// Whether the browser keeps the cookie when it is closed.
     pub(super) remember: bool,
-    /// Whether somebody has just signed out.
-    is_out: bool,
+    /// What is said first to somebody who was signed in.
+    notice: Option<&'static str>,
 }
 
 impl<'a> Typed<'a> {
@@ -52,7 +55,7 @@ impl<'a> Typed<'a> {
             email: fields.get("email").unwrap_or_default(),
             then: Then::named(fields),
             remember: fields.get("remember").is_some(),
-            is_out: fields.get("signed_out").is_some(),
+            notice: fields.get("signed_out").map(|how| if how == "meanwhile" { OUT_MEANWHILE } else { OUT }),
         }
     }
 }
@@ -250,7 +253,7 @@ async fn form(
         brand: &brand(&ui.config),
         script: &script::script(&ui.config),
         title: "Sign in to your account",
-        notice: typed.is_out.then_some("You are signed out."),
+        notice: typed.notice,
         action: &ui.path(LOGIN),
         csrf: &csrf(visit)?,
         hidden: typed.then.fields().collect(),

@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use sluice_commit::StoreError;
 use sluice_identity::account::confirmation::FRESH;
+use sluice_identity::identity::email::readable;
 use sluice_identity::session::{Caller, IdentitySession, TokenPair, acr_of};
 use sluice_identity::{Identity, IdentityError};
 use sluice_oauth::authorization::Browser;
@@ -24,6 +25,9 @@ use crate::ui::visit::{Visit, encode_token};
 
 /// What the forms of a session are bound to, beside its cookie.
 const FORMS: &str = "account";
+
+/// What the page to sign in is told of somebody who was signed out while a form was filled in.
+const MEANWHILE: &str = "signed_out=meanwhile";
 
 /// A request for a page of the account, or of its form.
 pub(super) struct Arrival {
@@ -50,6 +54,8 @@ pub(super) enum Refused {
     Problem(Problem),
     /// Nobody is signed in: to this page after having signed in, with the token of the link that led to it.
     SignedOut(Place, Option<String>),
+    /// The same, and it is said that a form was not taken: its page was shown to somebody who was signed in.
+    SignedOutMeanwhile(Place, Option<String>),
     /// It was too long ago that the person showed who it is: to this page after having done so again.
     Stale(Place),
     /// The same, to this address, whose page says first what came of a form.
@@ -62,6 +68,10 @@ impl Refused {
         let url = match self {
             Self::Problem(problem) => return problem.answer(ui),
             Self::SignedOut(then, token) => leading_to(ui, LOGIN, Then::new(*then, token.as_deref())),
+            Self::SignedOutMeanwhile(then, token) => {
+                let url = leading_to(ui, LOGIN, Then::new(*then, token.as_deref()));
+                format!("{url}{}{MEANWHILE}", if url.contains('?') { '&' } else { '?' })
+            }
             Self::Stale(then) => leading_to(ui, CONFIRM, *then),
             Self::StaleAfter(url) => url.clone(),
         };
@@ -74,7 +84,10 @@ impl Refused {
             Self::Stale(then) => {
                 Self::StaleAfter(notice.added_to(&leading_to(ui, CONFIRM, then), &member.cookie))
             }
-            other @ (Self::Problem(_) | Self::SignedOut(..) | Self::StaleAfter(_)) => other,
+            other @ (Self::Problem(_)
+            | Self::SignedOut(..)
+            | Self::SignedOutMeanwhile(..)
+            | Self::StaleAfter(_)) => other,
         }
     }
 }
@@ -140,7 +153,7 @@ impl Arrival {
     /// says what there is: the form may have been sent, and what it did has renewed the session.
     pub(super) async fn checked_member(self, ui: &UiState, place: Place) -> Result<Member, Refused> {
         let token = self.token();
-        let member = self.member(ui).await?.ok_or_else(|| Refused::SignedOut(place, token))?;
+        let member = self.member(ui).await?.ok_or_else(|| Refused::SignedOutMeanwhile(place, token))?;
         let fields = member.visit.parameters()?;
         let checked = member.visit.check_token(FORMS, &fields);
         drop(fields);
@@ -221,8 +234,9 @@ impl Member {
     }
 
     /// How the person recognises the account.
-    pub(super) fn name(&self) -> &str {
-        if self.identity.username.is_empty() { &self.identity.email } else { &self.identity.username }
+    pub(super) fn name(&self) -> String {
+        let Identity { username, email, .. } = &self.identity;
+        if username.is_empty() { readable(email) } else { username.clone() }
     }
 }
 

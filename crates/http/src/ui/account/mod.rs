@@ -73,6 +73,11 @@ pub(super) fn is_entrance(ui: &UiState, page: &Url) -> bool {
     ui.has_account_pages() && ui.is_own(page, Place::Overview.path())
 }
 
+/// To the page that one comes to first.
+pub(super) async fn to_account(State(ui): State<UiState>) -> Response {
+    redirect(StatusCode::SEE_OTHER, &Place::Overview.url(&ui))
+}
+
 /// To the page where a password is changed.
 pub(super) async fn to_password(State(ui): State<UiState>) -> Response {
     redirect(StatusCode::FOUND, &Place::Password.url(&ui))

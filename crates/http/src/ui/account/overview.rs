@@ -3,6 +3,7 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use sluice_identity::identity::email::readable;
 
 use super::frame::frame;
 use super::member::{Member, Refused, answer};
@@ -28,7 +29,7 @@ async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
         csrf: &csrf,
         username: &identity.username,
         username_url: Place::Username.url(ui),
-        email: &identity.email,
+        email: &readable(&identity.email),
         email_url: Place::Email.url(ui),
         is_verified: identity.email_verified_at.is_some(),
         verification_action: ui.accounts.mails.as_ref().map(|_| Place::Verification.url(ui)),

@@ -15,7 +15,7 @@ pub(super) use crate::ui::views::Moment;
 /// What stands around a page of somebody who is signed in.
 pub(super) struct Frame<'a> {
     /// How the person recognises the account.
-    pub(super) name: &'a str,
+    pub(super) name: String,
     pub(super) csrf: &'a str,
     /// Where the form to sign out posts to.
     pub(super) sign_out: String,
@@ -93,6 +93,8 @@ pub(super) struct Exhibit<'a> {
     pub(super) secret: &'a str,
     /// The secret, to be opened on the device of the app.
     pub(super) url: &'a str,
+    /// Whether it is shown only to who asks for it.
+    pub(super) is_folded: bool,
 }
 
 /// One field of a form.
@@ -305,7 +307,11 @@ pub(super) struct FactorRow {
 #[template(path = "account/codes.html")]
 pub(super) struct CodesPage<'a> {
     pub(super) brand: &'a Brand,
+    pub(super) script: &'a str,
     pub(super) frame: &'a Frame<'a>,
+    /// Whose they are: a sheet of paper says it alone.
+    pub(super) email: String,
+    pub(super) made: Moment,
     pub(super) codes: Vec<String>,
     /// Where it goes on.
     pub(super) next: String,

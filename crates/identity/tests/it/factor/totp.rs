@@ -98,7 +98,14 @@ async fn a_ticket_is_good_for_a_quarter_of_an_hour_and_its_person() {
     let code = app.code(&world.clock);
     let others = world.confirm(&bob, &begun.ticket, &code).await;
     assert_eq!(others, EnrolmentOutcome::Expired);
+    let shown = world.service.begun_totp(&world.alice, &begun.ticket).unwrap();
+    assert_eq!(
+        (&shown.secret_base32, &shown.otpauth_uri, &shown.qr_svg, &shown.ticket),
+        (&begun.secret_base32, &begun.otpauth_uri, &begun.qr_svg, &begun.ticket)
+    );
+    assert!(world.service.begun_totp(&bob, &begun.ticket).is_none());
     world.clock.advance(Lifetime::minutes(15));
+    assert!(world.service.begun_totp(&world.alice, &begun.ticket).is_none());
     let code = app.code(&world.clock);
     let late = world.confirm(&world.alice, &begun.ticket, &code).await;
     assert_eq!(late, EnrolmentOutcome::Expired);

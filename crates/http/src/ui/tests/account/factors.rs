@@ -67,10 +67,17 @@ async fn an_app_is_added_by_its_code_and_brings_recovery_codes_once() {
     assert!(!shown.body.contains("style=\""));
     let wrong = alice.answer(&shown, TOTP, &[("code", "000000")]).await;
     assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(wrong.body.contains("id=\"code-error\"") && !wrong.body.contains("exhibit-secret"));
-    let code = app_code(&secret(&shown), &world.clock);
+    assert!(wrong.body.contains("id=\"code-error\"") && wrong.body.contains("<summary>Show the code again"));
+    assert!(!shown.body.contains("<details"), "{}", shown.body);
+    assert_eq!(secret(&wrong), secret(&shown), "for who scanned it badly");
+    let code = app_code(&secret(&wrong), &world.clock);
     let done = alice.answer(&wrong, TOTP, &[("code", &code), ("name", "My phone")]).await;
     assert_eq!(done.body.matches("<li><code>").count(), 10, "{}", done.body);
+    let whose =
+        format!("<bdi>{ALICE}</bdi>, made <time datetime=\"2025-06-15T15:06:40Z\">15 June 2025, 15:06 UTC");
+    assert!(done.body.contains(&whose), "{}", done.body);
+    assert!(done.body.contains("data-print") && done.body.contains("data-copy=\"sheet\""), "{}", done.body);
+    assert!(done.header("content-security-policy").contains("script-src 'self';"));
     let list = alice.get(FACTORS).await;
     assert!(list.body.contains("<bdi>My phone</bdi>") && list.body.contains("You have 10 left."));
     let second = alice.get(TOTP).await;

@@ -52,6 +52,21 @@ async fn nobody_sees_the_account_before_signing_in_and_is_led_on_afterwards() {
 }
 
 #[tokio::test]
+async fn who_sends_a_form_after_having_signed_out_elsewhere_is_told_that_it_was_not_taken() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    let shown = alice.get("/ui/account/username").await;
+    world.ui.accounts.sessions.end_all(id).await.unwrap();
+    let late = alice.answer(&shown, "/ui/account/username", &[("username", "Alice")]).await;
+    assert_eq!(late.header("location"), "/ui/account/login?then=username&signed_out=meanwhile");
+    let asked = alice.follow(&late).await;
+    assert!(asked.body.contains("You were signed out meanwhile"), "{}", asked.body);
+    let page = alice.get("/ui/account/username").await;
+    assert_eq!(page.header("location"), "/ui/account/login?then=username", "nothing was sent");
+}
+
+#[tokio::test]
 async fn what_a_link_brought_leads_on_to_its_own_page_only() {
     let world = World::new().await;
     world.register_alice().await;
@@ -62,7 +77,8 @@ async fn what_a_link_brought_leads_on_to_its_own_page_only() {
     let elsewhere = alice.get("/ui/account/login?then=sessions&token=a.b").await;
     assert_eq!(elsewhere.header("location"), "/ui/account/sessions");
     let late = Visitor::of(&world).post("/ui/account/email/confirm", &[("token", "a.b")]).await;
-    assert_eq!(late.header("location"), "/ui/account/login?then=email%2Fconfirm&token=a.b");
+    let asked = "/ui/account/login?then=email%2Fconfirm&token=a.b&signed_out=meanwhile";
+    assert_eq!(late.header("location"), asked);
 }
 
 #[tokio::test]
