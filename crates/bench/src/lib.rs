@@ -18,6 +18,7 @@ mod error;
 pub mod floor;
 pub mod growth;
 mod interrupt;
+mod number;
 mod open_files;
 mod outcome;
 mod progress;

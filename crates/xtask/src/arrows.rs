@@ -93,7 +93,7 @@ fn allowed(name: &str) -> Option<&'static [&'static str]> {
         "token" => Some(PROTOCOL_AND_BELOW),
         "oauth" | "gateway" | "identity" => Some(TOKEN_AND_BELOW),
         "store-postgres" | "store-sqlite" | "http" | "store-contract" => Some(DOMAIN_AND_BELOW),
-        "bench" => Some(&["protocol", "private-postgres"]),
+        "bench" => Some(&["private-postgres"]),
         "sluice" => Some(ALL_BUT_TESTS),
         "testkit" => Some(ANYTHING),
         _ => None,
@@ -121,7 +121,7 @@ mod tests {
             ("sluice-http", "sluice-identity"),
             ("sluice", "sluice-store-sqlite"),
             ("sluice-token", "sluice-crypto"),
-            ("sluice-bench", "sluice-protocol"),
+            ("sluice-bench", "sluice-private-postgres"),
         ] {
             assert_eq!(check(from, to, ArrowKind::Code), Vec::<String>::new(), "{from} -> {to}");
         }

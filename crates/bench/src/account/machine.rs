@@ -6,6 +6,8 @@ use std::thread::available_parallelism;
 
 use procfs::{CpuInfo, Current, Meminfo};
 
+use crate::number::as_f64;
+
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 const MIB: f64 = 1024.0 * 1024.0;
 
@@ -32,11 +34,6 @@ pub fn program(path: &Path) -> Vec<(String, String)> {
 
 fn named(pairs: &[(&str, Option<String>)]) -> Vec<(String, String)> {
     pairs.iter().filter_map(|(name, value)| Some(((*name).to_owned(), value.clone()?))).collect()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
-const fn as_f64(number: u64) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::account::{Accountant, Costs, Snapshot, Storage};
 use crate::driver::{Observer, Second};
 use crate::error::BenchError;
 use crate::interrupt::Interrupt;
+use crate::number::as_f64;
 use crate::target::Target;
 
 const MIB: f64 = 1024.0 * 1024.0;
@@ -193,11 +194,6 @@ fn sample(seconds: &[Second], costs: &Costs, took: Duration, storage: Storage) -
         server_cores: cores(costs.server_cpu),
         postgres_cores: cores(costs.postgres_cpu),
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "shown with few digits")]
-const fn as_f64(number: u64) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]

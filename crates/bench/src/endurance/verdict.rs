@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::Sample;
 use crate::account::Storage;
+use crate::number::as_f64;
 
 /// How much more memory there may be at the end than when the first rows had died.
 const MEMORY: f64 = 1.1;
@@ -143,11 +144,6 @@ impl Run<'_> {
             format!("{:.1} MiB, then {:.1} MiB: {ratio:.2} ×", as_f64(first) / MIB, as_f64(last) / MIB);
         Verdict::of(claim, Some(ratio <= at_most), seen)
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a ratio of two large numbers")]
-const fn as_f64(number: u64) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]

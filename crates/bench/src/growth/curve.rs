@@ -9,6 +9,7 @@ use crate::account::Costs;
 use crate::driver::Measured;
 use crate::error::BenchError;
 use crate::floor::Floor;
+use crate::number::as_f64;
 use crate::outcome::all_ended_well;
 
 /// What one operation costs at one size.
@@ -197,11 +198,6 @@ fn of_scenario<'a>(points: &'a [GrowthPoint], name: &'a str) -> impl Iterator<It
 
 fn shown(number: Option<f64>, decimals: usize) -> String {
     number.map_or_else(|| "–".to_owned(), |number| format!("{number:.decimals$}"))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
-const fn as_f64(number: u64) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]

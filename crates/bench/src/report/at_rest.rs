@@ -1,8 +1,9 @@
 //! What a server may take before it is asked for anything, and whether it does.
 
 use super::AtRest;
-use super::number::{as_f64, shown};
+use super::number::shown;
 use crate::endurance::Verdict;
+use crate::number::as_f64;
 
 const MEGABYTE: f64 = 1e6;
 /// Milliseconds.

@@ -1,11 +1,12 @@
 //! The pages of what is more than a run: a database that grows, and a run that goes on for long.
 
 use super::chart::{Axes, Chart, Series};
-use super::number::{self, as_f64, or_dash, shown};
+use super::number::{self, or_dash, shown};
 use super::page::{Page, Table, Tile};
 use super::scale::Scale;
 use crate::endurance::{EnduranceReport, Sample};
 use crate::growth::{GrowthPoint, GrowthReport};
+use crate::number::as_f64;
 
 const COLOURS: [&str; 4] = ["server", "postgres", "third", "fourth"];
 const MIB: f64 = 1024.0 * 1024.0;

@@ -1,5 +1,7 @@
 //! Numbers for people.
 
+use crate::number::as_f64;
+
 const MIB: f64 = 1024.0 * 1024.0;
 
 /// Three digits that count, or all before the point, and no more than a whole number has: `0.0065`, `8.42`, `71.3`, `7,180`.
@@ -40,11 +42,6 @@ pub(super) fn short(value: f64) -> String {
 /// Bytes as MiB.
 pub(super) fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", shown(as_f64(bytes) / MIB))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-pub(super) const fn as_f64(number: u64) -> f64 {
-    number as f64
 }
 
 fn grouped(digits: &str) -> String {

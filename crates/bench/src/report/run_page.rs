@@ -1,11 +1,12 @@
 //! The page of a run.
 
 use super::chart::{Axes, Chart, Series};
-use super::number::{self, as_f64, or_dash, shown};
+use super::number::{self, or_dash, shown};
 use super::page::{Bar, Mark, Page, Part, Split, SplitRow, Table, Tile};
 use super::scale::{Scale, percent};
 use super::{RunReport, SecondReport, targets};
 use crate::endurance::Verdict;
+use crate::number::as_f64;
 
 /// Beyond this percentile there are too few operations to draw a line.
 const NINES: f64 = 5.0;

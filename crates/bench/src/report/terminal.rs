@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::number::{self, as_f64, or_dash, shown};
+use super::number::{self, or_dash, shown};
 use super::{RunReport, verdicts};
+use crate::number::as_f64;
 
 /// The longest bar of the histogram.
 const BAR: f64 = 40.0;

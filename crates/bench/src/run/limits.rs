@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::account::Costs;
 use crate::driver::Pace;
+use crate::number::as_f64;
 use crate::target::Keeper;
 
 /// Of the cores, in use: so much is all of them.
@@ -33,18 +34,13 @@ impl Limits<'_> {
         let told = postgres.map_or_else(String::new, |postgres| format!(", PostgreSQL {postgres:.2}"));
         let told = format!("{used:.2} of {cores} cores in use: server {server:.2}{told}, driver {driver:.2}");
         let what = match pace {
-            _ if used >= ALL * as_f64(cores) => "CPU",
+            _ if used >= ALL * as_f64(cores as u64) => "CPU",
             _ if costs.together(keeper).is_none() => "unknown: the CPU of the database is not known",
             Pace::Open { .. } => "the pace that was asked for",
             Pace::Closed => "waiting: for commits, for locks, for other programs, or for more users",
         };
         format!("{what}; {told}")
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "no machine has so many")]
-const fn as_f64(cores: usize) -> f64 {
-    cores as f64
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::Ran;
 use crate::command::RunArgs;
 use crate::driver::{Agent, Ask, Length, Load, Origin, Pace, Second};
 use crate::floor::Floor;
+use crate::number::as_f64;
 use crate::report::{AtRest, Latency, NO_TARGET, RunReport, SecondReport};
 use crate::scenario::{Kind, Shape};
 use crate::target::{Keeper, Target, shown_command};
@@ -207,11 +208,6 @@ fn milliseconds(micros: u64) -> f64 {
 
 fn each(sum: f64, operations: u64) -> f64 {
     if operations == 0 { 0.0 } else { sum / as_f64(operations) }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "nothing here is counted beyond 2^53")]
-const fn as_f64(number: u64) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]

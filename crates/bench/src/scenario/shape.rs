@@ -20,7 +20,8 @@ impl Shape {
     }
 
     /// The share of the highest rate at this share of the run.
-    pub fn rate_at(&self, fraction: f64) -> f64 {
+    #[cfg(test)]
+    fn rate_at(&self, fraction: f64) -> f64 {
         let line = self.lines().find(|(from, to)| (from.0..=to.0).contains(&fraction));
         line.map_or(0.0, |(from, to)| from.1 + slope(from, to) * (fraction - from.0))
     }
