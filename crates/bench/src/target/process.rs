@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+const SHELL: &str = "sh";
 /// Waits until nobody holds the other end of its standard input any more, and ends the process then. Arguments: file of its
 /// log, seconds that it has for its end, the command. If the harness went meanwhile, nobody reads the id: to say it must not end this.
 const WATCHDOG: &str = r#"
@@ -42,14 +43,23 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts a program; what it says is appended to `log`. Its temporary files are beside that, and go with the folder.
+    ///
+    /// # Errors
+    /// Of the shell that starts it, with the name of the program.
     pub(crate) fn start<S: AsRef<OsStr>>(program: &Path, arguments: &[S], log: &Path) -> io::Result<Self> {
-        let mut watchdog = watchdog(program, arguments, log).spawn()?;
+        Self::watched(watchdog(program, arguments, log)).map_err(|error| {
+            io::Error::new(error.kind(), format!("{SHELL}, which starts {}: {error}", program.display()))
+        })
+    }
+
+    fn watched(mut command: Command) -> io::Result<Self> {
+        let mut watchdog = command.spawn()?;
         let alive = watchdog.stdin.take();
         let mut said = String::new();
         if let Some(stdout) = watchdog.stdout.take() {
             BufReader::new(stdout).read_line(&mut said)?;
         }
-        let pid = said.trim().parse().map_err(|_| io::Error::other("a process did not say its id"))?;
+        let pid = said.trim().parse().map_err(|_| io::Error::other("no id of a process was said"))?;
         Ok(Self { pid, watchdog, alive })
     }
 
@@ -79,7 +89,7 @@ impl Drop for Process {
 /// What starts the process and ends it.
 fn watchdog<S: AsRef<OsStr>>(program: &Path, arguments: &[S], log: &Path) -> Command {
     let kept = ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-    let mut command = Command::new("sh");
+    let mut command = Command::new(SHELL);
     command.args(["-c", WATCHDOG, "sh"]).arg(log).arg(PATIENCE_SECONDS).arg(program).args(arguments);
     let beside = log.parent().filter(|folder| !folder.as_os_str().is_empty());
     command.env_clear().envs(kept).envs(beside.map(|folder| (TEMPORARY, folder)));
@@ -125,6 +135,14 @@ mod tests {
         }
         let said = std::fs::read_to_string(&log).unwrap();
         assert_eq!(Path::new(said.trim_end()), folder.path());
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let failed = Process::start(Path::new("nginx"), &["no\0argument"], &folder.path().join("log"));
+        let told = failed.unwrap_err().to_string();
+        assert!(told.starts_with("sh, which starts nginx: "), "{told}");
     }
 
     #[test]
