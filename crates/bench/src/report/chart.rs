@@ -6,6 +6,8 @@ use super::scale::{Scale, Tick, percent};
 
 /// More points than this have no words of their own.
 const MOST_HITS: usize = 400;
+/// A point without another is drawn as a line: so far to either side, in percent of the plot.
+const REACH: f64 = 1.0;
 
 /// What is drawn.
 pub(super) struct Chart {
@@ -111,17 +113,29 @@ impl Chart {
 
 impl Axes {
     fn draw(&self, series: &Series) -> Line {
-        let mut path = String::new();
-        for (at, (x, y)) in series.points.iter().enumerate() {
+        let (mut path, places) = (String::new(), self.places(&series.points));
+        for (at, (x, y)) in places.iter().enumerate() {
             let verb = if at == 0 { 'M' } else { 'L' };
             // Writing to a string does not fail.
-            let _ = write!(path, "{verb}{:.2} {:.2}", self.x.place(*x), 100.0 - self.y.place(*y));
+            let _ = write!(path, "{verb}{x:.2} {y:.2}");
         }
-        let ends = series.points.first().zip(series.points.last());
-        let area = ends.filter(|_| series.is_area).map(|((first, _), (last, _))| {
-            format!("{path}L{:.2} 100L{:.2} 100Z", self.x.place(*last), self.x.place(*first))
-        });
+        let ends = places.first().zip(places.last());
+        let area = ends
+            .filter(|_| series.is_area)
+            .map(|((first, _), (last, _))| format!("{path}L{last:.2} 100L{first:.2} 100Z"));
         Line { class: series.class, label: series.label.clone(), path, area }
+    }
+
+    /// From the left and from above, in percent. Of a single point nothing would be seen: it is two, side by side.
+    fn places(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        let place = |(x, y): &(f64, f64)| (self.x.place(*x), 100.0 - self.y.place(*y));
+        match points {
+            [only] => {
+                let (x, y) = place(only);
+                vec![((x - REACH).max(0.0), y), ((x + REACH).min(100.0), y)]
+            }
+            several => several.iter().map(place).collect(),
+        }
     }
 }
 
@@ -142,6 +156,16 @@ mod tests {
         let chart = chart.telling(&axes, [0.0, 5.0, 10.0].map(|x| (x, x.to_string())).to_vec());
         let told: Vec<_> = chart.hits.iter().map(|hit| (hit.at.as_str(), hit.width.as_str())).collect();
         assert_eq!(told, [("0.00", "25.00"), ("25.00", "50.00"), ("75.00", "25.00")]);
+    }
+
+    #[test]
+    fn a_single_point_is_seen() {
+        let axes = Axes { x: Scale::linear(0.0, 10.0), y: Scale::linear(0.0, 4.0) };
+        let drawn = |x| axes.draw(&Series::area("server", "rate", vec![(x, 1.0)]));
+        assert_eq!(drawn(5.0).path, "M49.00 75.00L51.00 75.00");
+        assert_eq!(drawn(5.0).area.as_deref(), Some("M49.00 75.00L51.00 75.00L51.00 100L49.00 100Z"));
+        let at_the_ends = [drawn(0.0), drawn(10.0)].map(|line| line.path);
+        assert_eq!(at_the_ends, ["M0.00 75.00L1.00 75.00", "M99.00 75.00L100.00 75.00"]);
     }
 
     #[test]
