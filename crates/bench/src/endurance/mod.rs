@@ -34,6 +34,8 @@ pub use verdict::Verdict;
 
 /// Twice what passes between two rounds of the janitor, and some more for its work.
 const UPKEEP: Duration = Duration::from_secs(150);
+/// Of the steady time, which are compared.
+const QUARTERS: u32 = 4;
 /// Nothing that a login makes may live longer than the lifetime of the run.
 const LIFETIMES: &[&str] = &[
     "ttl.access_token",
@@ -100,6 +102,18 @@ impl EnduranceArgs {
         self.database.known_to(self.own.start(short))
     }
 
+    /// What the run will not show, if it is known before anything is started: of disk and memory it tells nothing until as much dies as
+    /// is born, and then it looks once at least in each quarter.
+    fn caution(&self) -> Option<String> {
+        let quarters = self.every.saturating_mul(QUARTERS);
+        let least = self.lifetime.saturating_add(UPKEEP).saturating_add(quarters);
+        if self.duration >= least {
+            return None;
+        }
+        let [said, least] = [self.duration, least].map(humantime::format_duration);
+        Some(format!("{said} are too short to show whether disk and memory grow: give {least} of --duration"))
+    }
+
     fn load(&self) -> Load {
         Load {
             users: self.connections,
@@ -139,6 +153,9 @@ async fn run(
     open_files::check(args.connections, logins.listeners(&Dialect::Hydra))?;
     let start = args.start()?;
     report::make(args.own.report.as_deref())?;
+    if let Some(caution) = args.caution() {
+        eprintln!("{caution}");
+    }
     let target = Target::started(&start, program).await?;
     let mut scenario = logins.scenario(&Dialect::Hydra)?;
     scenario.prepare(&target, args.connections.get()).await.map_err(BenchError::Prepare)?;
@@ -225,6 +242,25 @@ impl EnduranceReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_that_will_be_too_short_says_so_before_it_begins() {
+        #[derive(clap::Parser)]
+        struct Cli {
+            #[command(flatten)]
+            endurance: EnduranceArgs,
+        }
+        let caution = |said: &str| {
+            let line = ["endurance"].into_iter().chain(said.split(' '));
+            <Cli as clap::Parser>::try_parse_from(line).unwrap().endurance.caution()
+        };
+        let told = caution("--duration 5m").unwrap();
+        let expected = "5m are too short to show whether disk and memory grow: give 5m 10s of --duration";
+        assert_eq!(told, expected);
+        assert_eq!(caution("--duration 5m10s"), None);
+        assert_eq!(caution("--every 10s"), None, "half an hour is enough");
+        assert!(caution("--duration 5m10s --lifetime 3m").is_some());
+    }
 
     #[test]
     fn a_run_that_shows_nothing_does_not_end_well() {

@@ -83,8 +83,9 @@ impl Bench<'_> {
             if self.interrupt.is_requested() {
                 break;
             }
-            let (ran, _) = step?;
-            lines.push((format!("at {:.0} % of the knee", share * 100.0), self.told(&slower, &ran.measured)));
+            let (ran, keeps_up) = step?;
+            let told = judged(self.told(&slower, &ran.measured), keeps_up);
+            lines.push((format!("at {:.0} % of the knee", share * 100.0), told));
         }
         self.ended(lines, &load, &ran, before).await
     }
@@ -146,7 +147,7 @@ impl Bench<'_> {
         let none = if self.interrupt.is_requested() {
             BenchError::Interrupted
         } else {
-            BenchError::NoKnee { rate: search.bad.unwrap_or(rate), bound: self.args.p99_below }
+            BenchError::NoKnee { rate: search.bad.unwrap_or(rate), bound: self.args.p99_below() }
         };
         best.ok_or(none)
     }
@@ -178,7 +179,7 @@ impl Bench<'_> {
         self.target.empty_log();
         tokio::time::sleep(CALM).await;
         let ran = self.once(load, &format!("{} at {:.0}/s", self.label, rate_of(load))).await?;
-        let keeps_up = keeps_up(self.asked(load), self.args.p99_below, &ran.measured);
+        let keeps_up = keeps_up(self.asked(load), self.args.p99_below(), &ran.measured);
         let verdict = if ran.is_interrupted {
             "interrupted"
         } else if keeps_up {
@@ -228,6 +229,11 @@ fn keeps_up(rate: f64, bound: Duration, measured: &Measured) -> bool {
 /// The knee, if nobody waited for the end of the search.
 fn at_least(found: &str) -> String {
     format!("at least {found}; interrupted")
+}
+
+/// What is told of a rate below the knee. It may have been too much all the same: the machine had something else to do then.
+fn judged(told: String, keeps_up: bool) -> String {
+    if keeps_up { told } else { format!("{told}; too much") }
 }
 
 fn at_rate(load: &Load, rate: f64) -> Load {
@@ -372,6 +378,13 @@ mod tests {
         let said = at_least(&told(&load(1000.0), None, &second(1000, 0, 0)));
         assert!(said.starts_with("at least 1000/s asked for, 1000/s reached, "), "{said}");
         assert!(said.ends_with(" errors; interrupted"), "{said}");
+    }
+
+    #[test]
+    fn a_rate_below_the_knee_that_was_too_much_says_so() {
+        let said = |keeps_up| judged(told(&load(1000.0), None, &second(1000, 0, 0)), keeps_up);
+        assert!(said(true).ends_with(" errors"), "{}", said(true));
+        assert!(said(false).ends_with(" errors; too much"), "{}", said(false));
     }
 
     #[test]
