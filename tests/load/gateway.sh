@@ -299,18 +299,18 @@ measure_turns() { # measure_turns <rounds>
 # smaller knee.
 measure_knee() { # measure_knee <rounds>
   local connections round name rate
-  local -A gateway=() knee=()
+  local -A gateway=() knee=() checks=([nginx]=--unchecked [Sluice]='')
   start_plain_nginx
   gateway=([nginx]="http://127.0.0.1:$LISTEN" [Sluice]="http://127.0.0.1:$GATEWAY")
   for connections in $CONNECTIONS; do
     for name in nginx Sluice; do
-      knee[$name]=$(bench_gateway "${gateway[$name]}" "$connections" --find-knee | awk '{ print $1 }')
+      knee[$name]=$(bench_gateway "${gateway[$name]}" "$connections" ${checks[$name]} --find-knee | awk '{ print $1 }')
       printf '%-36s %4d  %8.0f/s\n' "knee of $name" "$connections" "${knee[$name]}"
     done
     rate=$(printf '%s\n' "${knee[@]}" | sort -n | awk 'NR == 1 { print int($1 / 2) }')
     for round in $(seq "$1"); do
       for name in nginx Sluice; do
-        bench_gateway "${gateway[$name]}" "$connections" --rate "$rate" |
+        bench_gateway "${gateway[$name]}" "$connections" ${checks[$name]} --rate "$rate" |
           awk -v name="$name at half of the knee" -v connections="$connections" \
             '{ printf "%-36s %4d  %8.0f/s  p50 %6.2f ms  p99 %7.2f ms  %d errors\n", name, connections, $1, $2, $3, $4 }'
       done

@@ -137,7 +137,7 @@ impl<'a> Bench<'a> {
         let floors = if args.no_floor { None } else { Some(Floors::start(&own_program).await?) };
         Ok(Self {
             kind,
-            label: kind.label(),
+            label: label(kind, &args.server),
             args,
             program,
             interrupt,
@@ -291,7 +291,7 @@ impl<'a> Bench<'a> {
         on.extend(self.accountant.database().await);
         let keeper = self.target.keeper;
         let mut report = tell::report(self.kind, ran, around.map(Around::floor), keeper);
-        (report.settings, report.machine) = (settings, on);
+        (report.label, report.settings, report.machine) = (self.label.clone(), settings, on);
         report.at_rest = tell::at_rest(&self.target, self.program);
         let cores = std::thread::available_parallelism()?.get();
         let (costs, elapsed) = (&ran.costs, ran.measured.elapsed);
@@ -299,6 +299,18 @@ impl<'a> Bench<'a> {
         report.limited_by = limits.told(cores);
         Ok(report)
     }
+}
+
+/// A server that was found, or told otherwise, does not have the settings of the scenario, which are its only variant then.
+fn label(kind: &Kind, server: &ServerArgs) -> String {
+    let is_set = |key: &str| {
+        server.set.iter().any(|set| set.split_once('=').is_some_and(|(name, _)| name.trim() == key))
+    };
+    let own = kind.settings();
+    if !own.is_empty() && (server.is_found() || own.iter().any(|(key, _)| is_set(key))) {
+        return kind.name().to_owned();
+    }
+    kind.label()
 }
 
 fn named(label: &str, number: usize, runs: usize) -> String {
@@ -347,6 +359,17 @@ const CALM: Duration = Duration::from_secs(1);
 mod tests {
     use super::*;
     use crate::report::samples::report;
+
+    #[test]
+    fn hardening_is_off_where_the_benchmark_has_turned_it_off() {
+        let label = |server: ServerArgs| label(&Kind::Register, &server);
+        let set = |set: &str| ServerArgs { set: vec![set.to_owned()], ..ServerArgs::default() };
+        assert_eq!(label(ServerArgs::default()), "register (hardening off)");
+        assert_eq!(label(set("log.level=error")), "register (hardening off)");
+        assert_eq!(label(set("identity.hardening.enabled=true")), "register");
+        let public_url = Some("http://127.0.0.1:4444".parse().unwrap());
+        assert_eq!(label(ServerArgs { public_url, ..ServerArgs::default() }), "register");
+    }
 
     #[test]
     fn a_run_that_was_interrupted_itself_says_when_and_the_others_in_which() {

@@ -13,8 +13,14 @@ use crate::error::BenchError;
 use crate::scenario::{Dialect, StandardServer};
 use crate::target::{Start, is_postgres, is_sqlite};
 
+/// What looks for the knee.
+const KNEE: &str = "knee";
+/// What `--p99-below` is unless it is said.
+const P99_BELOW: Duration = Duration::from_millis(50);
+
 /// How a scenario is run.
 #[derive(Debug, Clone, Args)]
+#[command(group = ArgGroup::new(KNEE).args(["find_knee", "half_knee"]).multiple(true))]
 #[expect(clippy::struct_excessive_bools, reason = "they are flags")]
 pub struct RunArgs {
     /// Users at the same time, each with connections of its own
@@ -39,8 +45,9 @@ pub struct RunArgs {
     #[arg(long, conflicts_with_all = ["rate", "runs", "find_knee"])]
     pub half_knee: bool,
     /// With --find-knee or --half-knee: a server keeps up while 99 of 100 operations that are due end well within this time
-    #[arg(long, default_value = "50ms", value_parser = lasting)]
-    pub p99_below: Duration,
+    /// [default: 50ms]
+    #[arg(long, value_parser = lasting, requires = KNEE)]
+    pub p99_below: Option<Duration>,
     /// Threads of the driver [default: one for each core]
     #[arg(long)]
     pub threads: Option<NonZeroUsize>,
@@ -185,6 +192,11 @@ impl RunArgs {
     pub(crate) fn knee(&self) -> Option<&'static str> {
         let asked = [(self.find_knee, "--find-knee"), (self.half_knee, "--half-knee")];
         asked.into_iter().find_map(|(is_asked, option)| is_asked.then_some(option))
+    }
+
+    /// How long an operation may take at a rate that is kept up with.
+    pub(crate) fn p99_below(&self) -> Duration {
+        self.p99_below.unwrap_or(P99_BELOW)
     }
 
     fn threads(&self) -> Result<NonZeroUsize, Failure> {

@@ -111,6 +111,43 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(refusal("login --public-url http://127.0.0.1:4444 --set a=b"), ErrorKind::ArgumentConflict);
     assert_eq!(refusal("login --admin-url http://127.0.0.1:4445"), ErrorKind::MissingRequiredArgument);
     assert_eq!(refusal("userinfo --server standard"), ErrorKind::MissingRequiredArgument);
+    for line in ["introspect --tokens 0", "userinfo --tokens 0", "gateway --tokens 0"] {
+        assert_eq!(refusal(line), ErrorKind::ValueValidation, "{line}");
+    }
+}
+
+#[test]
+fn a_page_that_no_server_lists_is_refused() {
+    for size in ["0", "1001"] {
+        assert_eq!(refusal(&format!("list-clients --page {size}")), ErrorKind::ValueValidation, "{size}");
+    }
+    for (said, page) in [("", 250), (" --page 1", 1), (" --page 1000", 1000)] {
+        let (kind, _) = run_of(&format!("list-clients{said}"));
+        assert!(matches!(kind, Kind::ListClients(options) if options.page == page), "{page}");
+    }
+}
+
+#[test]
+fn how_late_answers_may_be_is_said_where_the_knee_is_looked_for() {
+    assert_eq!(refusal("login --p99-below 10ms"), ErrorKind::MissingRequiredArgument);
+    for knee in ["--find-knee", "--half-knee"] {
+        let below = |more: &str| run_of(&format!("login {knee}{more}")).1.p99_below();
+        assert_eq!(below(" --p99-below 10ms"), Duration::from_millis(10), "{knee}");
+        assert_eq!(below(""), Duration::from_millis(50), "{knee}");
+    }
+}
+
+#[test]
+fn no_database_is_offered_that_is_refused() {
+    let help = |name: &str| {
+        let command = Cli::command();
+        let measurement = command.find_subcommand(name).unwrap();
+        let dsn = measurement.get_arguments().find(|argument| argument.get_id() == "dsn").unwrap();
+        dsn.get_help().unwrap().to_string()
+    };
+    let growth = help("growth");
+    assert_eq!(growth, "The database of the server: postgres://… [default: a private PostgreSQL]");
+    assert_eq!(help("endurance"), growth.replace("postgres://…", "postgres://… or sqlite:…"));
 }
 
 #[test]

@@ -38,8 +38,12 @@ use site::{Shown, Site};
 /// Nobody is hardened meanwhile, and tokens are good until the end: a load of many rows takes longer than they live by default.
 const SETTINGS: [&str; 2] = ["identity.hardening.enabled=false", "ttl.access_token=25h"];
 
+/// What is said of `--dsn`: rows are loaded into PostgreSQL only.
+const DSN: &str = "The database of the server: postgres://… [default: a private PostgreSQL]";
+
 /// What a growing database is told.
 #[derive(Debug, Clone, Args)]
+#[command(mut_arg("dsn", |dsn| dsn.help(DSN)))]
 pub struct GrowthArgs {
     /// How many grants, and as many people: numbers with k for thousands, m for millions
     #[arg(long, value_delimiter = ',', default_value = "0,1m,10m", value_parser = size)]

@@ -1,13 +1,19 @@
 //! A request through the gateway, with a token that it checks.
 
+use std::num::NonZeroUsize;
+
 use async_trait::async_trait;
 
 use super::introspect::by_turn;
-use super::support::prepared;
 use super::support::tokens::Issuer;
+use super::support::{crowd, prepared};
 use super::{Dialect, GatewayOptions, Scenario};
 use crate::driver::{Agent, Ask, Failure, Origin};
 use crate::target::Target;
+
+const STEP: &str = "gateway";
+/// With a token that nobody issued.
+const UNKNOWN: &[(&str, &str)] = &[("authorization", "Bearer no-such-token")];
 
 pub(super) struct Gateway {
     options: GatewayOptions,
@@ -25,8 +31,24 @@ impl Gateway {
         agent
             .send(&Ask::get(Origin::Gateway, &self.options.path).with(&header))
             .await?
-            .expect(200, "gateway")
+            .expect(200, STEP)
             .map(drop)
+    }
+
+    /// Looks once whether it lets nobody through without a token that holds. Otherwise what passes everything on would be a gateway, and
+    /// a fast one.
+    async fn asks_for_tokens(&self, agent: &mut Agent) -> Result<(), Failure> {
+        let strangers = [(&[][..], "who has no token"), (UNKNOWN, "who has a token that nobody issued")];
+        for (headers, who) in strangers {
+            let ask = Ask::get(Origin::Gateway, &self.options.path).with(headers);
+            let answer = agent.send(&ask).await?;
+            match answer.status() {
+                401 | 403 => {}
+                200 => return Err(Failure::Setup(format!("the gateway lets everybody through, also {who}"))),
+                status => return Err(answer.explain(Failure::Status { step: STEP, status })),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -38,8 +60,15 @@ impl Scenario for Gateway {
         }
         let issuer =
             Issuer::with_scope(target, &Dialect::Hydra, self.options.token, &self.options.scope).await?;
-        let tokens = issuer.stock(target, self.options.tokens.unwrap_or(users).max(1)).await?;
-        self.headers = Some(tokens.iter().map(|token| format!("Bearer {token}")).collect());
+        let count = self.options.tokens.map_or(users.max(1), NonZeroUsize::get);
+        let tokens = issuer.stock(target, count).await?;
+        let headers: Vec<_> = tokens.iter().map(|token| format!("Bearer {token}")).collect();
+        let mut agent = crowd::alone(target);
+        if !self.options.unchecked {
+            self.asks_for_tokens(&mut agent).await?;
+        }
+        self.ask(&mut agent, by_turn(&headers, 0)?).await?;
+        self.headers = Some(headers);
         Ok(())
     }
 

@@ -1,5 +1,7 @@
 //! Introspection (RFC 7662) of tokens that were made before: at Hydra's admin listener, or as a client that authenticates.
 
+use std::num::NonZeroUsize;
+
 use async_trait::async_trait;
 use memchr::memmem;
 
@@ -36,7 +38,8 @@ impl Scenario for Introspect {
     async fn prepare(&mut self, target: &Target, users: usize) -> Result<(), Failure> {
         let issuer = Issuer::prepared(target, &self.dialect, self.options.token).await?;
         is_published(&issuer.application.places.introspection, "introspection")?;
-        let tokens = issuer.stock(target, self.options.tokens.unwrap_or(users).max(1)).await?;
+        let count = self.options.tokens.map_or(users.max(1), NonZeroUsize::get);
+        let tokens = issuer.stock(target, count).await?;
         if let Some(token) = tokens.first() {
             tells_tokens_apart(&issuer, &mut crowd::alone(target), token).await?;
         }

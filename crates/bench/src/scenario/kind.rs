@@ -70,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// The name with its variant, as reports have it: `client-credentials (jwt)`.
+    /// The name with its variant, as reports have it: `client-credentials (jwt)`. Of a server with [`Self::settings`].
     pub fn label(&self) -> String {
         let variant = match self {
             Self::Login(options) => login_variant(options),
@@ -79,13 +79,12 @@ impl Kind {
             Self::ClientCredentials(options) => options.token.name().to_owned(),
             Self::Revoke(options) => format!("{}, issued and revoked", options.token.name()),
             Self::Introspect(options) | Self::Userinfo(options) => options.token.name().to_owned(),
-            Self::Gateway(options) => options.token.name().to_owned(),
+            Self::Gateway(options) => gateway_variant(options),
             Self::ListClients(options) => format!("page of {}", options.page),
-            Self::GetClient
-            | Self::CreateClient
-            | Self::Register
-            | Self::RegisterHarden(_)
-            | Self::Mix(_) => return self.name().to_owned(),
+            Self::Register => "hardening off".to_owned(),
+            Self::GetClient | Self::CreateClient | Self::RegisterHarden(_) | Self::Mix(_) => {
+                return self.name().to_owned();
+            }
         };
         format!("{} ({variant})", self.name())
     }
@@ -227,6 +226,10 @@ fn refresh_variant(options: &RefreshOptions) -> String {
     format!("{id_token}{}", if options.after_logout { ", after a logout" } else { "" })
 }
 
+fn gateway_variant(options: &GatewayOptions) -> String {
+    format!("{}{}", options.token.name(), if options.unchecked { ", unchecked" } else { "" })
+}
+
 /// Whether a scope asks for an ID token.
 pub(super) fn has_openid(scope: &str) -> bool {
     scope.split(' ').any(|value| value == "openid")
@@ -270,6 +273,11 @@ mod tests {
         let after_logout = RefreshOptions { after_logout: true, ..plain };
         assert_eq!(Kind::Refresh(after_logout).label(), "refresh (without openid, after a logout)");
         assert_eq!(Kind::Mix(HardeningOptions::default()).label(), "mix");
+        assert_eq!(Kind::Gateway(GatewayOptions::default()).label(), "gateway (opaque)");
+        let unchecked = GatewayOptions { unchecked: true, ..GatewayOptions::default() };
+        assert_eq!(Kind::Gateway(unchecked).label(), "gateway (opaque, unchecked)");
+        assert_eq!(Kind::Register.label(), "register (hardening off)");
+        assert_eq!(Kind::RegisterHarden(HardeningOptions::default()).label(), "register+harden");
     }
 
     #[test]

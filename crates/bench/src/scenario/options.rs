@@ -1,7 +1,9 @@
 //! What can be said about a scenario on the command line.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 
 use crate::target::{GATEWAY_PATH, GATEWAY_SCOPE};
@@ -164,14 +166,14 @@ pub struct IntrospectOptions {
     pub token: TokenFormat,
     /// How many different ones; by default one for each user
     #[arg(long)]
-    pub tokens: Option<usize>,
+    pub tokens: Option<NonZeroUsize>,
 }
 
 /// Of a list of clients.
 #[derive(Debug, Clone, Args)]
 pub struct ListClientsOptions {
-    /// Clients on the page; so many are made before the run
-    #[arg(long, default_value_t = 250)]
+    /// Clients on the page, 1,000 at most; so many are made before the run
+    #[arg(long, default_value_t = 250, value_parser = RangedU64ValueParser::<usize>::new().range(1..=1000))]
     pub page: usize,
 }
 
@@ -204,18 +206,21 @@ pub struct GatewayOptions {
     pub token: TokenFormat,
     /// How many different ones; by default one for each user
     #[arg(long)]
-    pub tokens: Option<usize>,
+    pub tokens: Option<NonZeroUsize>,
     /// What is asked for
     #[arg(long, default_value = GATEWAY_PATH)]
     pub path: String,
     /// The scope of the access token, as the route takes it
     #[arg(long, default_value = GATEWAY_SCOPE)]
     pub scope: String,
+    /// It may let everybody through: what a proxy costs that checks no token, to compare with
+    #[arg(long)]
+    pub unchecked: bool,
 }
 
 impl Default for GatewayOptions {
     fn default() -> Self {
         let (path, scope) = (GATEWAY_PATH.to_owned(), GATEWAY_SCOPE.to_owned());
-        Self { token: TokenFormat::Opaque, tokens: None, path, scope }
+        Self { token: TokenFormat::Opaque, tokens: None, path, scope, unchecked: false }
     }
 }

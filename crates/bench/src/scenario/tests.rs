@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::*;
+use crate::driver::Endpoints;
+use crate::target::GATEWAY_PATH;
 
 /// What a server does that is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +33,13 @@ enum Fault {
     OnlyInside,
     EverythingIsActive,
     TokensOfAnother,
+    /// At its gateway.
+    LetsEverybodyThrough,
+    /// The same, of all who say that they have a token.
+    LetsAnyTokenThrough,
+    LetsNobodyThrough,
+    /// What is asked for is not there.
+    NoSuchRoute,
 }
 
 /// A server with Hydra's API, as far as it is asked here.
@@ -41,7 +50,10 @@ struct Hydra {
 }
 
 impl Hydra {
-    fn answer(&self, path: &str, body: &str) -> (u16, Value) {
+    fn answer(&self, path: &str, token: Option<&str>, body: &str) -> (u16, Value) {
+        if path == GATEWAY_PATH {
+            return (self.lets_through(token), json!({}));
+        }
         let number = {
             let mut issued = self.issued.lock().unwrap();
             *issued += 1;
@@ -58,6 +70,23 @@ impl Hydra {
             }
             _ if self.fault == Fault::AnotherClient => (200, json!({ "client_id": "c0" })),
             _ => (200, json!({ "client_id": path.rsplit('/').next() })),
+        }
+    }
+
+    /// The status that its gateway answers.
+    fn lets_through(&self, token: Option<&str>) -> u16 {
+        match (self.fault, token) {
+            (Fault::LetsEverybodyThrough, _) | (Fault::LetsAnyTokenThrough, Some(_)) => 200,
+            (Fault::NoSuchRoute, _) => 404,
+            (Fault::LetsNobodyThrough, Some(_)) => 403,
+            (_, Some(token)) => {
+                if token.starts_with("Bearer t") {
+                    200
+                } else {
+                    403
+                }
+            }
+            (_, None) => 401,
         }
     }
 
@@ -97,7 +126,10 @@ async fn served(fault: Fault) -> Target {
             tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
         }
     });
-    Target::at(url)
+    let mut target = Target::at(url);
+    let endpoints = Endpoints::clone(&target.endpoints);
+    target.endpoints = Arc::new(Endpoints { gateway: Some(endpoints.public.clone()), ..endpoints });
+    target
 }
 
 async fn answered(
@@ -105,8 +137,9 @@ async fn answered(
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let path = request.uri().path().to_owned();
+    let token = request.headers().get("authorization").map(|token| token.to_str().unwrap().to_owned());
     let body = request.into_body().collect().await.unwrap().to_bytes();
-    let (status, json) = hydra.answer(&path, std::str::from_utf8(&body).unwrap());
+    let (status, json) = hydra.answer(&path, token.as_deref(), std::str::from_utf8(&body).unwrap());
     let body = Full::new(Bytes::from(json.to_string()));
     Ok(Response::builder().status(status).body(body).unwrap())
 }
@@ -120,13 +153,14 @@ async fn measured(kind: &Kind, fault: Fault) -> Result<(), String> {
     scenario.operate(&mut agent, 0).await.map_err(|failure| failure.to_string())
 }
 
-fn kinds() -> [Kind; 5] {
+fn kinds() -> [Kind; 6] {
     [
         Kind::ClientCredentials(ClientCredentialsOptions::default()),
         Kind::Introspect(IntrospectOptions::default()),
         Kind::Revoke(ClientCredentialsOptions::default()),
         Kind::GetClient,
         Kind::CreateClient,
+        Kind::Gateway(GatewayOptions::default()),
     ]
 }
 
@@ -139,7 +173,7 @@ async fn a_server_that_does_what_it_should_is_measured() {
 
 #[tokio::test]
 async fn a_server_whose_answers_are_wrong_is_not_measured() {
-    let [issue, introspect, revoke, get_client, create_client] = kinds();
+    let [issue, introspect, revoke, get_client, create_client, gateway] = kinds();
     let faults = [
         (&issue, Fault::OneToken, "the same access token twice"),
         (&issue, Fault::EmptyToken, "token: access_token is missing"),
@@ -151,11 +185,21 @@ async fn a_server_whose_answers_are_wrong_is_not_measured() {
         (&revoke, Fault::OnlyInside, "that it has just issued that it is not active"),
         (&get_client, Fault::AnotherClient, "the client that was asked for is missing"),
         (&create_client, Fault::OneClient, "the same client twice"),
+        (&gateway, Fault::LetsEverybodyThrough, "lets everybody through, also who has no token"),
+        (&gateway, Fault::LetsAnyTokenThrough, "lets everybody through, also who has a token that nobody"),
+        (&gateway, Fault::LetsNobodyThrough, "gateway: status 403"),
+        (&gateway, Fault::NoSuchRoute, "gateway: status 404"),
     ];
     for (kind, fault, why) in faults {
         let told = measured(kind, fault).await.unwrap_err();
         assert!(told.contains(why), "{fault:?}: {told}");
     }
+}
+
+#[tokio::test]
+async fn a_proxy_that_checks_nothing_is_measured_where_that_is_said() {
+    let unchecked = Kind::Gateway(GatewayOptions { unchecked: true, ..GatewayOptions::default() });
+    assert_eq!(measured(&unchecked, Fault::LetsEverybodyThrough).await, Ok(()));
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! Userinfo (OpenID Connect Core 1.0 section 5.3), with tokens of people who logged in before.
 
+use std::num::NonZeroUsize;
+
 use async_trait::async_trait;
 
 use super::introspect::by_turn;
@@ -36,7 +38,7 @@ impl Userinfo {
 #[async_trait(?Send)]
 impl Scenario for Userinfo {
     async fn prepare(&mut self, target: &Target, users: usize) -> Result<(), Failure> {
-        let count = self.options.tokens.unwrap_or(users).max(1);
+        let count = self.options.tokens.map_or(users.max(1), NonZeroUsize::get);
         let wanted = Wanted { access_token: self.options.token, ..wanted(&self.login) };
         let flow = CodeFlow::prepared(target, &self.dialect, &self.login, wanted, users).await?;
         is_published(&flow.application.places.userinfo, "userinfo")?;
