@@ -76,10 +76,11 @@ pub(crate) fn all_ended_well<'a>(
     Err(BenchError::Failed(kinds.join(", ")))
 }
 
-/// The run in the middle: by cost in floors where that is known, otherwise by rate.
+/// The run in the middle: by cost in floors where that is known of all of them, otherwise by rate.
 fn median(reports: &[RunReport]) -> Option<&RunReport> {
     let mut sorted: Vec<_> = reports.iter().collect();
-    let cost = |report: &RunReport| report.floors.unwrap_or(-report.ops_per_second);
+    let is_known = reports.iter().all(|report| report.floors.is_some());
+    let cost = |report: &RunReport| report.floors.filter(|_| is_known).unwrap_or(-report.ops_per_second);
     sorted.sort_by(|one, other| cost(one).total_cmp(&cost(other)));
     sorted.get(sorted.len() / 2).copied()
 }
@@ -117,6 +118,8 @@ mod tests {
         assert_eq!(median(&by_cost).unwrap().floors, Some(14.0));
         let by_rate = [run(None, 9.0), run(None, 1.0), run(None, 5.0)];
         assert!((median(&by_rate).unwrap().ops_per_second - 5.0).abs() < f64::EPSILON);
+        let mixed = [run(None, 9.0), run(Some(12.0), 1.0), run(Some(14.0), 5.0)];
+        assert!((median(&mixed).unwrap().ops_per_second - 5.0).abs() < f64::EPSILON);
         assert!(median(&[]).is_none());
     }
 

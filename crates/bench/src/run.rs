@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::account::{Accountant, Costs, Snapshot, machine};
+use crate::account::{Accountant, Costs, Resolution, Snapshot, machine};
 use crate::command::{Dialects, RunArgs, ServerArgs, check_database};
 use crate::driver::{Length, Load, Measured, Pace, run as drive};
 use crate::error::BenchError;
@@ -18,7 +18,7 @@ use crate::floor::{Around, Floor, Floors};
 use crate::interrupt::{Interrupt, ended, ended_in};
 use crate::open_files;
 use crate::progress::Progress;
-use crate::report::{self, Memory, RunReport};
+use crate::report::{self, COARSE_CPU, Memory, RunReport};
 use crate::scenario::{Kind, Scenario};
 use crate::target::{Found, Start, Target};
 use limits::Limits;
@@ -281,6 +281,8 @@ impl<'a> Bench<'a> {
         let why = self.target.why_unaccounted();
         settings.extend(is_lost.then(|| ("CPU of the server".to_owned(), format!("unknown: {why}"))));
         settings.extend(ran.found.iter().cloned());
+        let coarse = ran.costs.resolution().and_then(Resolution::caution);
+        settings.extend(coarse.map(|caution| (COARSE_CPU.to_owned(), caution)));
         settings.extend(around.and_then(Around::caution).map(|caution| ("floor".to_owned(), caution)));
         settings.extend(occasion());
         let mut on = machine::describe();

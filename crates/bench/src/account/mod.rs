@@ -1,11 +1,13 @@
 //! CPU of processes and work of the database, before and after a run.
 //!
 //! [`Accountant::snapshot`] before and after, [`Accountant::costs`] between the two. `processes`: `/proc`. `postgres`:
-//! PostgreSQL's own views. `storage`: rows and bytes. `rest`: waiting until nobody does anything. [`machine`]: what it all ran on.
+//! PostgreSQL's own views. `storage`: rows and bytes. `rest`: waiting until nobody does anything. `resolution`: how well CPU is known.
+//! [`machine`]: what it all ran on.
 
 pub mod machine;
 mod postgres;
 pub(crate) mod processes;
+mod resolution;
 mod rest;
 mod storage;
 
@@ -16,6 +18,7 @@ use thiserror::Error;
 use crate::target::{Keeper, Target, TargetError};
 use postgres::Owner;
 pub(crate) use postgres::{Postgres, demanded_tls, for_driver};
+pub(crate) use resolution::Resolution;
 
 pub use postgres::Work;
 pub use rest::Rest;
@@ -47,6 +50,12 @@ impl Costs {
             Keeper::Server => self.server_cpu,
             Keeper::Others => Some(self.server_cpu? + self.postgres_cpu?),
         }
+    }
+
+    /// How well the CPU of server and database is known, as far as it is.
+    pub(crate) fn resolution(&self) -> Option<Resolution> {
+        let known = [self.server_cpu, self.postgres_cpu];
+        known.into_iter().flatten().reduce(|one, other| one + other).map(Resolution::of)
     }
 }
 

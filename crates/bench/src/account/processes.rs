@@ -8,6 +8,8 @@ use procfs::{ProcResult, ticks_per_second};
 
 /// A child that ends while it is read would be missed, or counted twice: then all is read again.
 const ATTEMPTS: usize = 5;
+/// Of a second.
+const NANOSECONDS: u64 = 1_000_000_000;
 
 /// Of processes with all below them, and all below them that have ended. `None` if one of them is not here.
 pub(crate) fn trees(pids: &[u32]) -> Option<Duration> {
@@ -94,7 +96,12 @@ fn with_the_ended(stat: &Stat) -> Duration {
 }
 
 fn ticks(ticks: u64) -> Duration {
-    Duration::from_nanos(ticks.saturating_mul(1_000_000_000 / ticks_per_second()))
+    Duration::from_nanos(ticks.saturating_mul(NANOSECONDS / ticks_per_second()))
+}
+
+/// What user and system time are counted in, each by itself.
+pub(super) fn tick() -> Duration {
+    ticks(1)
 }
 
 #[cfg(test)]

@@ -31,8 +31,8 @@ use crate::error::BenchError;
 use crate::growth::GrowthReport;
 pub(crate) use compare_page::{COMPARED, compared};
 pub use run::{AtRest, Latency, Memory, RunReport, SecondReport};
-pub(crate) use targets::NO_TARGET;
 pub use targets::verdicts;
+pub(crate) use targets::{COARSE_CPU, NO_TARGET};
 pub use terminal::terminal;
 
 /// A page about runs of one scenario: the one in the middle, and all of them beside it.

@@ -21,6 +21,9 @@ const LATE: f64 = 10.0;
 /// The setting of a run that is held against no target, whatever else it was told.
 pub(crate) const NO_TARGET: &str = "target";
 
+/// The setting of a run whose CPU is known too badly to be held against a target.
+pub(crate) const COARSE_CPU: &str = "CPU";
+
 /// What one operation may cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Target {
@@ -117,8 +120,9 @@ fn costs(target: &Target, report: &RunReport) -> Vec<Verdict> {
     };
     let errors = number::count(report.errors);
     let floors = target.floors;
-    let mut verdicts =
-        vec![judged(format!("CPU of server and database ≤ {floors} floors"), floors, report.floors)];
+    let cpu = judged(format!("CPU of server and database ≤ {floors} floors"), floors, report.floors);
+    let is_coarse = find(&report.settings, COARSE_CPU).is_some();
+    let mut verdicts = vec![Verdict { holds: cpu.holds.filter(|_| !is_coarse), ..cpu }];
     verdicts.extend(target.statements.map(|bound| {
         let claim = if bound < 1.0 { "no SQL".to_owned() } else { format!("statements ≤ {bound}") };
         judged(claim, bound, report.statements)
@@ -192,6 +196,15 @@ mod tests {
         let bound = |label: &str| floors(&RunReport { label: label.to_owned(), ..report() });
         assert_eq!(bound(&crate::scenario::Kind::Register.label()), Some(4.5));
         assert_eq!([bound("register"), bound("register+harden")], [None, None]);
+    }
+
+    #[test]
+    fn cpu_that_is_hardly_known_is_told_and_not_judged() {
+        let mut coarse = report();
+        coarse.settings.push((COARSE_CPU.to_owned(), "counted in ticks of 10 ms, 4 of them".to_owned()));
+        let said = verdicts(&coarse);
+        assert_eq!((said[0].holds, said[0].seen.as_str()), (None, "18.3"));
+        assert_eq!(said[1].holds, Some(true), "statements are counted one by one");
     }
 
     #[test]

@@ -29,6 +29,9 @@ impl Limits<'_> {
         let Some(server) = costs.server_cpu.map(share) else {
             return format!("unknown: {why_unaccounted}; driver {driver:.2} cores");
         };
+        if costs.resolution().is_some_and(|resolution| resolution.is_short(elapsed)) {
+            return "unknown: too short to count CPU".to_owned();
+        }
         let postgres = costs.postgres_cpu.map(share);
         let used = server + postgres.unwrap_or_default() + driver;
         let told = postgres.map_or_else(String::new, |postgres| format!(", PostgreSQL {postgres:.2}"));
@@ -81,6 +84,18 @@ mod tests {
         let costs = Costs { driver_cpu: SECOND, ..Costs::default() };
         let said = told(&costs, Pace::Closed, Keeper::Others);
         assert_eq!(said, "unknown: the server has ended; driver 1.00 cores");
+    }
+
+    #[test]
+    fn a_run_that_is_over_before_any_cpu_is_counted_was_limited_by_who_knows_what() {
+        let limits = |costs: &Costs, elapsed| {
+            let (pace, keeper) = (Pace::Closed, Keeper::Others);
+            Limits { costs, elapsed, pace, keeper, why_unaccounted: "" }.told(2)
+        };
+        let brief = Duration::from_millis(40);
+        assert_eq!(limits(&costs(10, 0, 10), brief), "unknown: too short to count CPU");
+        assert!(limits(&costs(70, 0, 10), brief).starts_with("CPU; "), "that is more than one core");
+        assert!(limits(&costs(10, 0, 10), SECOND).starts_with("waiting: "), "it had the time for more");
     }
 
     #[test]

@@ -92,7 +92,10 @@ pub(super) fn report(kind: &Kind, ran: &Ran, floor: Option<Floor>, keeper: Keepe
     let operations = measured.operations;
     let micros = |spent: Duration| each(spent.as_secs_f64() * 1e6, operations);
     let count = |counted: Option<u64>| counted.map(|counted| each(as_f64(counted), operations));
-    let (together, lowest) = (costs.together(keeper).map(micros), floor.map(Floor::lowest));
+    // Of a few ticks of the clock a figure would be made up.
+    let is_counted = costs.resolution().is_none_or(|resolution| !resolution.tells_nothing());
+    let told = |spent: Option<Duration>| spent.filter(|_| is_counted).map(micros);
+    let (together, lowest) = (told(costs.together(keeper)), floor.map(Floor::lowest));
     RunReport {
         scenario: kind.name().to_owned(),
         label: kind.label(),
@@ -103,8 +106,8 @@ pub(super) fn report(kind: &Kind, ran: &Ran, floor: Option<Floor>, keeper: Keepe
         elapsed_s: measured.elapsed.as_secs_f64(),
         latency_ms: latency(&measured.latency),
         half_of_knee: None,
-        server_cpu_us: costs.server_cpu.map(micros),
-        postgres_cpu_us: costs.postgres_cpu.map(micros),
+        server_cpu_us: told(costs.server_cpu),
+        postgres_cpu_us: told(costs.postgres_cpu),
         cpu_us: together,
         driver_cpu_us: micros(costs.driver_cpu),
         floor_cpu_us: lowest,
@@ -220,19 +223,19 @@ mod tests {
 
     const FLOOR: Floor = Floor { hyper: 10.0, nginx: Some(8.0) };
 
-    /// An operation that cost server and database so many µs.
+    /// Operations that cost server and database so many µs each.
     fn told(server: Option<u64>, database: Option<u64>, keeper: Keeper) -> RunReport {
         let mut latency = Histogram::new(3).unwrap();
         latency.record(250).unwrap();
         let measured = Measured {
-            operations: 1,
+            operations: 1_000,
             errors: BTreeMap::new(),
             elapsed: Duration::from_secs(1),
             latency,
             seconds: Vec::new(),
-            next_turn: 1,
+            next_turn: 1_000,
         };
-        let [server_cpu, postgres_cpu] = [server, database].map(|cpu| cpu.map(Duration::from_micros));
+        let [server_cpu, postgres_cpu] = [server, database].map(|cpu| cpu.map(Duration::from_millis));
         let costs = Costs { server_cpu, postgres_cpu, ..Costs::default() };
         report(
             &Kind::GetClient,
@@ -257,6 +260,18 @@ mod tests {
         assert_eq!((report.cpu_us, report.postgres_cpu_us), (report.server_cpu_us, None));
         assert_eq!(report.floors.map(f64::round), Some(20.0));
         assert_eq!(told(None, None, Keeper::Server).floors, None);
+    }
+
+    #[test]
+    fn cpu_of_which_nothing_was_counted_is_not_known() {
+        let costs = |server, database| {
+            let report = told(Some(server), Some(database), Keeper::Others);
+            [report.server_cpu_us, report.postgres_cpu_us, report.cpu_us, report.floors]
+        };
+        assert_eq!(costs(10, 0), [None; 4]);
+        // It is known to have taken next to nothing beside the server.
+        assert_eq!(costs(160, 0).map(|cost| cost.map(f64::round)), [160.0, 0.0, 160.0, 20.0].map(Some));
+        assert_eq!(told(Some(0), None, Keeper::Server).cpu_us, None);
     }
 
     fn args(said: &[&str]) -> RunArgs {

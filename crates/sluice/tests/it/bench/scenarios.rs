@@ -61,9 +61,12 @@ fn does_what_is_asked(name: &str) {
     }
     let told = [&report["scenario"], &report["operations"], &report["errors"]];
     assert_eq!(told, [&Value::from(name), &Value::from(40), &Value::from(0)], "{report}");
-    for known in ["ops_per_second", "server_cpu_us", "driver_cpu_us"] {
+    for known in ["ops_per_second", "driver_cpu_us"] {
         assert!(report[known].is_number(), "{name}: {known}");
     }
+    // So few operations may be done before the clock has ticked.
+    let is_counted = report["server_cpu_us"].is_number();
+    assert!(is_counted || setting(&report, "CPU").contains("too few to tell"), "{name}: {report}");
     for percentile in ["p50", "p95", "p99", "max"] {
         let latency = &report["latency_ms"][percentile];
         assert!(latency.as_f64().is_some_and(|number| number > 0.0), "{name}: {percentile}");
