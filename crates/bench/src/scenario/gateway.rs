@@ -12,7 +12,8 @@ use crate::driver::{Agent, Ask, Failure, Origin};
 use crate::target::Target;
 
 const STEP: &str = "gateway";
-/// With a token that nobody issued.
+/// Headers of who has no token, and of who has one that nobody issued.
+const NONE: &[(&str, &str)] = &[];
 const UNKNOWN: &[(&str, &str)] = &[("authorization", "Bearer no-such-token")];
 
 pub(super) struct Gateway {
@@ -38,7 +39,7 @@ impl Gateway {
     /// Looks once whether it lets nobody through without a token that holds. Otherwise what passes everything on would be a gateway, and
     /// a fast one.
     async fn asks_for_tokens(&self, agent: &mut Agent) -> Result<(), Failure> {
-        let strangers = [(&[][..], "who has no token"), (UNKNOWN, "who has a token that nobody issued")];
+        let strangers = [(NONE, "who has no token"), (UNKNOWN, "who has a token that nobody issued")];
         for (headers, who) in strangers {
             let ask = Ask::get(Origin::Gateway, &self.options.path).with(headers);
             let answer = agent.send(&ask).await?;
