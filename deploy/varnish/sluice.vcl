@@ -94,6 +94,28 @@ sub sluice_strip {
     unset req.http.X-Sluice;
     unset req.http.X-Sluice-Method;
     unset req.http.X-Sluice-URL;
+    # Nor does a client say below which path the application is, or on which host: gunicorn, Daphne, Pyramid and others then serve another
+    # path than the one that was judged.
+    unset req.http.Script-Name;
+    unset req.http.Script_Name;
+    unset req.http.Path-Info;
+    unset req.http.Path_Info;
+    unset req.http.X-Script-Name;
+    unset req.http.X-Script_Name;
+    unset req.http.X_Script-Name;
+    unset req.http.X_Script_Name;
+    unset req.http.X-Vhm-Root;
+    unset req.http.X-Vhm_Root;
+    unset req.http.X_Vhm-Root;
+    unset req.http.X_Vhm_Root;
+    unset req.http.X-Vhm-Host;
+    unset req.http.X-Vhm_Host;
+    unset req.http.X_Vhm-Host;
+    unset req.http.X_Vhm_Host;
+    unset req.http.Daphne-Root-Path;
+    unset req.http.Daphne-Root_Path;
+    unset req.http.Daphne_Root-Path;
+    unset req.http.Daphne_Root_Path;
     # CGI programs would take it for the setting HTTP_PROXY (httpoxy).
     unset req.http.Proxy;
     # Nor is it believed of a client what its address is, or that it means another host. X-Forwarded-Proto stays: what ends TLS before

@@ -26,6 +26,7 @@ export function checks(name, start, options = {}) {
     largeHeads(setup)
     forgedHeaders(setup, anySign)
     otherHosts(setup)
+    otherMounts(setup)
     if (byRoute) certificates(setup)
     otherProtocols(setup, upgrades)
     websockets(setup, refusal)
@@ -216,6 +217,19 @@ function otherHosts({ check, ask }) {
     const { seen, text } = await ask('/orders/7', { token: TOKENS.good.token, headers })
     assert.ok(seen, text)
     assert.deepEqual(seen.headers.filter(([, value]) => value.includes(other)), [])
+  })
+}
+
+/** Names by which servers of applications and frameworks are told below which path they are, or on which host. */
+export const MOUNTS = ['Script-Name', 'Path-Info', 'X-Script-Name', 'X-Vhm-Root', 'X-Vhm-Host', 'Daphne-Root-Path']
+
+function otherMounts({ check, ask }) {
+  check('no client says below which path the application is', async () => {
+    const names = MOUNTS.flatMap((name) => [name, name.replaceAll('-', '_')])
+    const headers = Object.fromEntries(names.map((name) => [name, '/mallory']))
+    const { seen, text } = await ask('/orders/7', { token: TOKENS.good.token, headers })
+    assert.ok(seen, text)
+    assert.deepEqual(seen.headers.filter(([, value]) => value.includes('mallory')), [])
   })
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { startEnvoy } from '../support/proxies.js'
-import { checks } from './checks.js'
+import { checks, MOUNTS } from './checks.js'
 import { setUp, TOKENS } from './given.js'
 
 // Envoy takes a method with small letters for none, and keeps what an application says that does not upgrade to itself.
@@ -24,7 +24,7 @@ for (const file of ['envoy.yaml', 'envoy-http.yaml']) {
       const headers = {}
       for (const sign of '-.~') {
         for (const name of ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override']) headers[name.replaceAll('-', sign)] = 'DELETE'
-        for (const name of ['X-Original-URL', 'X-Rewrite-URL']) headers[name.replaceAll('-', sign)] = '/DELETE'
+        for (const name of ['X-Original-URL', 'X-Rewrite-URL', ...MOUNTS]) headers[name.replaceAll('-', sign)] = '/DELETE'
       }
       const { seen, text } = await ask('/orders/7', { token, headers })
       assert.ok(seen, text)

@@ -28,13 +28,26 @@ pub static COUNTRY: HeaderName = HeaderName::from_static("oauth-country");
 
 static DPOP: HeaderName = HeaderName::from_static("dpop");
 
-/// To many frameworks the method, or the path, of a request is what these say.
-const OVERRIDES: [&str; 5] =
-    ["x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url"];
+/// To many frameworks and servers of applications the method, the path or the host of a request is what these say, or what is before its
+/// path: `SCRIPT_NAME` and `PATH_INFO` to gunicorn, which believes a proxy on its own machine, `Daphne-Root-Path` to Daphne, `X-Vhm-Root`
+/// to Pyramid, `X-Script-Name` to much that is written in Python. `/x/admin` is `/admin` to an application that is said to be at `/x`.
+const OVERRIDES: [&str; 11] = [
+    "x-http-method-override",
+    "x-http-method",
+    "x-method-override",
+    "x-original-url",
+    "x-rewrite-url",
+    "x-script-name",
+    "x-vhm-root",
+    "x-vhm-host",
+    "script_name",
+    "path_info",
+    "daphne-root-path",
+];
 
 /// Takes away what clients may not say: every name that begins with `OAuth-`, the names in `configured`, those that `enrichment`
-/// sets, and those of another method or path unless it forwards them; all of them also with another sign in the place of a dash. For
-/// trailers too.
+/// sets, and those of another method, path or host unless it forwards them; all of them also with another sign in the place of a dash.
+/// For trailers too.
 pub fn strip(headers: &mut HeaderMap, configured: &[HeaderName], enrichment: Option<&Enrichment>) {
     let forwards_overrides = enrichment.is_some_and(|enrichment| enrichment.forward_overrides);
     let enrichment = enrichment.filter(|enrichment| sets_any(enrichment));
@@ -60,10 +73,11 @@ pub fn is_reserved(name: &str) -> bool {
         && rest.first().is_some_and(|next| !next.is_ascii_alphanumeric())
 }
 
-/// Whether a name is that of a header with another method or path than those that were judged, or what an upstream may take for it.
+/// Whether a name is that of a header with another method, path or host than those that were judged, or what an upstream may take for it.
 pub(crate) fn is_override(name: &str) -> bool {
-    // All of them begin with it.
-    let may_be = matches!(name.as_bytes().first(), Some(b'x' | b'X'));
+    // All of them begin with one of these, and few others do that requests have. Of those the length tells nearly all apart.
+    let may_be =
+        name.as_bytes().first().is_some_and(|first| matches!(first | 0x20, b'x' | b's' | b'p' | b'd'));
     may_be && OVERRIDES.iter().any(|known| is_same(known, name))
 }
 

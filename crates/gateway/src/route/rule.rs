@@ -188,8 +188,8 @@ pub struct Enrichment {
     pub told_of_missing: Arc<AtomicBool>,
     /// Whether the client's `Authorization` (or cookie) with the token goes on to the upstream. Default: yes; no with a phantom token.
     pub forward_token: bool,
-    /// Whether headers by which a client asks for another method or path (`X-HTTP-Method-Override` and the like) go on to the upstream,
-    /// which may take them for what was judged. Default: no.
+    /// Whether headers by which a client asks for another method, path or host (`X-HTTP-Method-Override`, `SCRIPT_NAME` and the like) go on
+    /// to the upstream, which may take them for what was judged. Default: no.
     pub forward_overrides: bool,
     /// Whether what a trusted proxy says of the host (`X-Forwarded-Host`, `host` in `Forwarded`) goes on to the upstream, and not the host that
     /// was judged. Default: no.

@@ -136,6 +136,8 @@ async fn a_preflight_passes_where_the_route_says_so_and_nothing_else_does() {
         preflight("/pass").header("x-http-method-override", "DELETE"),
         preflight("/pass").header("x_http_method", "DELETE"),
         preflight("/pass").header("x-original-url", "/admin"),
+        preflight("/pass").header("script_name", "/pass"),
+        preflight("/pass").header("daphne-root-path", "/pass"),
         preflight("/pass").header("upgrade", "websocket"),
         preflight("/pass").header("sec-websocket-key", "AAAAAAAAAAAAAAAAAAAAAA=="),
         Ask::to("/pass").method(Method::OPTIONS).header(ORIGIN.as_str(), "https://app.example"),

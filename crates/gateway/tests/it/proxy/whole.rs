@@ -269,8 +269,19 @@ async fn what_asks_for_another_method_or_path_reaches_an_upstream_where_the_file
     let traffic = Arc::new(gateway(Arc::new(LiveRoutes::new(routes(&text)))));
     let shutdown = CancellationToken::new();
     let running = RunningProxy::start(config(), traffic, shutdown.clone()).await.unwrap();
-    let names =
-        ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Original-URL", "X-Rewrite-URL"];
+    let names = [
+        "X-HTTP-Method-Override",
+        "X-HTTP-Method",
+        "X-Method-Override",
+        "X-Original-URL",
+        "X-Rewrite-URL",
+        "X-Script-Name",
+        "X-Vhm-Root",
+        "X-Vhm-Host",
+        "SCRIPT_NAME",
+        "PATH_INFO",
+        "Daphne-Root-Path",
+    ];
     let lines = names.map(|name| format!("{name}: DELETE\r\n")).concat();
     for (path, values) in [("/orders/7", &[] as &[&str]), ("/legacy/7", &["DELETE"][..])] {
         let request = format!("POST {path} HTTP/1.1\r\nhost: a\r\n{lines}content-length: 0\r\n\r\n");
