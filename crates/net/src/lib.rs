@@ -3,7 +3,8 @@
 //! [`listen`]: sockets, connections and their end. [`tls`]: certificates, also renewed ones. [`client_address`]: who
 //! is asking, behind proxies. [`client_certificate`](mod@client_certificate): which certificate the client proved to
 //! hold, behind proxies too. [`tls_termination`]: whether plain http may be believed to have been https.
-//! [`MAX_HEADER_LINES`]: how many lines of headers a request may have. [`fetch`]: the one guarded HTTP client. [`smtp`]: mail, handed to
+//! [`MAX_HEADER_LINES`]: how many lines of headers a request may have. [`is_host`]: what it may name as its host.
+//! [`is_chunked_at_most`]: how its body may come. [`fetch`]: the one guarded HTTP client. [`smtp`]: mail, handed to
 //! its server. [`LimitClock`]: what rate limiters tell the time by. [`bounded`]: memory of what strangers can make any number of. `seldom`: what is said
 //! now and then.
 //! [`whole_body`](fn@whole_body): a body in one piece.
@@ -15,6 +16,7 @@ pub mod client_address;
 pub mod client_certificate;
 pub mod fetch;
 mod header_lines;
+mod host;
 mod limit_clock;
 pub mod listen;
 mod quoted_list;
@@ -22,6 +24,7 @@ mod seldom;
 pub mod smtp;
 pub mod tls;
 pub mod tls_termination;
+mod transfer_coding;
 mod whole_body;
 
 pub use client_address::{
@@ -35,6 +38,7 @@ pub use fetch::{
     FetchError, FetchLimits, FetchPlace, FetchPlaces, FetchPolicy, Fetched, Fetcher, UrlPattern, host_of,
 };
 pub use header_lines::{MAX_HEADER_LINES, has_too_many_lines};
+pub use host::is_host;
 pub use limit_clock::{LimitClock, LimitMoment};
 pub use listen::{
     BindAddress, ConnectionCount, ConnectionFacts, DetachedListener, Drained, IncomingBody, Limits, Linger,
@@ -50,4 +54,5 @@ pub use tls::{
     self_signed,
 };
 pub use tls_termination::{NotTerminated, is_over_tls, is_tls_terminated};
+pub use transfer_coding::is_chunked_at_most;
 pub use whole_body::{NoWholeBody, whole_body};

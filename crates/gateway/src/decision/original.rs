@@ -4,12 +4,11 @@ use std::net::Ipv4Addr;
 
 use http::request::Parts;
 use http::{HeaderMap, Method};
-use sluice_net::{ClientAddress, is_over_tls};
+use sluice_net::{ClientAddress, is_host, is_over_tls};
 
 use super::endpoint::Endpoint;
 use super::malformed::Malformed;
 use crate::authn::Asked;
-use crate::route::host::is_host;
 
 /// The original request: all that a verdict needs but its headers, which came with the question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,7 +144,7 @@ fn host(question: &Parts) -> Result<&str, Malformed> {
 
 /// A host as the gateway itself takes it. The application might read any other differently, and so not be asked what was judged.
 fn readable<'a>(host: &'a str, name: &'static str) -> Result<&'a str, Malformed> {
-    if is_host(host) { Ok(host) } else { Err(Malformed::Unreadable(name)) }
+    if is_host(host.as_bytes()) { Ok(host) } else { Err(Malformed::Unreadable(name)) }
 }
 
 fn required<'a>(headers: &'a HeaderMap, name: &'static str) -> Result<&'a str, Malformed> {

@@ -98,29 +98,6 @@ impl<T: Default> ByHost<T> {
     }
 }
 
-/// Whether a request may be for this host: a name or address, and perhaps a port. No user, no path, nothing that a reader might split elsewhere; always an authority
-/// that HTTP/2 can say.
-pub(crate) fn is_host(host: &str) -> bool {
-    if let Some((address, rest)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        let has_port = || rest.strip_prefix(':').is_some_and(is_port);
-        return address.parse::<Ipv6Addr>().is_ok() && (rest.is_empty() || has_port());
-    }
-    let (name, port) = host.split_once(':').unwrap_or((host, ""));
-    is_name(name) && is_port(port)
-}
-
-fn is_name(name: &str) -> bool {
-    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
-    // The dot of the root may stand at the end, once; between two dots there is always a label (RFC 1034 §3.1).
-    let mut labels = name.strip_suffix('.').unwrap_or(name).split('.');
-    labels.all(|label| !label.is_empty()) && name.bytes().all(is_of_name)
-}
-
-/// Nothing, which means the scheme's own (RFC 3986 §3.2.3), or a number.
-fn is_port(port: &str) -> bool {
-    port.bytes().all(|byte| byte.is_ascii_digit()) && (port.is_empty() || port.parse::<u16>().is_ok())
-}
-
 /// The domains that a host is below, the nearest first.
 fn domains_above(host: &str) -> impl Iterator<Item = &str> {
     let above = |name: &'_ str| name.split_once('.').map(|(_, rest)| rest.len());

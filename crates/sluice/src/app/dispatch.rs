@@ -15,12 +15,15 @@ use axum::routing::future::RouteFuture;
 use axum::{BoxError, Router};
 use bytes::Bytes;
 use hashbrown::HashMap;
-use http::{Request, Version};
+use http::uri::Authority;
+use http::{HeaderValue, Method, Request, Version};
 use http_body::Body as HttpBody;
 use ipnet::IpNet;
 use pin_project_lite::pin_project;
 use sluice_http::{Answering as BusyAnswer, BusyRoute, Routes, Spelling};
-use sluice_net::{NotTerminated, PeerAddress, Transport, has_too_many_lines, is_tls_terminated};
+use sluice_net::{
+    NotTerminated, PeerAddress, Transport, has_too_many_lines, is_chunked_at_most, is_host, is_tls_terminated,
+};
 use tower::{Layer, Service};
 use tracing::{info, warn};
 
@@ -41,9 +44,11 @@ const OVER_TLS_ONLY: &str =
     r#"{"error":"Bad Gateway","error_description":"This port is reached over TLS only."}"#;
 /// The same to a request with more lines of headers than it may have.
 const TOO_MANY_LINES: &str = r#"{"error":"Request Header Fields Too Large","error_description":"The request has too many header lines."}"#;
-/// The same to a request that does not say once for which host it is.
-const WITHOUT_HOST: &str =
-    r#"{"error":"Bad Request","error_description":"A request over HTTP/1.1 must have one Host header."}"#;
+/// The same to a request that does not say once, and in one way, for which host it is.
+const WITHOUT_HOST: &str = r#"{"error":"Bad Request","error_description":"A request must say once, and in one way, for which host it is."}"#;
+/// The same to a request whose body was made something else of for its way.
+const UNKNOWN_CODING: &str =
+    r#"{"error":"Not Implemented","error_description":"The transfer coding of the request is not known."}"#;
 
 /// The service of a listener. A clone is a count of holders.
 #[derive(Clone)]
@@ -71,8 +76,10 @@ enum Refusal {
     PlainHttp(NotTerminated),
     /// It has more lines of headers than it may have.
     TooManyLines,
-    /// Over HTTP/1.1 it does not say once for which host it is.
+    /// It does not say once, and in one way, for which host it is.
     WithoutHost,
+    /// Its body comes in another transfer coding than chunks.
+    UnknownCoding,
 }
 
 type Busy = RequestLog<BusyRoute>;
@@ -144,22 +151,28 @@ impl Shared {
     }
 
     /// Why a request is not answered, whatever it asks for.
-    fn refusal<B>(&self, request: &Request<B>) -> Option<Refusal> {
+    fn refusal<B: HttpBody>(&self, request: &Request<B>) -> Option<Refusal> {
         let too_many = || has_too_many_lines(request.headers()).then_some(Refusal::TooManyLines);
         let without_host = || self.lacks_host(request).then_some(Refusal::WithoutHost);
-        self.transport_refusal(request).map(Refusal::PlainHttp).or_else(too_many).or_else(without_host)
+        let is_coded = || !request.body().is_end_stream() && !is_chunked_at_most(request.headers());
+        let unknown_coding = || is_coded().then_some(Refusal::UnknownCoding);
+        let refusal = self.transport_refusal(request).map(Refusal::PlainHttp);
+        refusal.or_else(too_many).or_else(without_host).or_else(unknown_coding)
     }
 
-    /// Whether a request does not say once for which host it is, as it must over HTTP/1.1 (RFC 9112 §3.2). Some probes of load balancers
-    /// leave it out, and are answered: nothing they ask for depends on it.
+    /// Whether a request does not say once, and in one way, for which host it is, as it must over HTTP/1.1 (RFC 9112 §3.2). Some probes of
+    /// load balancers leave it out, and are answered: nothing they ask for depends on it. A `Host` without a host says that there is none.
     fn lacks_host<B>(&self, request: &Request<B>) -> bool {
-        if request.version() != Version::HTTP_11 {
-            return false;
-        }
-        match request.headers().get_all(HOST).iter().count() {
-            0 => !self.is_watched(without_last_slash(request.uri().path())),
-            hosts => hosts > 1,
-        }
+        let mut lines = request.headers().get_all(HOST).iter();
+        let (said, further) = (lines.next(), lines.next());
+        let is_good = match said {
+            Some(said) => further.is_none() && (said.is_empty() || is_host(said.as_bytes())),
+            None => {
+                request.version() != Version::HTTP_11
+                    || self.is_watched(without_last_slash(request.uri().path()))
+            }
+        };
+        !is_good || request.uri().authority().is_some_and(|host| !is_host_of_target(request, host, said))
     }
 
     /// Whether load balancers and others who watch ask for this.
@@ -178,6 +191,17 @@ impl Shared {
         let call = |_: &Unreached, _: Request<B>| Done(Box::pin(ready(refusal.response(peer))));
         Dispatched::Logged { answering: log.answer(request, call) }
     }
+}
+
+/// Whether the host in the target of a request is one: so it is over HTTP/2, and in absolute form over HTTP/1.1, where it counts before
+/// `Host` (RFC 9112 §3.2.2). Over HTTP/2 both must be the same (RFC 9113 §8.3.1).
+fn is_host_of_target<B>(request: &Request<B>, host: &Authority, said: Option<&HeaderValue>) -> bool {
+    let has_scheme = matches!(request.uri().scheme_str(), Some("http" | "https"));
+    let is_same = |said: &HeaderValue| said.as_bytes().eq_ignore_ascii_case(host.as_str().as_bytes());
+    // The target of `CONNECT` is a host alone. That is refused as a method.
+    (has_scheme || *request.method() == Method::CONNECT)
+        && is_host(host.as_str().as_bytes())
+        && (request.version() < Version::HTTP_2 || said.is_none_or(is_same))
 }
 
 /// A path as it is spelled without a slash at the end.
@@ -203,8 +227,15 @@ impl Refusal {
                 (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, TOO_MANY_LINES)
             }
             Self::WithoutHost => {
-                info!(peer.address = peer.map(display), "request refused: it does not have one Host header");
+                info!(
+                    peer.address = peer.map(display),
+                    "request refused: it does not say in one way for which host it is"
+                );
                 (StatusCode::BAD_REQUEST, WITHOUT_HOST)
+            }
+            Self::UnknownCoding => {
+                info!(peer.address = peer.map(display), "request refused: its transfer coding is not known");
+                (StatusCode::NOT_IMPLEMENTED, UNKNOWN_CODING)
             }
         };
         (status, [(CONTENT_TYPE, "application/json")], body).into_response()

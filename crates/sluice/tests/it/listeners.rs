@@ -287,7 +287,16 @@ async fn a_request_over_http_1_1_says_once_for_which_host_it_is() {
             ("/.well-known/jwks.json", "1.1", "host: a\r\nhost: b\r\n", 400),
             ("/.well-known/jwks.json", "1.1", "host: a\r\n", 200),
             ("/.well-known/jwks.json", "1.1", "host:\r\n", 200),
+            ("/.well-known/jwks.json", "1.1", "host: a b/c\r\n", 400),
+            ("/.well-known/jwks.json", "1.1", "host: user@a\r\n", 400),
+            ("/.well-known/jwks.json", "1.1", "host: [::1]:4444\r\n", 200),
             ("/.well-known/jwks.json", "1.0", "", 200),
+            ("/.well-known/jwks.json", "1.0", "host: a b/c\r\n", 400),
+            // In absolute form another host counts than that of the header.
+            ("http://a/.well-known/jwks.json", "1.1", "host: b\r\n", 200),
+            ("http://a/.well-known/jwks.json", "1.1", "", 400),
+            ("http://user@a/.well-known/jwks.json", "1.1", "host: a\r\n", 400),
+            ("ftp://a/.well-known/jwks.json", "1.1", "host: a\r\n", 400),
             // Probes do not always say it.
             ("/health/alive", "1.1", "", 200),
             ("/health/ready", "1.1", "", 200),
@@ -295,11 +304,51 @@ async fn a_request_over_http_1_1_says_once_for_which_host_it_is() {
             ("/health/alive/", "1.1", "", 200),
             ("/health/alivex", "1.1", "", 400),
             ("/health/alive", "1.1", "host: a\r\nhost: b\r\n", 400),
+            ("/health/alive", "1.1", "host: a b\r\n", 400),
         ] {
             let head = format!("GET {path} HTTP/{version}\r\n{hosts}connection: close\r\n\r\n");
             let answer = said_at(listener, &head).await;
             assert!(answer.starts_with(&format!("HTTP/{version} {status} ")), "{head}: {answer}");
             assert!(answer.to_lowercase().contains("x-request-id: "), "{answer}");
+        }
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_over_http_2_names_one_host_in_one_way() {
+    let http = http_with(reqwest::ClientBuilder::http2_prior_knowledge);
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    for listener in [&sluice.public, &sluice.admin] {
+        let own = format!("{}:{}", listener.host_str().unwrap(), listener.port().unwrap());
+        for (host, status) in
+            [(None, 200), (Some(&*own), 200), (Some("evil.example"), 400), (Some("a b"), 400)]
+        {
+            let request = http.get(listener.join("/.well-known/jwks.json").unwrap());
+            let request = host.into_iter().fold(request, |request, host| request.header("host", host));
+            assert_eq!(Answer::to(request).await.status, status, "{host:?}");
+        }
+    }
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_in_another_transfer_coding_than_chunks_is_refused() {
+    let sluice = TestSluice::start(Backend::Sqlite).await;
+    for listener in [&sluice.public, &sluice.admin] {
+        for (coding, is_known) in
+            [("chunked", true), ("gzip, chunked", false), ("gzip\r\ntransfer-encoding: chunked", false)]
+        {
+            let head = format!(
+                "POST /.well-known/jwks.json HTTP/1.1\r\nhost: a\r\ntransfer-encoding: {coding}\r\nconnection: close\r\n\r\n0\r\n\r\n"
+            );
+            let answer = said_at(listener, &head).await;
+            let is_refused = answer.starts_with("HTTP/1.1 501 ");
+            assert_eq!(is_refused, !is_known, "{coding}: {answer}");
+            assert!(
+                !is_refused || answer.contains("The transfer coding of the request is not known."),
+                "{answer}"
+            );
         }
     }
     sluice.node.stop().await;

@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, Collected};
 use percent_encoding::percent_decode_str;
 use sluice_crypto::certificate::ClientCertificate;
 use sluice_net::listen::BoxError;
-use sluice_net::{ClientAddress, NoWholeBody, is_over_tls, whole_body};
+use sluice_net::{ClientAddress, NoWholeBody, is_host, is_over_tls, whole_body};
 use tokio::time::timeout;
 
 use super::changes::Changes;
@@ -29,7 +29,6 @@ use crate::decision::malformed::Malformed;
 use crate::decision::original::{Original, one};
 use crate::decision::service::LONGEST_BODY;
 use crate::gateway::{Admitted, Judging};
-use crate::route::host::is_host;
 
 /// The longest question, in bytes: the headers of a request, not its body.
 pub(super) const MAX_QUESTION: usize = 1024 * 1024;
@@ -80,7 +79,7 @@ where
 }
 
 async fn answer<J: Judge>(decisions: &Decisions<J>, question: Question, peer: IpAddr) -> CheckResponse {
-    if !is_host(&question.host) {
+    if !is_host(question.host.as_bytes()) {
         return denied(decisions.refuse(Malformed::Unreadable("host"), peer)).await.1;
     }
     // As in `OPTIONS *`.

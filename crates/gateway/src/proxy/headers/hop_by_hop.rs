@@ -5,6 +5,7 @@ use http::header::{
     PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, SET_COOKIE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Version};
+use sluice_net::is_chunked_at_most;
 use smallvec::SmallVec;
 
 use super::forwarded::is_about_origin;
@@ -82,13 +83,6 @@ pub(in crate::proxy) fn strip_answer(headers: &mut HeaderMap, keep_upgrade: bool
         }
     }
     is_understood
-}
-
-/// Whether a body comes as it is or in chunks, once: what another transfer coding made of it cannot be undone here.
-pub(super) fn is_chunked_at_most(headers: &HeaderMap) -> bool {
-    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
-    let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
-    codings.next().is_none_or(is_chunked) && codings.next().is_none()
 }
 
 /// The names that are there and are `wanted`: to look at each name once costs less than to search for each that might be there.

@@ -4,8 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use http::HeaderValue;
 use parking_lot::Mutex;
-
-use crate::route::host::is_host;
+use sluice_net::is_host;
 
 /// A host with its port, if it has one.
 #[derive(Debug)]
@@ -45,7 +44,7 @@ impl LastHost {
         if let Some(host) = last.as_ref().filter(|host| host.value == value) {
             return Some(host.clone());
         }
-        let text = str::from_utf8(value.as_bytes()).ok().filter(|text| is_host(text))?;
+        let text = str::from_utf8(value.as_bytes()).ok().filter(|text| is_host(text.as_bytes()))?;
         // A copy: what was read is a piece of all that came with it, tokens too, and would keep that as long as the connection.
         let copy = HeaderValue::from_str(text).ok()?;
         Some(last.insert(Host::new(copy, text)).clone())

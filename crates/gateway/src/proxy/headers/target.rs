@@ -6,9 +6,8 @@ use http::header::HOST;
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version};
-use sluice_net::has_too_many_lines;
+use sluice_net::{has_too_many_lines, is_chunked_at_most};
 
-use super::hop_by_hop::is_chunked_at_most;
 use super::host::{Host, LastHost};
 use super::length::normalise_length;
 
