@@ -43,7 +43,10 @@ pub(super) async fn take(
     if head.status == StatusCode::NO_CONTENT {
         head.headers.remove(CONTENT_LENGTH);
     }
-    if incoming.is_end_stream() {
+    // What a server over HTTP/2 sends where there is no content (RFC 9110 §15.3.5, §15.4.5) goes no further: clients over HTTP/2 give up such an
+    // answer. The server is told that nobody reads it.
+    let has_content = !matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    if incoming.is_end_stream() || !has_content {
         ticket.note_whole_answer();
         let (mut carrier, request) = (Some(carrier), course.progress.as_deref());
         poll_fn(|context| Poll::Ready(carrier.take().map(|carrier| carrier.end(&ticket, request, context))))

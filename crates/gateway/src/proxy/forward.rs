@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::CONTENT_LENGTH;
+use http::header::{ALLOW, CONTENT_LENGTH};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use http_body::Body;
@@ -19,14 +19,14 @@ use super::body::{Patience, ProxyBody, Witness};
 use super::core::Core;
 use super::fault::Fault;
 use super::headers::{
-    Host, Malformed, Origin, Visitor, announce_upgrade, drop_unbelieved_certificates, join_cookies,
-    read_target, strip_request, tell_origin,
+    Host, Malformed, Origin, Visitor, announce_upgrade, count_hop, drop_unbelieved_certificates,
+    join_cookies, read_target, strip_request, tell_origin,
 };
 use super::outgoing::Outgoing;
 use super::problem;
 use super::traffic::Traffic;
 use crate::authn::{Asked, Verdict, cross_origin};
-use crate::gateway::Judging;
+use crate::gateway::{Admitted, Judging};
 
 /// Why there is no answer of an upstream.
 enum NoAnswer {
@@ -99,6 +99,21 @@ fn leave_out_own_body(response: &mut Response<ProxyBody>) {
     }
 }
 
+/// The answer to an `OPTIONS` that goes no further: with which methods it would.
+fn options<T: Traffic>(
+    traffic: &T,
+    admitted: &Admitted,
+    (host, path): (&Host, &str),
+) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let headers = response.headers_mut();
+    headers.extend(traffic.methods(&host.text, path).map(|methods| (ALLOW, methods)));
+    traffic.announce(admitted, headers);
+    cross_origin::open(admitted, headers);
+    response
+}
+
 /// A request on its way.
 struct Passage<'a, T> {
     core: &'a Core<T>,
@@ -133,6 +148,9 @@ impl<T: Traffic> Passage<'_, T> {
         let admitted = self.account.admitted.insert(admitted);
         if let Verdict::Refused(_) = admitted.verdict {
             return Err(NoAnswer::Own(Box::new(traffic.refuse(admitted))));
+        }
+        if !count_hop(&parts.method, &mut parts.headers) {
+            return Err(NoAnswer::Own(Box::new(options(&**traffic, admitted, (&host, parts.uri.path())))));
         }
         let forwards_host = admitted.route.as_ref().is_some_and(|route| route.enrichment.forward_host);
         self.pass(parts, body, &Origin { host: &host, https, trusted, forwards_host }).await

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderMap, Response};
+use http::{HeaderMap, HeaderValue, Response};
 use http_body_util::Full;
 use sluice_net::ClientAddress;
 
@@ -27,6 +27,9 @@ pub trait Traffic: Send + Sync + 'static {
 
     /// Finds the route of a request and judges it.
     fn judge(&self, asked: &Asked<'_>) -> Judging;
+
+    /// The methods that routes name for this host and path, as `Allow` says them. `None`: a route is for all.
+    fn methods(&self, host: &str, path: &str) -> Option<HeaderValue>;
 
     /// The answer to a request that may not pass.
     fn refuse(&self, admitted: &Admitted) -> Response<Full<Bytes>>;
@@ -68,6 +71,10 @@ impl Traffic for Gateway {
 
     fn judge(&self, asked: &Asked<'_>) -> Judging {
         self.judge(asked)
+    }
+
+    fn methods(&self, host: &str, path: &str) -> Option<HeaderValue> {
+        self.routes().load().only_methods(host, path)
     }
 
     fn refuse(&self, admitted: &Admitted) -> Response<Full<Bytes>> {

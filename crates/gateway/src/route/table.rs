@@ -186,6 +186,13 @@ impl RouteTable {
         methods
     }
 
+    /// The same as `Allow` says them (RFC 9110 §10.2.1), where requests have none but these. `None`: a route is for all, or none is.
+    pub fn only_methods(&self, host: &str, path: &str) -> Option<HeaderValue> {
+        let readings = self.readings(path).ok()?;
+        let is_for_all = self.leaf(host, &readings.literal)?.is_for_all();
+        if is_for_all { None } else { self.allow(host, path) }
+    }
+
     /// The names of routes that no request comes to, because others are for the same hosts, paths and methods.
     pub fn unreachable(&self) -> Vec<Arc<str>> {
         let mut unreachable = Vec::new();

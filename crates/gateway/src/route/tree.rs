@@ -107,6 +107,11 @@ impl Leaf {
         self.choices.iter().flat_map(|choice| &choice.methods)
     }
 
+    /// Whether a route is for all methods.
+    pub(super) fn is_for_all(&self) -> bool {
+        self.choices.iter().any(|choice| choice.methods.is_empty())
+    }
+
     /// Whether the file has a slash at the end of just this path, which is given without.
     pub(super) fn names_slash_after(&self, bare: &str) -> bool {
         self.slash_after == Some(bare.split('/').count() - 1)

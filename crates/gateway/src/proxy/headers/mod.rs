@@ -11,6 +11,7 @@ mod forwarded;
 mod hop_by_hop;
 mod host;
 mod length;
+mod max_forwards;
 mod target;
 mod via;
 mod visitor;
@@ -22,6 +23,7 @@ pub(super) use hop_by_hop::{
     Handover, announce_upgrade, retain_harmless_trailers, strip_answer, strip_request,
 };
 pub(super) use host::{Host, LastHost};
+pub(super) use max_forwards::count_hop;
 pub use target::Malformed;
 pub(super) use target::{read_target, trim_values};
 pub use via::Via;

@@ -167,6 +167,21 @@ fn a_method_in_small_letters_leads_to_no_route() {
 }
 
 #[test]
+fn who_asks_for_the_methods_of_a_path_is_told_those_that_its_routes_name_if_none_is_for_all() {
+    let table = table(&[
+        "prefix: /orders, methods: [GET]",
+        "prefix: /orders, methods: [POST, OPTIONS]",
+        "prefix: /users, methods: [DELETE]",
+        "prefix: /users",
+    ]);
+    let methods = |path| table.only_methods("h", path).map(|methods| methods.to_str().unwrap().to_owned());
+    assert_eq!(methods("/orders/1").as_deref(), Some("GET, HEAD, POST, OPTIONS"));
+    for path in ["/users/1", "/nowhere", "*"] {
+        assert_eq!(methods(path), None, "{path}");
+    }
+}
+
+#[test]
 fn a_path_that_routes_know_with_other_methods_is_refused_with_those_that_they_have() {
     let table = table(&["prefix: /orders, methods: [GET]", "prefix: /orders, methods: [POST]", "path: /all"]);
     let refusal = |method: &Method, path| {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use parking_lot::Mutex;
 use sluice_gateway::proxy::upstream::{
@@ -110,6 +110,10 @@ impl Traffic for OneRoute {
         }
         let asking = tokio::time::sleep(self.judged_after);
         Judging::Later(Box::pin(asking.map(|()| admitted)))
+    }
+
+    fn methods(&self, _: &str, path: &str) -> Option<HeaderValue> {
+        (path != "/all").then(|| HeaderValue::from_static("GET, HEAD, OPTIONS"))
     }
 
     fn refuse(&self, _: &Admitted) -> Response<Full<Bytes>> {

@@ -10,13 +10,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use http::Request;
-use http_body_util::Empty;
+use http_body_util::{BodyExt, Empty};
 use sluice_gateway::Refusal;
 use sluice_gateway::proxy::upstream::PassiveHealth;
 use tokio::sync::{Notify, mpsc};
 
 use super::given::*;
-use super::h2::{http2_client_with_room_for, http2_server, spoken_over_http2};
+use super::h2::{http2_client, http2_client_with_room_for, http2_server, spoken_over_http2};
 
 /// Types and flags of frames (RFC 9113 §6).
 const DATA: u8 = 0;
@@ -388,6 +388,33 @@ async fn an_answer_that_is_reset_after_its_end_is_whole() {
         let answer = client.body_of(head).await.expect("it was cut");
         assert_eq!(answer.text(), "4\r\nhalf\r\n0\r\n\r\n", "{request}");
         assert!(world.broken.try_recv().is_err(), "{request}");
+    }
+}
+
+/// `:status` 204 and 304 are fields of HPACK's static table, too. Clients over HTTP/2 give up such an answer that has a body.
+#[tokio::test]
+async fn what_comes_where_there_is_no_content_goes_no_further() {
+    for (field, status) in [(0x89, 204), (0x8b, 304)] {
+        let address = Backend::bind().await.serve(move |mut peer, _| async move {
+            greet(&mut peer, &[]).await;
+            while let Some((kind, _, stream)) = next_frame(&mut peer).await {
+                if kind == HEADERS {
+                    let head = frame(HEADERS, END_HEADERS, stream, &[field]);
+                    peer.say([head, frame(DATA, 0, stream, b"content")].concat()).await;
+                }
+            }
+        });
+        let mut world = spoken_over_http2(Setup::to(&[address])).start().await;
+        let mut client = http2_client(world.connect().await).await;
+        for _ in 0..2 {
+            let request = Request::get("http://api.example/").body(Empty::<Bytes>::new()).unwrap();
+            let answer = in_time(client.send_request(request)).await.unwrap();
+            assert_eq!(answer.status().as_u16(), status);
+            assert_eq!(in_time(answer.into_body().collect()).await.unwrap().to_bytes(), "", "{status}");
+            assert_eq!(world.told().await.fault, None, "{status}");
+        }
+        assert_eq!(world.ask(GET).await.status(), status, "over HTTP/1.1");
+        assert!(world.broken.try_recv().is_err(), "{status}");
     }
 }
 

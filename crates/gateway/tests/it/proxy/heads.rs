@@ -131,6 +131,23 @@ async fn the_gateway_names_itself_behind_the_proxies_before_it() {
     assert_eq!(seen(|_| {}, request).await.all("via"), ["1.1 edge", "2 cdn"], "unless the route says so");
 }
 
+/// RFC 9110 §7.6.2. Of other methods it says nothing.
+#[tokio::test]
+async fn an_options_goes_as_far_as_it_says() {
+    let asked =
+        |method: &str, hops: &str| format!("{method} /a HTTP/1.1\r\nhost: a\r\nmax-forwards: {hops}\r\n\r\n");
+    for (method, hops, left) in [("OPTIONS", "1", "0"), ("OPTIONS", "7", "6"), ("GET", "0", "0")] {
+        assert_eq!(seen(|_| {}, &asked(method, hops)).await.all("max-forwards"), [left], "{method} {hops}");
+    }
+    let mut world = Setup::to(&[nowhere()]).start().await;
+    for (path, methods) in [("/a", Some("GET, HEAD, OPTIONS")), ("/all", None)] {
+        let answer = world.ask(&asked("OPTIONS", "0").replace("/a ", &format!("{path} "))).await;
+        assert_eq!((answer.status(), answer.text(), answer.header("allow")), (204, "", methods), "{path}");
+        assert_eq!(answer.header("ratelimit"), Some("announced"), "{path}");
+        assert_eq!(world.told().await.upstream, None, "{path}");
+    }
+}
+
 /// Its upstream is the gateway itself: without an end it would take up all that an upstream may have.
 #[tokio::test]
 async fn a_request_that_comes_round_again_is_refused_once_and_for_all() {
