@@ -19,7 +19,8 @@ pub enum NoWholeBody {
 }
 
 /// The body, of at most `most` bytes. One that came in one piece is not copied. Of others each piece is let go as soon as it is
-/// copied: it may keep much more in memory than its bytes.
+/// copied: it may keep much more in memory than its bytes. One that says itself that it is longer is not asked for: a client that waits for
+/// `100 Continue` (RFC 9110 §10.1.1) sends nothing of it.
 ///
 /// # Errors
 /// [`NoWholeBody`] says why there is none.
@@ -28,6 +29,9 @@ where
     B: Body<Data = Bytes>,
 {
     let (mut body, mut left) = (pin!(body), most);
+    if usize::try_from(body.size_hint().lower()).map_or(true, |announced| announced > most) {
+        return Err(NoWholeBody::TooLong);
+    }
     let Some(first) = next(body.as_mut(), &mut left).await? else { return Ok(Bytes::new()) };
     let Some(second) = next(body.as_mut(), &mut left).await? else { return Ok(first) };
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX).min(left);
@@ -65,8 +69,10 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicUsize;
     use std::sync::atomic::Ordering::Relaxed;
+    use std::task::{Context, Poll};
 
     use futures_util::stream;
+    use http_body::{Frame, SizeHint};
 
     use super::*;
 
@@ -122,6 +128,32 @@ mod tests {
         assert_eq!((whole.as_ptr(), whole.len()), (piece.as_ptr(), 9), "it was not copied");
         assert_eq!(whole_body(axum::body::Body::from(piece), 8).await, Err(NoWholeBody::TooLong));
         assert_eq!(whole_body(axum::body::Body::empty(), 0).await, Ok(Bytes::new()));
+    }
+
+    /// So long, and not to be asked for.
+    struct Announced(u64);
+
+    impl Body for Announced {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            panic!("it was asked for")
+        }
+
+        fn size_hint(&self) -> SizeHint {
+            SizeHint::with_exact(self.0)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_says_itself_that_it_is_too_long_is_not_asked_for() {
+        for length in [9, u64::MAX] {
+            assert_eq!(whole_body(Announced(length), 8).await, Err(NoWholeBody::TooLong), "{length}");
+        }
     }
 
     #[tokio::test]
