@@ -2,7 +2,7 @@
 //!
 //! [`target`]: host and path, read in one way only. [`hop_by_hop`]: what is between two neighbours and goes no further.
 //! [`length`]: how long a body is, that of an answer too. [`certificates`]: whose count. [`cookies`]: in one line. [`host`]: what it is for.
-//! [`forwarded`]: where it came from. [`via`]: through which proxies.
+//! [`forwarded`]: where it came from. [`via`]: through which proxies. [`max_forwards`]: how much further it may go.
 //! [`visitor`]: what is known of the connection that it came on.
 
 mod certificates;
