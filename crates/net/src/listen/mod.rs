@@ -2,7 +2,7 @@
 //!
 //! [`serve`]: the whole of it. `socket`, `unix_socket`: what is listened on. `limits`: what clients are granted.
 //! `accept`: taking connections; `places`: how many at once; `open_files`: whether there are files for them.
-//! `connection`: one connection, TLS and HTTP. `client_io`: its bytes, and its end, which
+//! `connection`: one connection, TLS and HTTP; `versions`: the settings of HTTP. `client_io`: its bytes, and its end, which
 //! `lingering` draws out where answers would be lost. `record`: what is known of it; `counted`: its requests and their answers;
 //! `incoming_body`, `rest`: the bodies of requests, and what nobody reads of them; `quiet`: what of them wakes a connection. `supervision`: who
 //! has been idle or slow too long, and the drain. `request_facts`: what a request is told about its connection.
@@ -26,6 +26,7 @@ mod rest;
 mod socket;
 mod supervision;
 mod unix_socket;
+mod versions;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -72,8 +73,8 @@ pub struct Drained {
 /// [`Limits::drain_grace`] at most.
 ///
 /// Requests carry [`PeerAddress`] and [`Transport`] in their extensions, and [`PeerCertificates`] if their peer showed
-/// any. HTTP/2 is spoken by ALPN, or when a client
-/// begins with it. `tls` does not apply to a Unix socket. Requests that cannot be read `unreadable` hears of, when their connection has
+/// any. Which version of HTTP is spoken ALPN says; where nothing was agreed on by it, what the client
+/// begins with. `tls` does not apply to a Unix socket. Requests that cannot be read `unreadable` hears of, when their connection has
 /// ended.
 pub async fn serve<S, B>(
     listener: Listener,

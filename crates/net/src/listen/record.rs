@@ -294,8 +294,15 @@ impl Record {
         match self.order() {
             Order::Late if self.requests() > 0 => Order::Drain,
             Order::Late if !self.begun.load(Ordering::Relaxed) => Order::Cut,
+            // Where HTTP/2 was agreed on hyper would wait for the client to begin.
+            Order::Drain if self.has_heard_nothing() => Order::Cut,
             order => order,
         }
+    }
+
+    /// Whether not a byte has come.
+    fn has_heard_nothing(&self) -> bool {
+        self.requests() == 0 && !self.sending.load(Ordering::Relaxed)
     }
 
     /// Runs a connection under orders. `None` if it was cut.

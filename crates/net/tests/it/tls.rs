@@ -99,6 +99,33 @@ async fn a_client_without_http_2_is_served_http_1() {
     }
 }
 
+/// RFC 7301 §3.2, RFC 9113 §3.4.
+#[tokio::test]
+async fn no_other_version_of_http_is_spoken_than_was_agreed_on() {
+    let certificate = certificate();
+    let server = running_tls(certificate.acceptor().unwrap(), router(), Limits::default()).await;
+    let mut stream = handshake(&server, &certificate, &["h2"]).await.unwrap();
+    say(&mut stream, GET).await;
+    let answer = answer_until(&mut stream, "never").await;
+    assert!(!answer.contains("HTTP/1.1"), "{answer:?}");
+
+    let mut stream = handshake(&server, &certificate, &["http/1.1"]).await.unwrap();
+    say(&mut stream, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await;
+    let answer = answer_until(&mut stream, "never").await;
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 400 "), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_client_that_agreed_on_a_version_and_says_nothing_does_not_hold_up_a_shutdown() {
+    let certificate = certificate();
+    for alpn in [&["h2"][..], &["http/1.1"], &[]] {
+        let server = running_tls(certificate.acceptor().unwrap(), router(), Limits::default()).await;
+        let mut stream = handshake(&server, &certificate, alpn).await.unwrap();
+        let (drained, _) = tokio::join!(server.stop(), answer_until(&mut stream, "never"));
+        assert_eq!(drained.cut, 0, "{alpn:?}");
+    }
+}
+
 #[tokio::test]
 async fn plain_http_is_served_on_a_tls_port_only_if_that_is_accepted() {
     let certificate = certificate();
