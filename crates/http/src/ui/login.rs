@@ -20,7 +20,7 @@ use super::problem::Problem;
 use super::puzzle;
 use super::script::script;
 use super::sentences::wait_sentence;
-use super::views::{LoginPage, PasskeyButton};
+use super::views::{LoginPage, PasskeyButton, Wanted};
 use super::visit::{Visit, challenge, restart};
 use super::{UiState, brand, mailed};
 use crate::respond::redirect::redirect;
@@ -250,9 +250,11 @@ async fn form_for(
     let action = ui.path_in_flow(super::LOGIN_PASSKEY, challenge);
     let registration = ui.link(&ui.config.pages.registration, super::REGISTRATION, challenge);
     let recovery = super::recovery::link_from(ui, place.visit, Some(challenge), typed.email);
-    let again = match &place.answer.flow.known {
-        Some(known) => !assurance::suffices(known, request),
-        None => matches!(expected, Expected::Known(_)),
+    let wanted = match (&place.answer.flow.known, expected) {
+        (Some(known), _) if assurance::suffices(known, request) => Wanted::Anybody,
+        (Some(_), _) | (None, Expected::Known(_)) => Wanted::Again,
+        (None, Expected::Named) => Wanted::Named,
+        (None, Expected::Anybody) => Wanted::Anybody,
     };
     let (client_host, return_host) = (super::client_host(&client.id), super::return_host(request));
     let view = LoginPage {
@@ -265,10 +267,10 @@ async fn form_for(
         client_host: client_host.as_deref(),
         registered_itself: client.registered_itself,
         return_host: return_host.as_deref(),
-        again,
-        named: matches!(expected, Expected::Named),
+        wanted,
         // Whoever is signed in has an account.
-        registration_url: (ui.registration.is_open() && !again).then_some(registration.as_str()),
+        registration_url: (ui.registration.is_open() && wanted != Wanted::Again)
+            .then_some(registration.as_str()),
         recovery_url: recovery.as_deref(),
         email: typed.email,
         remember: typed.remember,

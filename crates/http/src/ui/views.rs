@@ -17,7 +17,7 @@ use askama::Template;
 use super::Brand;
 pub(crate) use detail::DetailEntry;
 pub(crate) use entry::{
-    CheckMailPage, FactorPage, LoginPage, PasskeyButton, RegistrationClosedPage, RegistrationPage,
+    CheckMailPage, FactorPage, LoginPage, PasskeyButton, RegistrationClosedPage, RegistrationPage, Wanted,
 };
 pub(crate) use moment::Moment;
 
@@ -272,8 +272,7 @@ mod tests {
         client_host: None,
         registered_itself: false,
         return_host: None,
-        again: false,
-        named: false,
+        wanted: Wanted::Anybody,
         registration_url: None,
         recovery_url: None,
         email: "",

@@ -60,7 +60,7 @@ impl World {
     }
 
     /// A request for this person, or for anybody.
-    fn request_for(&self, person: Option<IdentityId>) -> FlowRequest {
+    fn asked_for(&self, person: Option<IdentityId>) -> FlowRequest {
         let prompt = Prompt { login: true, ..Prompt::default() };
         FlowRequest { prompt, hinted_subject: person.map(subject), ..self.request() }
     }
@@ -76,23 +76,21 @@ async fn who_is_signed_in_and_is_to_sign_in_once_more_is_asked_by_name() {
     let (alice, bob) = (world.register_alice().await, world.register(BOB, "").await);
     let (cookie, session) = world.signed_in(bob).await;
     let ask = async |request| asks_for(&world.shown_to(request, &cookie).await);
-    assert_eq!(ask(world.request_for(None)).await.as_deref(), Some(BOB));
-    assert_eq!(ask(world.request_for(Some(bob))).await.as_deref(), Some(BOB));
+    assert_eq!(ask(world.asked_for(None)).await.as_deref(), Some(BOB));
+    assert_eq!(ask(world.asked_for(Some(bob))).await.as_deref(), Some(BOB));
     let by_age = FlowRequest { max_age: Some(0), ..world.request() };
     assert_eq!(ask(by_age).await.as_deref(), Some(BOB));
-    let other = FlowRequest {
-        prompt: Prompt { select_account: true, ..Prompt::default() },
-        ..world.request_for(None)
-    };
+    let other =
+        FlowRequest { prompt: Prompt { select_account: true, ..Prompt::default() }, ..world.asked_for(None) };
     assert_eq!(ask(other).await, None, "somebody else may be meant");
-    let shown = world.shown_to(world.request_for(Some(alice)), &cookie).await;
+    let shown = world.shown_to(world.asked_for(Some(alice)), &cookie).await;
     assert!(shown.body.contains(NAMED) && !shown.body.contains(BOB), "{}", shown.body);
-    let hinted = FlowRequest { login_hint: Some(ALICE.to_owned()), ..world.request_for(None) };
+    let hinted = FlowRequest { login_hint: Some(ALICE.to_owned()), ..world.asked_for(None) };
     let shown = world.shown_to(hinted, &cookie).await;
     assert!(shown.body.contains(ALICE) && !shown.body.contains(CONFIRM), "{}", shown.body);
 
     assert!(world.ui.login_sessions.end_of(&subject(bob), session).await.unwrap());
-    assert_eq!(ask(world.request_for(None)).await, None, "a cookie may be left of a session that has ended");
+    assert_eq!(ask(world.asked_for(None)).await, None, "a cookie may be left of a session that has ended");
 }
 
 #[tokio::test]
@@ -100,12 +98,12 @@ async fn who_signed_in_here_before_is_asked_by_name_if_an_application_names_them
     let world = World::new().await;
     let alice = world.register_alice().await;
     let cookie = world.known(ALICE).await;
-    let shown = world.shown_to(world.request_for(Some(alice)), &cookie).await;
+    let shown = world.shown_to(world.asked_for(Some(alice)), &cookie).await;
     assert_eq!(asks_for(&shown).as_deref(), Some(ALICE));
     assert!(!shown.body.contains(NAMED) && !shown.body.contains("value=\"true\" checked"), "{}", shown.body);
-    assert_eq!(asks_for(&world.shown_to(world.request_for(None), &cookie).await), None);
+    assert_eq!(asks_for(&world.shown_to(world.asked_for(None), &cookie).await), None);
     world.ui.accounts.sessions.end_all(alice).await.unwrap();
-    let shown = world.shown_to(world.request_for(Some(alice)), &cookie).await;
+    let shown = world.shown_to(world.asked_for(Some(alice)), &cookie).await;
     assert!(shown.body.contains(NAMED) && !shown.body.contains(ALICE), "{}", shown.body);
 }
 
@@ -113,7 +111,7 @@ async fn who_signed_in_here_before_is_asked_by_name_if_an_application_names_them
 async fn an_id_token_alone_puts_no_address_on_the_page_and_the_page_says_that_somebody_is_asked_for() {
     let world = World::new().await;
     let alice = world.register_alice().await;
-    let page = world.at_with("/ui/login", world.request_for(Some(alice)), None).await;
+    let page = world.at_with("/ui/login", world.asked_for(Some(alice)), None).await;
     let shown = world.get(&page).await;
     assert_eq!(asks_for(&shown), None);
     assert!(shown.body.contains(NAMED), "{}", shown.body);

@@ -23,6 +23,16 @@ impl<'a> PasskeyButton<'a> {
     }
 }
 
+/// Who is to sign in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Anybody,
+    /// The person that the application asks for, of whom nothing is known here.
+    Named,
+    /// The user is known here, and is to show once more, or better, who it is.
+    Again,
+}
+
 /// Asks who you are. Posts `login_challenge`, `csrf`, `email`, `password` and, when ticked, `remember=true`; with a passkey
 /// `passkey_state` and `passkey`; with a puzzle `puzzle` and `solution`.
 #[derive(Template)]
@@ -43,10 +53,7 @@ pub(crate) struct LoginPage<'a> {
     pub(crate) registered_itself: bool,
     /// Host of the redirect URI.
     pub(crate) return_host: Option<&'a str>,
-    /// Whether the user is known here, and is to show once more, or better, who it is.
-    pub(crate) again: bool,
-    /// Whether the application asks for one person, of whom nothing is known here.
-    pub(crate) named: bool,
+    pub(crate) wanted: Wanted,
     /// The registration page with the same challenge; `None` where registration is closed, or the user is known.
     pub(crate) registration_url: Option<&'a str>,
     /// Where to go without the password; `None` where no mail is sent.
