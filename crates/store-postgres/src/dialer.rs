@@ -82,16 +82,18 @@ impl Dialer {
         if let Some(failure) = self.refused_lately() {
             return Err(failure);
         }
-        let mut makeshift = None;
-        let opened = timeout(DIALLING, self.open_one(notified, &mut makeshift)).await.unwrap_or_else(|_| {
+        let mut search = Search::new();
+        let opened = timeout(DIALLING, self.open_one(notified, &mut search)).await.unwrap_or_else(|_| {
             self.turn.fetch_add(1, Ordering::Relaxed);
-            Err(Failure::Unopened(DIALLING))
+            search.note(Failure::Unopened(DIALLING));
+            None
         });
+        let Search { makeshift, failure } = search;
         let mut session = match (opened, makeshift) {
-            (Ok(session), _) => session,
+            (Some(session), _) => session,
             // Rather than nothing, but not while a better one is full.
-            (Err(failure), Some(makeshift)) if !failure.is_for_want_of_connections() => makeshift,
-            (Err(failure), _) => {
+            (None, Some(makeshift)) if !failure.is_for_want_of_connections() => makeshift,
+            (None, _) => {
                 self.failed.fetch_add(1, Ordering::Relaxed);
                 // Whatever else it says is news: nobody is told what it said before.
                 *self.refused.lock() = failure.is_wrong_password().then(|| (Instant::now(), failure.clone()));
@@ -107,7 +109,9 @@ impl Dialer {
 
     /// Opens a connection beside those of the node, which neither counts as one nor moves it.
     pub(crate) async fn dial_beside(&self) -> Result<Session, Failure> {
-        self.open_one(None, &mut None).await
+        let mut search = Search::new();
+        let opened = self.open_one(None, &mut search).await;
+        opened.ok_or(search.failure)
     }
 
     /// What the server said a moment ago that does not let this user in. After that one tries, and the others wait for what comes of it.
@@ -123,33 +127,24 @@ impl Dialer {
 
     /// Opens a connection to one of the servers: the one that had the last turn, or one behind it. One of several that only reads is a
     /// makeshift, in case that there is no other.
-    async fn open_one(
-        &self,
-        notified: Option<Arc<Notify>>,
-        makeshift: &mut Option<Session>,
-    ) -> Result<Session, Failure> {
+    async fn open_one(&self, notified: Option<Arc<Notify>>, search: &mut Search) -> Option<Session> {
         let servers = &self.address.servers;
         let is_choosy = servers.len() > 1 && self.wants_a_primary();
         let first = self.turn.load(Ordering::Relaxed);
-        let mut failure = Failure::Closed;
         for turn in (0..servers.len()).map(|ahead| first.wrapping_add(ahead)) {
             self.turn.store(turn, Ordering::Relaxed);
-            let Some(server) = turn.checked_rem(servers.len()).and_then(|place| servers.get(place)) else {
-                break;
-            };
+            let place = turn.checked_rem(servers.len())?;
+            let server = servers.get(place)?;
             match self.open_in_time(server, notified.clone()).await {
                 Ok(session) if is_choosy && session.only_read_at_first() => {
-                    *makeshift = makeshift.take().or(Some(session));
+                    search.makeshift.get_or_insert(session);
                 }
-                Ok(session) => return Ok(session),
-                // What keeps the primary from being used is told, and not that others are standbys.
-                Err(_) if failure.is_for_want_of_connections() => {}
-                Err(Failure::Standby) if matches!(failure, Failure::Unopened(_)) => {}
-                Err(other) => failure = other,
+                Ok(session) => return Some(session),
+                Err(failure) => search.note(failure.of_server(self.address.names.get(place))),
             }
         }
         self.turn.fetch_add(1, Ordering::Relaxed);
-        Err(failure)
+        None
     }
 
     /// Waits for one of several servers no longer than the others can bear; for the only one as long as may be.
@@ -231,6 +226,28 @@ impl Dialer {
     }
 }
 
+/// What was found on the way to a good connection.
+struct Search {
+    /// One of several that only reads.
+    makeshift: Option<Session>,
+    /// Why none is good.
+    failure: Failure,
+}
+
+impl Search {
+    const fn new() -> Self {
+        Self { makeshift: None, failure: Failure::Closed }
+    }
+
+    /// Another server is of no use. What keeps the primary from being used is told, and neither that others are standbys, nor that one which
+    /// is off does not answer.
+    fn note(&mut self, failure: Failure) {
+        if failure.weight() >= self.failure.weight() {
+            self.failure = failure;
+        }
+    }
+}
+
 const fn wants_a_primary(address: &Address) -> bool {
     !address.standby_will_do && !address.is_guest
 }
@@ -238,7 +255,7 @@ const fn wants_a_primary(address: &Address) -> bool {
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
     use tokio::time::sleep;
 
     use super::*;
@@ -262,17 +279,101 @@ mod tests {
         port
     }
 
+    /// The port of a server that is off.
+    async fn off() -> u16 {
+        TcpListener::bind(("127.0.0.1", 0)).await.unwrap().local_addr().unwrap().port()
+    }
+
+    /// The port of a standby: it lets everybody in.
+    async fn standby() -> u16 {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            loop {
+                let (client, _) = listener.accept().await.unwrap();
+                tokio::spawn(says_yes(client));
+            }
+        });
+        port
+    }
+
+    /// Says yes to whatever is asked, whether it is a standby among it.
+    async fn says_yes(mut client: TcpStream) {
+        const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+        const YES: &[u8] = b"T\0\0\0\x1c\0\x01yes\0\0\0\0\0\0\0\0\0\0\x10\0\x01\xff\xff\xff\xff\0\0\
+            D\0\0\0\x0b\0\x01\0\0\0\x01tC\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
+        let mut told = vec![0; rest(client.read_u32().await.unwrap())];
+        client.read_exact(&mut told).await.unwrap();
+        client.write_all(WELCOME).await.unwrap();
+        while let Ok(kind) = client.read_u8().await {
+            let mut told = vec![0; rest(client.read_u32().await.unwrap())];
+            client.read_exact(&mut told).await.unwrap();
+            if kind == b'Q' && client.write_all(YES).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// How much follows the length of a message, which counts itself.
+    fn rest(length: u32) -> usize {
+        usize::try_from(length).unwrap() - 4
+    }
+
+    /// Who opens connections to these ports, in this order.
+    fn dialer(ports: &[u16]) -> Dialer {
+        let hosts: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        let dsn = format!("postgres://sluice@{}/sluice?sslmode=disable", hosts.join(","));
+        Dialer::new(dsn.parse().unwrap(), None, Duration::from_secs(5))
+    }
+
+    /// What it says of an attempt that comes to nothing.
+    async fn told(dialer: &Dialer) -> String {
+        dialer.dial(None).await.err().unwrap().to_string()
+    }
+
+    /// The second attempt finds nobody at its port any more.
+    #[tokio::test]
+    async fn a_primary_that_lets_this_user_in_no_more_is_asked_once_a_second_while_another_host_is_off() {
+        for is_first in [true, false] {
+            let (primary, off) = (turning_away(&["28P01"]).await, off().await);
+            let dialer = dialer(&if is_first { [primary, off] } else { [off, primary] });
+            for told in [told(&dialer).await, told(&dialer).await] {
+                let of_the_primary = format!("PostgreSQL at 127.0.0.1:{primary}: ");
+                assert!(told.starts_with(&of_the_primary) && told.contains("(28P01)"), "{told}");
+            }
+            assert!(dialer.refused_lately().is_some(), "the next one would hear of it, too");
+            assert_eq!(dialer.failed_total(), 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn why_the_primary_does_not_answer_is_told_and_not_that_another_host_is_a_standby() {
+        for is_first in [true, false] {
+            let (primary, standby) = (off().await, standby().await);
+            let dialer = dialer(&if is_first { [primary, standby] } else { [standby, primary] });
+            let told = told(&dialer).await;
+            let of_the_primary = format!("PostgreSQL at 127.0.0.1:{primary}: error connecting to server");
+            assert!(told.starts_with(&of_the_primary), "{told}");
+        }
+        let alone = told(&dialer(&[standby().await])).await;
+        assert_eq!(alone, Failure::Standby.to_string());
+    }
+
+    #[tokio::test]
+    async fn that_the_server_has_no_place_left_is_told_before_anything_else() {
+        let ports = [turning_away(&["53300"]).await, turning_away(&["28000"]).await, standby().await];
+        let told = told(&dialer(&ports)).await;
+        assert!(told.contains("(53300)"), "{told}");
+    }
+
     /// As where the server that did not let this user in is away by now, or full.
     #[tokio::test]
     async fn what_the_server_said_before_is_forgotten_once_it_says_something_else() {
-        let port = turning_away(&["28P01", "53300", "57P03"]).await;
-        let dsn = format!("postgres://sluice@127.0.0.1:{port}/sluice?sslmode=disable");
-        let dialer = Dialer::new(dsn.parse().unwrap(), None, Duration::from_secs(5));
-        let told = async || dialer.dial(None).await.err().unwrap().to_string();
-        let first = [told().await, told().await];
+        let dialer = dialer(&[turning_away(&["28P01", "53300", "57P03"]).await]);
+        let first = [told(&dialer).await, told(&dialer).await];
         assert!(first.iter().all(|told| told.contains("(28P01)")), "{first:?}");
         sleep(BETWEEN_REFUSALS).await;
-        let then = [told().await, told().await];
+        let then = [told(&dialer).await, told(&dialer).await];
         assert!(then[0].contains("(53300)") && then[1].contains("(57P03)"), "{then:?}");
     }
 }

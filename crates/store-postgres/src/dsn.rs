@@ -3,8 +3,10 @@
 pub(crate) mod options;
 
 use std::error::Error as _;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -63,6 +65,8 @@ const UNSUPPORTED: &[&str] = &[
 ];
 /// The `sslrootcert` that stands for the authorities of the system.
 const SYSTEM: &str = "system";
+/// Where a server listens, unless the DSN says it.
+const PORT: u16 = 5432;
 /// How long an address is waited for, and each of several servers as a whole, unless the DSN says it: the next one is to have its turn
 /// while somebody still waits.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -117,6 +121,8 @@ pub(crate) enum Verification {
 pub(crate) struct Address {
     /// One for each server that is named, as they are written: at least one.
     pub(crate) servers: Vec<Config>,
+    /// What they are called where there are several, as `host:port`.
+    pub(crate) names: Vec<Arc<str>>,
     /// None: without TLS.
     pub(crate) tls: Option<Verification>,
     /// The `search_path` that its `options` set.
@@ -195,7 +201,8 @@ impl FromStr for Address {
         let root_certificates = authorities.filter(|named| named != SYSTEM).map(PathBuf::from);
         let search_path = config.get_options().and_then(options::search_path);
         let servers = servers(config);
-        Ok(Self { servers, tls, search_path, root_certificates, standby_will_do, is_guest: false })
+        let names = names(&servers);
+        Ok(Self { servers, names, tls, search_path, root_certificates, standby_will_do, is_guest: false })
     }
 }
 
@@ -265,6 +272,26 @@ fn servers(all: Config) -> Vec<Config> {
         return vec![all];
     }
     (0..named(&all)).map(|place| server(&all, place)).collect()
+}
+
+/// What each of several servers is called. No name has an `@` in it: there the rest of a password that was written as it is stands before the
+/// host, and nothing is repeated of any.
+fn names(servers: &[Config]) -> Vec<Arc<str>> {
+    let names: Vec<_> = servers.iter().map(name).collect();
+    if names.len() < 2 || names.iter().any(|name| name.contains('@')) {
+        return Vec::new();
+    }
+    names.into_iter().map(Arc::from).collect()
+}
+
+fn name(server: &Config) -> String {
+    let port = server.get_ports().first().copied().unwrap_or(PORT);
+    match (server.get_hosts().first(), server.get_hostaddrs().first()) {
+        (Some(Host::Tcp(name)), _) => format!("{name}:{port}"),
+        (Some(Host::Unix(path)), _) => format!("{}:{port}", path.display()),
+        (None, Some(address)) => SocketAddr::new(*address, port).to_string(),
+        (None, None) => port.to_string(),
+    }
 }
 
 fn server(all: &Config, place: usize) -> Config {

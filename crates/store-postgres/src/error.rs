@@ -16,9 +16,9 @@ pub(crate) enum Failure {
     #[error("PostgreSQL: {}", describe(.0))]
     Postgres(Arc<tokio_postgres::Error>),
     /// The same while a connection was to be opened. Of one that starts it may be a mistake, once a node runs it is something that passes: what
-    /// stands there was changed under it, is being started, or has no process left.
-    #[error("PostgreSQL: {}", describe(.0))]
-    Connecting(Arc<tokio_postgres::Error>),
+    /// stands there was changed under it, is being started, or has no process left. With the name of the server, where the address has several.
+    #[error("PostgreSQL{}: {}", at(.1.as_deref()), describe(.0))]
+    Connecting(Arc<tokio_postgres::Error>, Option<Arc<str>>),
     /// No connection within this time, and no word why.
     #[error("PostgreSQL opened no connection within {0:?}")]
     Unopened(Duration),
@@ -86,6 +86,21 @@ pub(crate) enum Nature {
     Refused,
 }
 
+/// How much is told by why one of several servers is not used: the more, the further down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Weight {
+    /// None was asked.
+    Nothing,
+    /// It only follows another, as it should.
+    Standby,
+    /// It does not answer, or not yet.
+    Away,
+    /// It is there and lets nobody in.
+    TurnedAway,
+    /// It is there and has no place left.
+    Full,
+}
+
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
         Self::Postgres(Arc::new(error))
@@ -95,13 +110,32 @@ impl From<tokio_postgres::Error> for Failure {
 impl Failure {
     /// A connection that could not be opened.
     pub(crate) fn connecting(error: tokio_postgres::Error) -> Self {
-        Self::Connecting(Arc::new(error))
+        Self::Connecting(Arc::new(error), None)
+    }
+
+    /// The same, of the server with this name.
+    pub(crate) fn of_server(self, name: Option<&Arc<str>>) -> Self {
+        match self {
+            Self::Connecting(error, _) => Self::Connecting(error, name.cloned()),
+            other => other,
+        }
+    }
+
+    /// How much it tells where there are several servers.
+    pub(crate) fn weight(&self) -> Weight {
+        match self {
+            Self::Closed => Weight::Nothing,
+            Self::Standby => Weight::Standby,
+            full if full.is_for_want_of_connections() => Weight::Full,
+            other if other.is_turned_away() => Weight::TurnedAway,
+            _ => Weight::Away,
+        }
     }
 
     /// What must happen next.
     pub(crate) fn nature(&self) -> Nature {
         match self {
-            Self::Silent(_) | Self::Late(_) | Self::Standby | Self::Connecting(_) | Self::Unopened(_) => {
+            Self::Silent(_) | Self::Late(_) | Self::Standby | Self::Connecting(..) | Self::Unopened(_) => {
                 Nature::Lost
             }
             Self::Pooled | Self::Moved | Self::OtherSearchPath(_) => Nature::Lost,
@@ -117,7 +151,7 @@ impl Failure {
         if matches!(self, Self::Pooled | Self::OtherSearchPath(_)) {
             return true;
         }
-        let Self::Connecting(error) = self else { return false };
+        let Self::Connecting(error, _) = self else { return false };
         error.code().is_some_and(|code| TURNED_AWAY.contains(code))
             || !matches!(nature_of_error(error), Nature::Lost | Nature::Busy)
     }
@@ -126,12 +160,12 @@ impl Failure {
     pub(crate) fn is_wrong_password(&self) -> bool {
         const WRONG: &[SqlState] =
             &[SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION];
-        matches!(self, Self::Connecting(error) if error.code().is_some_and(|code| WRONG.contains(code)))
+        matches!(self, Self::Connecting(error, _) if error.code().is_some_and(|code| WRONG.contains(code)))
     }
 
     /// Whether the server, the database or the role has as many connections as it may.
     pub(crate) fn is_for_want_of_connections(&self) -> bool {
-        matches!(self, Self::Connecting(error) if error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS))
+        matches!(self, Self::Connecting(error, _) if error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS))
     }
 
     /// Whether the server is there and opens no other connection: those that are open go on. So they do after another password.
@@ -149,7 +183,7 @@ impl Failure {
     pub(crate) fn may_be_committed(&self) -> bool {
         match self {
             Self::Silent(_) | Self::Late(_) => true,
-            Self::Connecting(_) | Self::Unopened(_) | Self::Standby => false,
+            Self::Connecting(..) | Self::Unopened(_) | Self::Standby => false,
             Self::Pooled | Self::Moved | Self::OtherSearchPath(_) => false,
             Self::Foreign | Self::Encoding(_) | Self::IndexUnderWay | Self::Closed => false,
             Self::Postgres(error) => error.code().is_none_or(leaves_open),
@@ -215,7 +249,7 @@ impl Failure {
 
     /// Whether the server said that this user has not the right.
     pub(crate) fn is_lack_of_rights(&self) -> bool {
-        matches!(self, Self::Postgres(error) | Self::Connecting(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE))
+        matches!(self, Self::Postgres(error) | Self::Connecting(error, _) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE))
     }
 
     /// Whether the server said that there is no such table.
@@ -316,6 +350,11 @@ fn from_io(error: &tokio_postgres::Error) -> bool {
     // Not being able to connect at all has no kind of its own that could be asked for.
     source.is_some_and(<dyn std::error::Error>::is::<io::Error>)
         || error.to_string().starts_with("error connecting")
+}
+
+/// Which of several servers it is.
+fn at(server: Option<&str>) -> String {
+    server.map_or_else(String::new, |name| format!(" at {name}"))
 }
 
 /// The sentence and the code of the server, without its details and hints; or what the driver says, with its causes.

@@ -180,3 +180,18 @@ fn a_guest_that_wants_a_server_that_can_be_written_to_wants_a_primary() {
     assert_eq!(said(read_write), (TargetSessionAttrs::Any, false));
     assert_eq!(said("postgres://u@db/d?target_session_attrs=any"), (TargetSessionAttrs::Any, true));
 }
+
+#[test]
+fn each_of_several_hosts_has_a_name_and_what_may_be_the_rest_of_a_password_has_none() {
+    for (hosts, names) in [
+        ("db1,db2:5433", &["db1:5432", "db2:5433"][..]),
+        ("db1", &[][..]),
+        ("word@db1,db2", &[][..]),
+        ("?hostaddr=::1,127.0.0.1&port=5433&sslmode=disable", &["[::1]:5433", "127.0.0.1:5433"][..]),
+        ("?host=/run/a,/run/b", &["/run/a:5432", "/run/b:5432"][..]),
+    ] {
+        let address = address(&format!("postgres://u:pass@{hosts}"));
+        let told: Vec<_> = address.names.iter().map(|name| &**name).collect();
+        assert_eq!(told, names, "{hosts}");
+    }
+}

@@ -185,3 +185,14 @@ fn a_server_that_goes_away_is_lost_and_a_full_disk_is_not() {
     assert_eq!(nature_of(&SqlState::DISK_FULL), Nature::Refused);
     assert_eq!(nature_of(&SqlState::UNDEFINED_TABLE), Nature::Refused);
 }
+
+#[tokio::test]
+async fn of_several_servers_one_that_is_there_tells_more_than_one_that_is_away_or_a_standby() {
+    let mut weights = vec![Failure::Closed.weight(), Failure::Standby.weight()];
+    assert_eq!(Failure::Unopened(Duration::ZERO).weight(), Weight::Away);
+    for code in ["57P03", "28000", "53300"] {
+        let said = said_to_who_connects(SslMode::Disable, &error(code, "Mno")).await;
+        weights.push(Failure::connecting(said).of_server(Some(&Arc::from("db1:5432"))).weight());
+    }
+    assert!(weights.is_sorted_by(|less, more| less < more), "{weights:?}");
+}
