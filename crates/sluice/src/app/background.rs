@@ -14,11 +14,12 @@ use sluice_oauth::keys::KeyRotation;
 use sluice_oauth::logout::LogoutDelivery;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{error, warn};
+use tracing::{error, info, warn};
 
 use super::hearing::Hearing;
 use super::janitor::Janitor;
 use super::lookout::Lookout;
+use super::outage::Outage;
 use super::pause::Pause;
 use super::steady_clock::SteadyClock;
 
@@ -32,6 +33,8 @@ const KEYS_EVERY: Duration = Duration::from_mins(1);
 const GRACE: Duration = Duration::from_secs(3);
 /// How long the feed is left alone after it could not be read.
 const FEED_BACK_OFF: Duration = Duration::from_millis(500);
+/// How often it is said again for what reason it cannot.
+const FEED_TOLD_EVERY: Duration = Duration::from_secs(10);
 /// How long hardening is left alone after it panicked.
 const HARDENING_BACK_OFF: Duration = Duration::from_secs(1);
 
@@ -63,19 +66,7 @@ impl Background {
     pub(crate) fn follow_feed(&self, hearing: Arc<Hearing>) {
         let shutdown = self.shutdown.clone();
         self.tasks.spawn(async move {
-            let following = async {
-                loop {
-                    match caught("feed", hear(&hearing)).await {
-                        Some(Ok(())) => {}
-                        Some(Err(error)) => {
-                            warn!(error = %chain(&error), "the feed cannot be read");
-                            tokio::time::sleep(FEED_BACK_OFF).await;
-                        }
-                        None => tokio::time::sleep(FEED_BACK_OFF).await,
-                    }
-                }
-            };
-            shutdown.run_until_cancelled(following).await;
+            shutdown.run_until_cancelled(follow(|| hear(&hearing))).await;
         });
     }
 
@@ -183,6 +174,25 @@ async fn caught<T>(task: &'static str, work: impl Future<Output = T> + Send) -> 
     done.ok()
 }
 
+/// Hears the feed, for ever. While it cannot be read, the log says so now and then.
+async fn follow<F: Future<Output = Result<(), StoreError>> + Send>(hear: impl Fn() -> F) {
+    let outage = Outage::told_every(FEED_TOLD_EVERY);
+    loop {
+        match caught("feed", hear()).await {
+            Some(Ok(())) if outage.is_over() => info!("the feed is read again"),
+            Some(Ok(())) => {}
+            Some(Err(error)) => {
+                let why = chain(&error);
+                if let Some(times) = outage.failed_for(&why) {
+                    warn!(error = %why, times, "the feed cannot be read");
+                }
+                tokio::time::sleep(FEED_BACK_OFF).await;
+            }
+            None => tokio::time::sleep(FEED_BACK_OFF).await,
+        }
+    }
+}
+
 /// Reads what is new in the feed, and waits until something may be.
 async fn hear(hearing: &Hearing) -> Result<(), StoreError> {
     hearing.catch_up().await?;
@@ -239,8 +249,10 @@ mod tests {
     use sluice_oauth::keys::{ID_TOKEN_SET, KeyRepository, KeyRing, RingOptions, RotationPolicy};
     use sluice_primitives::{Lifetime, ManualClock, NetworkId, NodeId, OsRng, Secret, Timestamp};
     use sluice_store_sqlite::{SqlitePath, SqliteStore, StoreOptions};
+    use sluice_testkit::Captured;
     use sluice_token::{Feed, FeedBatch, FeedFollower, FeedPosition, RevocationSet};
     use tokio::sync::watch;
+    use tokio::time::{Instant, sleep, timeout};
 
     use super::*;
 
@@ -313,6 +325,28 @@ mod tests {
         heard.wait_for(|reads| *reads > 2).await.unwrap();
         background.stop().await;
         assert!(!follower.is_stale());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn that_the_feed_cannot_be_read_is_said_every_ten_seconds_and_for_another_reason_at_once() {
+        let (log, _guard) = Captured::begin();
+        let began = Instant::now();
+        let hear = || async move {
+            match began.elapsed().as_secs() {
+                0..25 => return Err(StoreError::Busy),
+                25..30 => return Err(StoreError::Unavailable(None)),
+                _ => sleep(Duration::from_secs(1)).await,
+            }
+            Ok(())
+        };
+        assert!(timeout(Duration::from_secs(40), follow(hear)).await.is_err(), "it goes on");
+        let said = log.lines("the feed cannot be read");
+        let [first, .., last] = said.as_slice() else { panic!("{}", log.text()) };
+        assert!(said.len() == 4 && said.iter().all(|line| line.contains("WARN")), "{said:?}");
+        assert!(first.contains(&StoreError::Busy.to_string()) && first.ends_with("times=1"), "{first}");
+        assert!(last.contains(&StoreError::Unavailable(None).to_string()), "{last}");
+        let over = log.lines("the feed is read again");
+        assert!(over.len() == 1 && over.concat().contains("INFO"), "{}", log.text());
     }
 
     #[tokio::test]

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use sluice_commit::{StoreError, chain};
 use sluice_primitives::{Clock, Timestamp};
-use tokio::time::timeout;
 use tracing::warn;
 
-use super::health::ping;
+use super::health::{answered_within, ping};
 use super::last_time::LastTime;
 use super::stores::Stores;
 use crate::observability::Metrics;
@@ -73,8 +72,7 @@ impl Lookout {
 
     async fn count(&self) -> Result<(), StoreError> {
         let both = async { tokio::try_join!(self.stores.oldest_mail(), self.stores.oldest_notice()) };
-        let (mail, notice) =
-            timeout(PATIENCE, both).await.unwrap_or_else(|late| Err(StoreError::unavailable(late)))?;
+        let (mail, notice) = answered_within(PATIENCE, both).await?;
         self.mail.set(mail);
         self.notice.set(notice);
         Ok(())

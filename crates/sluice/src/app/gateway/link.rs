@@ -20,7 +20,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{info, warn};
 
-use super::outage::Outage;
+use crate::app::outage::Outage;
 
 /// How often keys are asked for, whether or not the feed spoke of them.
 const KEYS_EVERY: Duration = Duration::from_mins(1);

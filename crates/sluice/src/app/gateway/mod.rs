@@ -1,12 +1,11 @@
 //! The gateway: made, served, followed.
 //!
 //! [`own_keys`]: what tokens of this installation are checked with, where it is in this process. [`link`]: the same, from
-//! elsewhere, and [`outage`]: what is said while nothing comes from there. [`process`]: a gateway in a process of its own. [`served_link`]: what an authorization server gives such a process.
+//! elsewhere. [`process`]: a gateway in a process of its own. [`served_link`]: what an authorization server gives such a process.
 //! [`numbers`]: what an operator sees of it. [`resources`]: whether clients get to what it protects.
 
 mod link;
 mod numbers;
-mod outage;
 mod own_keys;
 pub(crate) mod process;
 mod resources;

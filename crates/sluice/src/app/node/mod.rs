@@ -26,6 +26,7 @@ use super::gateway::{self, RunningGateway};
 use super::janitor::Janitor;
 use super::lookout::Lookout;
 use super::opening::{key_material, open};
+use super::outage::Outage;
 use super::required_secrets::RequiredSecrets;
 use super::services::{Foundation, Services};
 use super::steady_clock::SteadyClock;
@@ -103,6 +104,8 @@ pub(crate) struct Node {
     gateway: Option<RunningGateway>,
     /// What those are told of the database who watch. None where nobody can.
     lookout: Option<Arc<Lookout>>,
+    /// What is said while the database does not answer those who ask for the health of the node, at whatever port.
+    outage: Arc<Outage>,
     clock: Arc<dyn Clock>,
     tasks: TaskTracker,
     shutdown: CancellationToken,
@@ -146,6 +149,7 @@ impl Node {
             stores,
             services,
             gateway: None,
+            outage: Arc::default(),
             clock: Arc::clone(&clock),
             tasks: TaskTracker::new(),
             shutdown: CancellationToken::new(),

@@ -22,7 +22,8 @@ impl Node {
 
     fn health_that_tells(&self, tells_feed_age: bool) -> NodeHealth {
         let (stores, follower) = (self.stores.clone(), Arc::clone(&self.services.follower));
-        NodeHealth { stores, follower, tells_feed_age, shutdown: self.shutdown.clone() }
+        let (outage, shutdown) = (Arc::clone(&self.outage), self.shutdown.clone());
+        NodeHealth { stores, outage, follower, tells_feed_age, shutdown }
     }
 
     pub(super) fn public_state(&self, settings: &Settings, has_tls: bool) -> PublicState {
