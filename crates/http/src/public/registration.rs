@@ -175,12 +175,12 @@ impl IntoResponse for Refused {
                 let code = ErrorCode::InvalidClientMetadata;
                 log("registration", code, &NotJson);
                 let reason = "The request body must be sent as application/json.";
-                told(StatusCode::UNSUPPORTED_MEDIA_TYPE, code, Some(reason))
+                told(StatusCode::UNSUPPORTED_MEDIA_TYPE, code, &behind(code, reason))
             }
             Self::Body(none) => {
                 let code = ErrorCode::InvalidClientMetadata;
                 log("registration", code, &none);
-                told(none.status(), code, Some(&reason(none)))
+                told(none.status(), code, &behind(code, &reason(none)))
             }
             Self::Registration { error, presented, wait } => refuse(&error, presented, wait),
         }
@@ -196,14 +196,14 @@ fn reason(none: NoBody) -> String {
 }
 
 fn refuse(error: &DynamicRegistrationError, presented: bool, wait: i64) -> Response {
-    let code = error.code();
+    let (code, description) = (error.code(), error.description());
     log("registration", code, error);
     if matches!(error, DynamicRegistrationError::TooMany) {
-        let mut response = told(StatusCode::TOO_MANY_REQUESTS, code, None);
+        let mut response = told(StatusCode::TOO_MANY_REQUESTS, code, &description);
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait));
         return response;
     }
-    let mut response = told(status(code), code, error.hint().as_deref());
+    let mut response = told(status(code), code, &description);
     retry_after(code, &mut response);
     if code == ErrorCode::InvalidToken {
         // RFC 6750 §3.1: who presents nothing is told no error.
@@ -217,10 +217,13 @@ fn refuse(error: &DynamicRegistrationError, presented: bool, wait: i64) -> Respo
     response
 }
 
-/// What is wrong with the metadata is said to who sent it, behind the sentence of the code.
-fn told(status: StatusCode, code: ErrorCode, hint: Option<&str>) -> Response {
-    let description = format!("{} {}", code.description(), hint.unwrap_or_default());
-    let body = Json(ErrorBody { error: code.as_str(), error_description: description.trim_end() });
+/// What is wrong with what came is said to who sent it, behind the sentence of the code.
+fn behind(code: ErrorCode, reason: &str) -> String {
+    format!("{} {reason}", code.description())
+}
+
+fn told(status: StatusCode, code: ErrorCode, description: &str) -> Response {
+    let body = Json(ErrorBody { error: code.as_str(), error_description: description });
     let mut response = (status, body).into_response();
     no_store(&mut response);
     response

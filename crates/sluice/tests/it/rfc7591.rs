@@ -341,6 +341,8 @@ async fn a_network_registers_so_many_clients_and_no_more() {
     }
     let refused = register(&sluice, None, &application()).await;
     refused.refused_with(429, "temporarily_unavailable");
+    let why = "This network registered or changed too many clients. Try again later.";
+    assert_eq!(refused.json()["error_description"], why);
     assert_eq!(refused.header("retry-after"), "600");
     sluice.advance(sluice_primitives::Lifetime::minutes(10));
     registered(&sluice, &application()).await;

@@ -1,5 +1,7 @@
 //! Why a client could not register or manage itself.
 
+use std::borrow::Cow;
+
 use sluice_commit::StoreError;
 use sluice_protocol::ErrorCode;
 use thiserror::Error;
@@ -47,8 +49,20 @@ impl DynamicRegistrationError {
         }
     }
 
+    /// What who sent it reads: the sentence of the code, unless another says more, and the hint behind it.
+    pub fn description(&self) -> Cow<'static, str> {
+        let usual = self.code().description();
+        match (self, self.hint()) {
+            (Self::TooMany, _) => {
+                "This network registered or changed too many clients. Try again later.".into()
+            }
+            (_, Some(hint)) => format!("{usual} {hint}").into(),
+            (_, None) => usual.into(),
+        }
+    }
+
     /// What is wrong with what was sent, for who sent it.
-    pub fn hint(&self) -> Option<String> {
+    fn hint(&self) -> Option<String> {
         match self {
             Self::Body(sentence) => Some(sentence.clone()),
             Self::Service(ClientServiceError::Invalid(refused)) => Some(refused.to_string()),
