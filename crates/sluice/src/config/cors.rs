@@ -44,7 +44,8 @@ pub(super) const KEYS: &[Key] = &[
         "allow_credentials",
         Kind::Boolean,
         "Whether other origins may send cookies and authentication: those that are named. To one that only `*` lets in it does \
-         not apply.",
+         not apply: a preflight allows it to any where clients bring origins of their own (as at the token endpoint), since \
+         it does not name the client, but the answer itself does not.",
     )
     .with_default("true"),
     Key::hydra(
