@@ -122,6 +122,28 @@ pub async fn a_refused_device_is_told_so(fixture: &impl Fixture) {
     }
 }
 
+/// Whether the user refused is known on any node, and a grant that comes all the same changes nothing of it. To agree is not to refuse.
+pub async fn a_refusal_is_known_to_every_node_and_stays_whatever_is_granted_after_it(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let (refused, agreed) = (given::device_code(), given::device_code());
+    for code in [&refused, &agreed] {
+        insert(&*store, code, 0).await;
+        assert!(!other.is_denied(code.id).await.unwrap());
+    }
+    assert!(store.deny(refused.id, given::at(10)).await.unwrap());
+    for id in [refused.id, agreed.id] {
+        grant(&*other, id).await;
+    }
+    assert!(!store.deny(agreed.id, given::at(11)).await.unwrap());
+    for node in [&store, &other] {
+        assert!(node.is_denied(refused.id).await.unwrap());
+        assert!(!node.is_denied(agreed.id).await.unwrap());
+        assert!(!node.is_denied(given::grant_id()).await.unwrap());
+    }
+    assert_eq!(poll(&*other, refused.id, 12).await, DevicePoll::Denied);
+    assert_eq!(poll(&*other, agreed.id, 12).await, DevicePoll::Granted);
+}
+
 /// After its end a code cannot be decided about, and its device hears of the end; of a code that never was it hears too.
 pub async fn an_expired_or_unknown_code_is_not_decided_about(fixture: &impl Fixture) {
     let store = fixture.store();

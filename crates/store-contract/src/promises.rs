@@ -57,6 +57,7 @@ macro_rules! store_contract {
                 a_device_waits_until_its_grant_is_there,
                 a_grant_that_was_revoked_is_still_given,
                 a_refused_device_is_told_so,
+                a_refusal_is_known_to_every_node_and_stays_whatever_is_granted_after_it,
                 an_expired_or_unknown_code_is_not_decided_about,
                 an_impatient_device_is_slowed_down,
                 a_granted_code_is_answered_however_fast_its_device_asks,

@@ -33,7 +33,8 @@ impl AuthorizationService {
         let consent = match flow.answer {
             Decision::Accepted(consent) => consent,
             Decision::Rejected(rejection) => {
-                self.tell_device(&request).await?;
+                // Boxed: it is rare, and would be a part of every login.
+                Box::pin(self.end_refused((&request, &client), &login)).await?;
                 return Err(rejected(&request, rejection));
             }
         };
@@ -52,6 +53,9 @@ impl AuthorizationService {
             // Not later, or a withdrawal that is just being written would not cover what comes of it.
             consented_at = consented_at.max(decision.decided_at);
         }
+        if self.has_ended(&request).await? {
+            return Err(self.over((&request, &client)));
+        }
         if request.details.device {
             login = on_device(login, &request);
         }
@@ -69,15 +73,38 @@ impl AuthorizationService {
         match self.grants.insert(grant, remember, client.hears_logout()).await? {
             Insertion::Inserted => {
                 self.spent.add(request.flow);
+                self.polls.forget(request.flow);
                 self.metrics.granted.add();
             }
-            Insertion::Taken => {
-                let restart = request.way_out(&client, &self.config);
-                let home = request.home(&client, &self.config);
-                return Err(ShownError::Spent { restart, home }.into());
-            }
+            Insertion::Taken => return Err(self.over((&request, &client))),
         }
         Ok(Step { location, cookies: CookieChanges::default() })
+    }
+
+    /// The page said no. A flow that has its grant is over, and to its client nothing more is said. Nothing is written but for a device,
+    /// so that only this node knows that the flow is over.
+    async fn end_refused(
+        &self,
+        (request, client): (&Request, &Client),
+        login: &Login,
+    ) -> Result<(), AuthorizationError> {
+        if request.details.device {
+            return self.tell_device((request, client), Some(&login.subject)).await;
+        }
+        if self.grants.find(request.flow).await?.is_some() {
+            return Err(self.over((request, client)));
+        }
+        self.spent.add(request.flow);
+        Ok(())
+    }
+
+    /// Whether the flow has ended before, as far as this node knows; that a device was refused the store knows, too. If that happens at
+    /// this moment, the device hears the no all the same.
+    async fn has_ended(&self, request: &Request) -> Result<bool, AuthorizationError> {
+        if self.spent.hold(request.flow) {
+            return Ok(true);
+        }
+        Ok(request.details.device && self.devices.is_denied(request.flow).await?)
     }
 
     /// The decision for which the page was skipped was withdrawn meanwhile.

@@ -41,7 +41,7 @@ impl AuthorizationService {
         let mut login = match flow.answer {
             Decision::Accepted(login) => login,
             Decision::Rejected(rejection) => {
-                self.tell_device(&request).await?;
+                Box::pin(self.tell_device((&request, &client), None)).await?;
                 return Err(rejected(&request, rejection));
             }
         };

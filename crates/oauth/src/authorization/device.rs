@@ -1,8 +1,9 @@
 //! The flow of a device (RFC 8628 §3.3): a user comes with a browser and types a code; from then on it is a flow like any
 //! other, but that its answer goes to the device, which polls for it.
 
-use sluice_primitives::{GrantId, SessionId};
-use sluice_protocol::ClientId;
+use sluice_primitives::{GrantId, SessionId, Timestamp};
+use sluice_protocol::{ClientId, Subject};
+use sluice_token::{Marker, Target};
 
 use super::begin::is_recent;
 use super::browser::{Browser, CookieChanges};
@@ -91,12 +92,37 @@ impl AuthorizationService {
         Ok(Step { location: Location::Redirect(page), cookies: CookieChanges::default() })
     }
 
-    /// A page said no: if a device waits for the answer, it is told.
-    pub(super) async fn tell_device(&self, request: &Request) -> Result<(), AuthorizationError> {
-        if request.details.device {
-            self.devices.deny(request.flow, self.clock.now()).await?;
-            self.spent.add(request.flow);
+    /// A page said no: if a device waits for the answer, it is told. If it has been let in before, who had agreed takes that back, whatever
+    /// the device holds by now; from anybody else, or where nobody had logged in, the no comes too late.
+    pub(super) async fn tell_device(
+        &self,
+        (request, client): (&Request, &Client),
+        refused_by: Option<&Subject>,
+    ) -> Result<(), AuthorizationError> {
+        if !request.details.device {
+            return Ok(());
         }
+        let now = self.clock.now();
+        let is_told = self.devices.deny(request.flow, now).await?;
+        self.polls.forget(request.flow);
+        // Looked for after the no was written: a grant that comes later finds the device told, and one that came at the same moment is seen.
+        if let Some(grant) = self.grants.find(request.flow).await? {
+            if !is_told && refused_by != Some(&grant.subject) {
+                return Err(self.over((request, client)));
+            }
+            if grant.revoked_at.is_none() {
+                self.take_back(grant.id, now).await?;
+            }
+        }
+        self.spent.add(request.flow);
+        Ok(())
+    }
+
+    /// Revokes the grant of a device: this node knows at once, the others by the feed.
+    async fn take_back(&self, grant: GrantId, now: Timestamp) -> Result<(), AuthorizationError> {
+        let expires_at = now + self.config.lifetimes.revocation;
+        self.grants.revoke(grant, now, expires_at).await?;
+        self.revocations.apply(&Marker { target: Target::Grant(grant), at: now, expires_at });
         Ok(())
     }
 

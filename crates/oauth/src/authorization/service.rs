@@ -16,7 +16,7 @@ use super::response::{Location, ResponseTarget};
 use crate::client::{Client, ClientDirectory};
 use crate::config::Config;
 use crate::consent::ConsentRepository;
-use crate::device::DeviceCodeRepository;
+use crate::device::{DeviceCodeRepository, DevicePolls};
 use crate::flow::request_url::way_out;
 use crate::flow::{FlowSealer, KnownSession, Login, Rejection, Request, SpentFlows};
 use crate::grant::GrantRepository;
@@ -51,6 +51,8 @@ pub struct AuthorizationService {
     pub grants: Arc<dyn GrantRepository>,
     /// The codes of devices.
     pub devices: Arc<dyn DeviceCodeRepository>,
+    /// How devices poll here.
+    pub polls: Arc<DevicePolls>,
     /// Remembered decisions.
     pub consents: Arc<dyn ConsentRepository>,
     /// Login sessions.
@@ -61,7 +63,7 @@ pub struct AuthorizationService {
     pub issuer: Arc<TokenIssuer>,
     /// What was revoked.
     pub revocations: Arc<RevocationSet>,
-    /// Flows that were completed here.
+    /// Flows that ended here.
     pub spent: Arc<SpentFlows>,
     /// What an operator sees.
     pub metrics: Arc<OAuthMetrics>,
@@ -101,6 +103,12 @@ impl AuthorizationService {
             return Err(ShownError::Expired { restart });
         }
         Ok(())
+    }
+
+    /// The flow has ended before.
+    pub(super) fn over(&self, (request, client): (&Request, &Client)) -> AuthorizationError {
+        let (restart, home) = (request.way_out(client, &self.config), request.home(client, &self.config));
+        ShownError::Spent { restart, home }.into()
     }
 
     /// Whether session or subject were signed out after this authentication.

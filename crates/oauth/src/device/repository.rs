@@ -90,6 +90,9 @@ pub trait DeviceCodeRepository: Send + Sync {
     /// decided about. (To agree is to insert the grant under the id of the code: there is no other write.)
     async fn deny(&self, id: GrantId, now: Timestamp) -> Result<bool, StoreError>;
 
+    /// Whether the user refused, and the device is told so. Nothing is written.
+    async fn is_denied(&self, id: GrantId) -> Result<bool, StoreError>;
+
     /// The device asks. `interval` is what every code begins with; it grows by [`SLOW_DOWN`] with each poll that comes
     /// too early. The time of the poll is noted in the same statement. Of polls that come together one is in time.
     async fn poll(&self, id: GrantId, now: Timestamp, interval: Lifetime) -> Result<DevicePoll, StoreError>;

@@ -135,8 +135,9 @@ impl UserCodeService {
     pub async fn refuse(&self, challenge: &str, typed: &str) -> Result<(), UserCodeProblem> {
         let challenge = self.challenge(challenge)?;
         let (code, _) = self.find(&challenge, typed).await?;
-        self.devices.deny(code.id, self.clock.now()).await?;
-        Ok(())
+        let is_told = self.devices.deny(code.id, self.clock.now()).await?;
+        // Or something was decided about it at this moment.
+        if is_told { Ok(()) } else { Err(UserCodeProblem::WrongCode) }
     }
 
     /// The device with this code. A code that is not right counts; with too many of them, none is looked at any more.

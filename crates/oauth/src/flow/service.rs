@@ -108,8 +108,9 @@ impl From<FlowError> for FlowProblem {
     }
 }
 
-/// Flows that this node has seen completed. Key: the id. Bound: entries; the oldest go first. It only makes an answer clearer (the way
-/// out instead of a refusal at the last leg); what makes a flow single-use is the insert of its grant.
+/// Flows that this node has seen end. Key: the id. Bound: entries; the oldest go first. Of one that was completed it only makes an answer
+/// clearer (the way out instead of a refusal at the last leg): what makes a flow single-use is the insert of its grant. That one was
+/// refused at its consent page is nowhere else, unless it is a device's.
 #[derive(Debug)]
 pub struct SpentFlows(Cache<GrantId, ()>);
 
@@ -119,12 +120,12 @@ impl SpentFlows {
         Self(oldest_first(entries))
     }
 
-    /// The flow was completed.
+    /// The flow has ended.
     pub fn add(&self, flow: GrantId) {
         self.0.insert(flow, ());
     }
 
-    fn hold(&self, flow: GrantId) -> bool {
+    pub(crate) fn hold(&self, flow: GrantId) -> bool {
         self.0.get(&flow).is_some()
     }
 }

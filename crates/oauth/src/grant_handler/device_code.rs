@@ -8,6 +8,7 @@ use super::hooked::AboutToRedeem;
 use super::less::Less;
 use super::redemption::is_spent;
 use super::{Call, TokenError, TokenService};
+use crate::device::polls::Pace;
 use crate::device::{DevicePoll, PollingCode};
 use crate::issuing::Issue;
 
@@ -26,16 +27,7 @@ impl TokenService {
         if code.client != client.id {
             return Err(TokenError::OtherClient);
         }
-        let interval = (now + self.config.policies.device.interval).since(now + LEEWAY);
-        match self.devices.poll(code.device, now, interval).await? {
-            DevicePoll::Granted => {}
-            DevicePoll::Pending => return Err(TokenError::DevicePending),
-            DevicePoll::TooFast => return Err(TokenError::DeviceTooFast),
-            DevicePoll::Denied => return Err(TokenError::DeviceDenied),
-            DevicePoll::Expired => return Err(TokenError::DeviceExpired),
-            DevicePoll::Unknown if now >= code.expires_at => return Err(TokenError::DeviceExpired),
-            DevicePoll::Unknown => return Err(TokenError::UnknownGrant(code.device)),
-        }
+        self.ask_for_decision(call, &code).await?;
         let recipient = self.recipient(client, code.device, |grant| Ok(is_spent(grant))).await?;
         self.spend_proof(call).await?;
         self.check_granted(client, code.device, &less).await?;
@@ -63,5 +55,29 @@ impl TokenService {
             confirmation,
             recipient: recipient.as_ref(),
         })?)
+    }
+
+    /// Whether the user agreed. Who asks too early is told so, and reaches the store once in an interval: it may have something else to say.
+    async fn ask_for_decision(&self, call: &Call<'_>, code: &PollingCode) -> Result<(), TokenError> {
+        let Call { client, now, address, .. } = *call;
+        if now >= code.expires_at {
+            return Err(TokenError::DeviceExpired);
+        }
+        let interval = (now + self.config.policies.device.interval).since(now + LEEWAY);
+        let pace = self.polls.pace(code.device, now, interval);
+        if pace == Pace::TooEarly {
+            return Err(TokenError::DeviceTooFast);
+        }
+        if !self.polls.may_ask(client, address, now) {
+            return Err(TokenError::DevicesTooFast);
+        }
+        match self.devices.poll(code.device, now, interval).await? {
+            DevicePoll::Granted => Ok(()),
+            DevicePoll::Pending if pace == Pace::InTime => Err(TokenError::DevicePending),
+            DevicePoll::Pending | DevicePoll::TooFast => Err(TokenError::DeviceTooFast),
+            DevicePoll::Denied => Err(TokenError::DeviceDenied),
+            DevicePoll::Expired => Err(TokenError::DeviceExpired),
+            DevicePoll::Unknown => Err(TokenError::UnknownGrant(code.device)),
+        }
     }
 }

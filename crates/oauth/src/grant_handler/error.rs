@@ -84,6 +84,9 @@ pub enum TokenError {
     /// The device polls too often.
     #[error("the device polls too often")]
     DeviceTooFast,
+    /// Devices of this network, or of a client that authenticates, poll too often.
+    #[error("the devices of this network, or of the client if it authenticates, poll too often")]
+    DevicesTooFast,
     /// The user of the device refused.
     #[error("the user of the device refused")]
     DeviceDenied,
@@ -149,7 +152,7 @@ impl TokenError {
             Self::Exchange(error) => error.code(),
             Self::Hook(error) => error.code(),
             Self::DevicePending => ErrorCode::AuthorizationPending,
-            Self::DeviceTooFast => ErrorCode::SlowDown,
+            Self::DeviceTooFast | Self::DevicesTooFast => ErrorCode::SlowDown,
             Self::DeviceDenied => ErrorCode::AccessDenied,
             Self::DeviceExpired => ErrorCode::ExpiredToken,
             Self::AuthorizationDetails => ErrorCode::InvalidAuthorizationDetails,

@@ -16,6 +16,7 @@ mod redemption;
 mod refresh_token;
 mod token_exchange;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use sluice_crypto::Sealer;
@@ -31,7 +32,7 @@ use crate::caller::Caller;
 use crate::client::Client;
 use crate::client_auth::{ClientAuthenticator, Presented};
 use crate::config::Config;
-use crate::device::DeviceCodeRepository;
+use crate::device::{DeviceCodeRepository, DevicePolls};
 use crate::dpop::Unspent;
 use crate::grant::GrantRepository;
 use crate::hooks::{Hooks, SentParameters};
@@ -57,6 +58,8 @@ pub struct TokenService {
     pub sessions: Arc<dyn LoginSessionRepository>,
     /// The codes of devices.
     pub devices: Arc<dyn DeviceCodeRepository>,
+    /// How devices poll here.
+    pub polls: Arc<DevicePolls>,
     /// Verifies what other issuers say.
     pub assertions: Arc<TrustedAssertions>,
     /// Reads tokens that are to be exchanged.
@@ -81,13 +84,14 @@ pub struct TokenService {
     pub rng: Arc<dyn Rng>,
 }
 
-/// Who asks with what, bound to which key, and when.
+/// Who asks with what, bound to which key, from where, and when.
 struct Call<'a> {
     client: &'a Client,
     sent: &'a SentParameters<'a>,
     confirmation: Option<Confirmation>,
     /// Of that key. Each handler spends it once it has seen what only the client can have: a row is not for everybody to write.
     proof: Option<Unspent>,
+    address: Option<IpAddr>,
     now: Timestamp,
 }
 
@@ -109,7 +113,7 @@ impl TokenService {
         let client = self.clients.authenticate(presented, caller, now).await?;
         check_grant_type(&client, request.grant_type())?;
         let Bound { confirmation, proof } = self.constraint.of(&client, caller, now)?;
-        let call = Call { client: &client, sent, confirmation, proof, now };
+        let call = Call { client: &client, sent, confirmation, proof, address: caller.address, now };
         let (issued, counter) = self.answer(&call, request).await?;
         counter.add();
         Ok(issued)

@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sluice_testkit::{Authorize, Browser, TestClient, TestSluice, accept_consent, accept_login};
+use sluice_testkit::{Authorize, Browser, TestClient, TestSluice, accept_consent, accept_login, redirect_to};
 use url::Url;
 
 /// A parameter of an address.
@@ -61,6 +61,12 @@ pub(crate) async fn consent_verifier(
 ) -> String {
     let challenge = consent_challenge(sluice, client, browser, subject).await;
     accept_consent(sluice, &challenge, &json!({})).await
+}
+
+/// Where the consent page sends the browser whose user refused; not visited yet.
+pub(crate) async fn reject_consent(sluice: &TestSluice, challenge: &str) -> String {
+    let path = format!("/admin/oauth2/auth/requests/consent/reject?consent_challenge={challenge}");
+    redirect_to(&sluice.ask_json(Method::PUT, &path, Some(&json!({})), 200).await)
 }
 
 /// The tokens of a new login of `subject`, in a browser of its own.

@@ -30,6 +30,7 @@ mod cross_origin;
 mod database_restart;
 mod demo;
 mod deploy;
+mod devices;
 mod disclosure;
 mod earlier_schema;
 mod fapi2;

@@ -10,11 +10,11 @@ use sluice_testkit::{
 
 use crate::answer::{Answer, basic, http};
 use crate::both_stores::on_both_stores;
-use crate::legs::{change_client, consent_request, token};
+use crate::legs::{change_client, consent_request, reject_consent, token};
 
 pub(crate) const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 const ACCEPT: &str = "/admin/oauth2/auth/requests/device/accept";
-const INTERVAL: Lifetime = Lifetime::secs(5);
+pub(crate) const INTERVAL: Lifetime = Lifetime::secs(5);
 
 /// A television: a public client.
 pub(crate) async fn television(sluice: &TestSluice) -> TestClient {
@@ -59,7 +59,7 @@ async fn verifier(sluice: &TestSluice, browser: &mut Browser, given: &Value) -> 
 }
 
 /// The login challenge of a user who typed the right code.
-async fn login_challenge(sluice: &TestSluice, browser: &mut Browser, given: &Value) -> String {
+pub(crate) async fn login_challenge(sluice: &TestSluice, browser: &mut Browser, given: &Value) -> String {
     let verifier = verifier(sluice, browser, given).await;
     browser.visit(&verifier).await.expect("login_challenge")
 }
@@ -71,7 +71,7 @@ async fn login_request(sluice: &TestSluice, challenge: &str) -> Value {
 }
 
 /// The consent challenge of a user who typed the right code and logged in.
-async fn consent_challenge(
+pub(crate) async fn consent_challenge(
     sluice: &TestSluice,
     browser: &mut Browser,
     given: &Value,
@@ -338,9 +338,11 @@ mod section_3_4 {
         connect(&sluice, &mut sluice.browser(), &given, &json!({})).await;
         let tokens = poll(&client, &given).await.ok();
         // A poll that had no answer comes again (§3.5): that is no theft.
+        sluice.advance(INTERVAL);
         poll(&client, &given).await.refused_with("invalid_grant");
         assert!(sluice.is_active(token(&tokens, "access_token")).await);
         client.refresh(token(&tokens, "refresh_token")).await.ok();
+        sluice.advance(INTERVAL);
         poll(&client, &given).await.refused_with("invalid_grant");
     }
 
@@ -422,9 +424,7 @@ mod section_3_5 {
         let given = begin(&client).await;
         let mut browser = sluice.browser();
         let challenge = consent_challenge(&sluice, &mut browser, &given, &json!({"subject": "alice"})).await;
-        let path = format!("/admin/oauth2/auth/requests/consent/reject?consent_challenge={challenge}");
-        let rejected = redirect_to(&sluice.ask_json(Method::PUT, &path, Some(&json!({})), 200).await);
-        let end = browser.visit(&rejected).await;
+        let end = browser.visit(&reject_consent(&sluice, &challenge).await).await;
         assert_eq!(end.location().path(), "/ui/device/success");
         assert_eq!(end.expect("error"), "access_denied");
         let denied = poll(&client, &given).await;

@@ -70,6 +70,11 @@ impl DeviceCodeRepository for MemoryStore {
         .await
     }
 
+    async fn is_denied(&self, id: GrantId) -> Result<bool, StoreError> {
+        let data = self.shared.data.lock();
+        Ok(data.device_codes.values().any(|row| row.code.id == id && row.denied))
+    }
+
     async fn poll(&self, id: GrantId, now: Timestamp, interval: Lifetime) -> Result<DevicePoll, StoreError> {
         self.write(|data| data.poll(id, now, interval)).await
     }

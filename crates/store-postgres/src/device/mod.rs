@@ -13,6 +13,7 @@ use crate::storable;
 const INSERT: &str = include_str!("insert.sql");
 const FIND_BY_USER_CODE: &str = include_str!("find_by_user_code.sql");
 const DENY: &str = include_str!("deny.sql");
+const IS_DENIED: &str = include_str!("is_denied.sql");
 const POLL: &str = include_str!("poll.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
@@ -42,6 +43,11 @@ impl DeviceCodeRepository for PostgresStore {
 
     async fn deny(&self, id: GrantId, now: Timestamp) -> Result<bool, StoreError> {
         let denied = self.write(DENY, &[&id.as_uuid(), &now.as_millis(), &self.attempt()]).await?;
+        Ok(!denied.is_empty())
+    }
+
+    async fn is_denied(&self, id: GrantId) -> Result<bool, StoreError> {
+        let denied = self.read(IS_DENIED, &[&id.as_uuid()]).await?;
         Ok(!denied.is_empty())
     }
 

@@ -303,6 +303,9 @@ async fn device_codes_and_trusted_issuers_are_found_by_their_keys() {
     let plan = explain(&client, "poll", poll, "NULL,0,0,0,NULL").await;
     assert!(plan.contains("device_code_id") && plan.contains("oauth_grant_pkey"), "{plan}");
     assert!(!plan.contains("Seq Scan"), "{plan}");
+    let is_denied = include_str!("../../src/device/is_denied.sql");
+    let plan = explain(&client, "is_denied", is_denied, "NULL").await;
+    assert!(plan.contains("device_code_id"), "{plan}");
     let find = include_str!("../../src/device/find_by_user_code.sql");
     let plan = explain(&client, "find", find, "'',0").await;
     assert!(plan.contains("device_code_pkey") && plan.contains("oauth_grant_pkey"), "{plan}");

@@ -13,6 +13,7 @@ use crate::store::SqliteStore;
 const INSERT: &str = include_str!("insert.sql");
 const FIND_BY_USER_CODE: &str = include_str!("find_by_user_code.sql");
 const DENY: &str = include_str!("deny.sql");
+const IS_DENIED: &str = include_str!("is_denied.sql");
 const POLL: &str = include_str!("poll.sql");
 const PURGE_EXPIRED: &str = include_str!("purge_expired.sql");
 
@@ -65,6 +66,11 @@ impl DeviceCodeRepository for SqliteStore {
     async fn deny(&self, id: GrantId, now: Timestamp) -> Result<bool, StoreError> {
         self.write(move |write| Ok(write.update("device_code", DENY, (id.as_bytes(), now.as_millis()))? == 1))
             .await
+    }
+
+    async fn is_denied(&self, id: GrantId) -> Result<bool, StoreError> {
+        let denied = self.read(move |read| read.row(IS_DENIED, [id.as_bytes()], |_| Ok(()))).await?;
+        Ok(denied.is_some())
     }
 
     async fn poll(&self, id: GrantId, now: Timestamp, interval: Lifetime) -> Result<DevicePoll, StoreError> {

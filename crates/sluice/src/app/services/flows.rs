@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sluice_oauth::authorization::request_object::{Decryption, FetchedObjects};
 use sluice_oauth::authorization::{AuthorizationService, PushedRequests, RequestObjects};
 use sluice_oauth::consent::{ConsentService, LateDocuments};
-use sluice_oauth::device::{DeviceAuthorizationService, UserCodeService};
+use sluice_oauth::device::{DeviceAuthorizationService, DevicePolls, UserCodeService};
 use sluice_oauth::flow::{FlowSealer, SpentFlows};
 use sluice_oauth::login_session::LoginSessionService;
 use sluice_oauth::logout::{LogoutDelivery, LogoutService};
@@ -27,7 +27,7 @@ impl Shared {
     pub(super) fn authorization(
         &self,
         flows: &Arc<FlowSealer>,
-        spent: &Arc<SpentFlows>,
+        (spent, polls): (&Arc<SpentFlows>, &Arc<DevicePolls>),
     ) -> AuthorizationService {
         AuthorizationService {
             config: Arc::clone(&self.config),
@@ -37,6 +37,7 @@ impl Shared {
             objects: Arc::new(self.request_objects()),
             grants: Arc::clone(&self.base.store) as _,
             devices: Arc::clone(&self.base.store) as _,
+            polls: Arc::clone(polls),
             consents: Arc::clone(&self.base.store) as _,
             sessions: Arc::clone(&self.base.store) as _,
             keys: Arc::clone(&self.ring),

@@ -16,7 +16,7 @@ use sluice_oauth::access_token_reader::AccessTokenReader;
 use sluice_oauth::authorization::{AuthorizationService, PushedRequests};
 use sluice_oauth::client::{ClientDirectory, ClientService, DynamicRegistration};
 use sluice_oauth::consent::ConsentService;
-use sluice_oauth::device::{DeviceAuthorizationService, UserCodeService};
+use sluice_oauth::device::{DeviceAuthorizationService, DevicePolls, UserCodeService};
 use sluice_oauth::flow::{FlowService, SpentFlows};
 use sluice_oauth::grant_handler::TokenService;
 use sluice_oauth::introspection::IntrospectionService;
@@ -109,7 +109,8 @@ impl Services {
         let people = shared.people(config, (&sessions, &consents))?;
         let clock = Arc::clone(&shared.base.clock);
         let clients = Arc::new(shared.clients());
-        let authorization = Arc::new(shared.authorization(&flows, &spent));
+        let polls = Arc::new(DevicePolls::default());
+        let authorization = Arc::new(shared.authorization(&flows, (&spent, &polls)));
         let introspection = Arc::new(shared.introspection());
         let hearing = Hearing::new(
             Arc::clone(&shared.follower),
@@ -126,7 +127,7 @@ impl Services {
                 Arc::clone(&clock),
                 spent,
             )),
-            tokens: Arc::new(shared.tokens(settings)?),
+            tokens: Arc::new(shared.tokens(settings, polls)?),
             trust: Arc::new(shared.trust()),
             devices: Arc::new(shared.devices(&flows)),
             user_codes: Arc::new(shared.user_codes()),

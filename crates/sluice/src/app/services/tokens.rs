@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sluice_oauth::device::DevicePolls;
 use sluice_oauth::grant_handler::TokenService;
 use sluice_oauth::introspection::IntrospectionService;
 use sluice_oauth::introspection::for_clients::ClientIntrospection;
@@ -16,7 +17,11 @@ use crate::app::stores::StartError;
 use crate::config::Settings;
 
 impl Shared {
-    pub(super) fn tokens(&self, settings: &Settings) -> Result<TokenService, StartError> {
+    pub(super) fn tokens(
+        &self,
+        settings: &Settings,
+        polls: Arc<DevicePolls>,
+    ) -> Result<TokenService, StartError> {
         let assertions = Arc::new(self.assertions());
         let told = (&self.config, &self.ring);
         let hooks = hooks::hooks(&settings.oauth2.hooks, &self.own_fetcher, told, &self.metrics)?;
@@ -27,6 +32,7 @@ impl Shared {
             grants: Arc::clone(&self.base.store) as _,
             sessions: Arc::clone(&self.base.store) as _,
             devices: Arc::clone(&self.base.store) as _,
+            polls,
             exchanged: Arc::new(self.exchanged(&assertions)),
             assertions,
             hooks,

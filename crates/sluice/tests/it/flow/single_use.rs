@@ -6,11 +6,13 @@ use tokio::task::JoinSet;
 
 use crate::both_stores::on_both_stores;
 use crate::keyed::redemption;
-use crate::legs::{consent_challenge, consent_verifier, login_verifier, token};
+use crate::legs::{consent_challenge, consent_verifier, login_verifier, reject_consent, token};
 
 on_both_stores! {
     a_consent_verifier_works_once,
     of_two_consent_verifiers_of_a_flow_the_first_wins_whatever_its_subject,
+    a_rejection_that_comes_after_a_consent_is_not_told_to_the_client,
+    a_consent_that_comes_after_a_rejection_is_refused_at_the_node_that_knows_of_it,
     a_login_verifier_replayed_in_its_browser_leads_to_one_grant,
     a_page_that_answers_for_a_flow_that_is_over_is_sent_to_its_beginning,
     a_verifier_in_another_browser_writes_nothing,
@@ -56,6 +58,50 @@ async fn of_two_consent_verifiers_of_a_flow_the_first_wins_whatever_its_subject(
     let tokens = client.redeem(&code).await.ok();
     assert_eq!(sluice.introspect(token(&tokens, "access_token")).await["sub"], "alice");
     sluice.node.stop().await;
+}
+
+async fn a_rejection_that_comes_after_a_consent_is_not_told_to_the_client(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let other = sluice.second_node().await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let challenge = consent_challenge(&sluice, &client, &mut browser, "alice").await;
+    let accepted = accept_consent(&sluice, &challenge, &json!({})).await;
+    let rejected = reject_consent(&sluice, &challenge).await;
+    let code = browser.visit(&accepted).await.expect("code");
+    let before = sluice.written();
+    for node in [&sluice, &other] {
+        let late = browser.at(node).visit(&rejected).await;
+        assert_eq!((late.status.as_u16(), late.location), (410, None));
+    }
+    assert_eq!(sluice.written(), before);
+    client.redeem(&code).await.ok();
+    sluice.node.stop().await;
+    other.node.stop().await;
+}
+
+/// A rejection writes nothing: what another node does not know of it is what docs/hydra.md says.
+async fn a_consent_that_comes_after_a_rejection_is_refused_at_the_node_that_knows_of_it(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let other = sluice.second_node().await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let challenge = consent_challenge(&sluice, &client, &mut browser, "alice").await;
+    let accepted = accept_consent(&sluice, &challenge, &json!({})).await;
+    let rejected = reject_consent(&sluice, &challenge).await;
+    let before = sluice.written();
+    for _ in 0..2 {
+        assert_eq!(browser.visit(&rejected).await.expect("error"), "access_denied", "however often");
+    }
+    let late = browser.visit(&accepted).await;
+    assert_eq!((late.status.as_u16(), late.location), (410, None));
+    let path = format!("/admin/oauth2/auth/requests/consent?consent_challenge={challenge}");
+    assert_eq!(sluice.ask(reqwest::Method::GET, &path, None).await.status(), 410);
+    assert_eq!(sluice.written(), before);
+    let code = browser.at(&other).visit(&accepted).await.expect("code");
+    client.redeem(&code).await.ok();
+    sluice.node.stop().await;
+    other.node.stop().await;
 }
 
 async fn a_login_verifier_replayed_in_its_browser_leads_to_one_grant(backend: Backend) {
