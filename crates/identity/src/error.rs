@@ -3,6 +3,7 @@
 use sluice_commit::StoreError;
 use sluice_crypto::credential::CredentialError;
 use sluice_crypto::hash_pool::PoolBusy;
+use sluice_primitives::Lifetime;
 use thiserror::Error;
 
 use crate::registration::BreachedError;
@@ -11,7 +12,7 @@ use crate::session::NoSigningKey;
 /// Why a login or a registration came to no outcome.
 #[derive(Debug, Error)]
 pub enum IdentityError {
-    /// Too many hashes wait, or there is no memory for one: try again later.
+    /// Too many hashes wait, or there is no memory for one: try again later. Or whoever asked has left.
     #[error(transparent)]
     Busy(#[from] PoolBusy),
     /// A hash could not be computed.
@@ -39,5 +40,18 @@ impl IdentityError {
             Self::Hash(_) => false,
             Self::Store(error) => error.is_temporary(),
         }
+    }
+
+    /// When trying again may help, if that is known.
+    pub fn wait(&self) -> Option<Lifetime> {
+        match self {
+            Self::Busy(busy) => busy.wait().map(Lifetime::from),
+            Self::Hash(_) | Self::Breached(_) | Self::Changed | Self::Key(_) | Self::Store(_) => None,
+        }
+    }
+
+    /// Whether whoever asked has left, before anything was done: nobody hears of it, and nothing is wrong.
+    pub const fn is_unheard(&self) -> bool {
+        matches!(self, Self::Busy(PoolBusy::Unheard))
     }
 }

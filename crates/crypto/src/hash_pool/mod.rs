@@ -3,45 +3,66 @@
 //!
 //! [`Priority`]: a login goes before a client secret, but not more than three in a row do, and both before hardening; each has
 //! a bounded queue and a full one refuses ([`PoolBusy::QueueFull`]: 503 or 429 with `Retry-After`), as does a system that has no
-//! memory for a hash ([`PoolBusy::NoMemory`]), whatever the job makes of that. `queue`: what waits.
-//! [`PoolMetrics`]: what is published.
+//! memory for a hash ([`PoolBusy::NoMemory`]), whatever the job makes of that. `queue`: what waits. `wait`: for how long, which is
+//! bounded where people wait. [`PoolMetrics`]: what is published.
 //!
-//! A job whose future was dropped before it began is not run. A job that panics takes its caller with it, not its
+//! A job whose future was dropped before it began is not run, nor is one with a place of its own ([`ReservedPlace`]) whose client has left by
+//! then ([`unheard`]). A job that panics takes its caller with it, not its
 //! thread. A thread that finds no memory leaves what waits to those that have some, for a while.
 
+mod heard;
 mod metrics;
+mod place;
 mod queue;
+mod wait;
 mod worker;
 
 use std::future::Future;
 use std::num::NonZeroUsize;
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use thiserror::Error;
-use tokio::sync::oneshot;
 
+pub use heard::{is_heard, unheard};
 pub use metrics::PoolMetrics;
+pub use place::ReservedPlace;
 pub use queue::{Priority, QueueLimits};
 
 use crate::password_hash::HashMemory;
-use queue::{Job, Queue, Tell};
+use place::Giving;
+use queue::Queue;
 
 /// Why a job was not done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum PoolBusy {
-    /// As many jobs of this priority wait as may: try again later.
+    /// As many jobs of this priority wait as may, or this one would wait, or has waited, for too long: try again later.
     #[error("too many hashes are waiting")]
-    QueueFull,
+    QueueFull {
+        /// How long those take that wait now, as far as is known; 10 s at most.
+        wait: Duration,
+    },
     /// The system gives no memory for it now: try again later.
     #[error("there is no memory for a hash now")]
     NoMemory,
+    /// Whoever asked for it has left before it began: nobody hears this.
+    #[error("whoever asked has left before the hash was computed")]
+    Unheard,
     /// The pool is shutting down.
     #[error("the hash pool is shutting down")]
     Stopped,
+}
+
+impl PoolBusy {
+    /// When trying again may help, if that is known.
+    pub const fn wait(self) -> Option<Duration> {
+        match self {
+            Self::QueueFull { wait } => Some(wait),
+            Self::NoMemory | Self::Unheard | Self::Stopped => None,
+        }
+    }
 }
 
 /// How large a pool is.
@@ -54,6 +75,9 @@ pub struct HashPoolConfig {
     pub max_memory_kib: u32,
     /// How many jobs may wait.
     pub queues: QueueLimits,
+    /// For how long a login may wait: one that is expected to is refused at once, and one that has is not computed any more. Where two hashes
+    /// take longer, for as long as those. Default: 2 s; who waits for longer gives up and tries again.
+    pub longest_wait: Duration,
     /// After how long without work a thread gives its memory back. Default: 10 s.
     pub idle: Duration,
     /// How much lower than the program the threads are scheduled, as a nice value (Linux only). Default: 5.
@@ -66,6 +90,7 @@ impl Default for HashPoolConfig {
             threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             max_memory_kib: 256 * 1024,
             queues: QueueLimits::default(),
+            longest_wait: Duration::from_secs(2),
             idle: Duration::from_secs(10),
             niceness: 5,
         }
@@ -85,10 +110,7 @@ impl HashPool {
     /// # Errors
     /// What the operating system says if it starts no thread.
     pub fn start(config: &HashPoolConfig) -> std::io::Result<Self> {
-        let pool = Self {
-            queue: Arc::new(Queue::new(config.queues, PoolMetrics::default())),
-            threads: Mutex::default(),
-        };
+        let pool = Self { queue: Arc::new(Queue::new(config)), threads: Mutex::default() };
         for number in 0..config.threads.get() {
             let thread = worker::start(number, Arc::clone(&pool.queue), config)?;
             pool.threads.lock().push(thread);
@@ -97,10 +119,12 @@ impl HashPool {
     }
 
     /// Queues `work` at once, not when the future is first polled. The future answers when the work is done; if it is
-    /// dropped before the work began, the work is not done.
+    /// dropped before the work began, the work is not done. It is, also for a client that has left: something may have been written
+    /// before.
     ///
     /// # Errors
-    /// [`PoolBusy`] if the queue of this priority is full, there is no memory for the work, or the pool was shut down.
+    /// [`PoolBusy`] if the queue of this priority is full, the work has waited in it for too long, there is no memory for the work, or the
+    /// pool was shut down.
     ///
     /// # Panics
     /// The future panics if `work` does.
@@ -113,17 +137,21 @@ impl HashPool {
         T: Send + 'static,
         F: FnOnce(&mut HashMemory) -> T + Send + 'static,
     {
-        let (answer, outcome) = oneshot::channel();
-        let taken = self.queue.push(priority, Box::new(Task { work, answer }));
-        async move {
-            taken?;
-            match outcome.await {
-                Ok(Ok(Ok(value))) => Ok(value),
-                Ok(Ok(Err(panicked))) => panic::resume_unwind(panicked),
-                Ok(Err(busy)) => Err(busy),
-                Err(_) => Err(PoolBusy::Stopped),
-            }
-        }
+        let answer = self.place(priority).map(|place| place.run_as(work, Giving::Never));
+        async move { answer?.await }
+    }
+
+    /// Keeps a place for work that nothing was written for yet, before anything is asked of others that the work needs. Of a client that has
+    /// left, it is not done unless it has begun.
+    ///
+    /// # Errors
+    /// [`PoolBusy`] if the queue of this priority is full, the client has left, or the pool was shut down.
+    pub fn reserve(&self, priority: Priority) -> Result<ReservedPlace, PoolBusy> {
+        if is_heard() { self.place(priority) } else { Err(PoolBusy::Unheard) }
+    }
+
+    fn place(&self, priority: Priority) -> Result<ReservedPlace, PoolBusy> {
+        ReservedPlace::of(&self.queue, priority)
     }
 
     /// What is published about the pool.
@@ -148,35 +176,5 @@ impl HashPool {
 impl Drop for HashPool {
     fn drop(&mut self) {
         self.shutdown();
-    }
-}
-
-struct Task<T, F> {
-    work: F,
-    answer: oneshot::Sender<Result<std::thread::Result<T>, PoolBusy>>,
-}
-
-impl<T, F> Job for Task<T, F>
-where
-    T: Send + 'static,
-    F: FnOnce(&mut HashMemory) -> T + Send + 'static,
-{
-    fn is_awaited(&self) -> bool {
-        !self.answer.is_closed()
-    }
-
-    fn run(self: Box<Self>, memory: &mut HashMemory) -> Tell {
-        let Self { work, answer } = *self;
-        // The memory holds no invariant: the next hash overwrites it.
-        let outcome = panic::catch_unwind(AssertUnwindSafe(|| work(memory)));
-        Box::new(move |had_memory| {
-            let answered = match (outcome, had_memory) {
-                (Ok(_), Err(busy)) => Err(busy),
-                // A panic is a defect, whatever the memory.
-                (outcome, _) => Ok(outcome),
-            };
-            // Nobody waits any more: nothing to tell.
-            let _ = answer.send(answered);
-        })
     }
 }

@@ -1,13 +1,15 @@
-//! What waits for a thread: one bounded queue for each priority, under one lock that is held for moments only.
+//! What waits for a thread: one bounded queue for each priority, under one lock that is held for moments only. That of logins is bounded
+//! by time, too: who would wait too long is refused when they come, or when their turn comes after all.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::{PoolBusy, PoolMetrics};
+use super::wait::{MeanDuration, Patience, told};
+use super::{HashPoolConfig, PoolBusy, PoolMetrics};
 use crate::password_hash::HashMemory;
 
 /// After so many logins that went before a client that waits, the client has its turn: there may be a next login all the time.
@@ -37,7 +39,7 @@ impl Priority {
 /// How many jobs of each priority may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// Logins. Default: 64.
+    /// Logins. Default: 64; fewer where they would wait longer than [`HashPoolConfig::longest_wait`].
     pub login: usize,
     /// Client secrets. Default: 64.
     pub client_secret: usize,
@@ -65,8 +67,12 @@ impl QueueLimits {
 pub(super) trait Job: Send {
     /// Whether anybody still wants to know.
     fn is_awaited(&self) -> bool;
+    /// Whether it begins: it does not if nobody wants to know. From now on nobody gives it up.
+    fn begins(&self) -> bool;
     /// Computes it.
     fn run(self: Box<Self>, memory: &mut HashMemory) -> Tell;
+    /// Tells whoever waits for it why it is not computed.
+    fn refuse(self: Box<Self>, busy: PoolBusy);
 }
 
 /// Hands the outcome of a job to whoever waits for it, or that it had not the memory that it needs.
@@ -75,15 +81,38 @@ pub(super) type Tell = Box<dyn FnOnce(Result<(), PoolBusy>) + Send>;
 /// What a thread is told to do next.
 pub(super) enum Next {
     Run(Priority, Box<dyn Job>),
+    /// It waited for too long.
+    Refuse(Priority, Box<dyn Job>, PoolBusy),
     GiveMemoryBack,
     End,
 }
 
+struct Entry {
+    job: Box<dyn Job>,
+    since: Instant,
+}
+
+/// What waits with one priority.
+#[derive(Default)]
+struct Line {
+    jobs: VecDeque<Entry>,
+    /// Places of jobs that are yet to come.
+    reserved: usize,
+}
+
+impl Line {
+    fn taken(&self) -> usize {
+        self.jobs.len().saturating_add(self.reserved)
+    }
+}
+
 #[derive(Default)]
 struct Waiting {
-    login: VecDeque<Box<dyn Job>>,
-    client_secret: VecDeque<Box<dyn Job>>,
-    hardening: VecDeque<Box<dyn Job>>,
+    login: Line,
+    client_secret: Line,
+    hardening: Line,
+    /// How long logins take.
+    mean: MeanDuration,
     /// How many logins in a row went before a client that waits.
     went_before: u8,
     /// How much time logins are to have before a client goes before them once more.
@@ -92,7 +121,15 @@ struct Waiting {
 }
 
 impl Waiting {
-    const fn of(&mut self, priority: Priority) -> &mut VecDeque<Box<dyn Job>> {
+    const fn of(&self, priority: Priority) -> &Line {
+        match priority {
+            Priority::Login => &self.login,
+            Priority::ClientSecret => &self.client_secret,
+            Priority::Hardening => &self.hardening,
+        }
+    }
+
+    const fn of_mut(&mut self, priority: Priority) -> &mut Line {
         match priority {
             Priority::Login => &mut self.login,
             Priority::ClientSecret => &mut self.client_secret,
@@ -103,8 +140,11 @@ impl Waiting {
     /// A job took so long.
     fn note(&mut self, priority: Priority, took: Duration) {
         match priority {
-            Priority::Login => self.owed = self.owed.saturating_sub(took),
-            Priority::ClientSecret if !self.login.is_empty() => {
+            Priority::Login => {
+                self.mean.note(took);
+                self.owed = self.owed.saturating_sub(took);
+            }
+            Priority::ClientSecret if !self.login.jobs.is_empty() => {
                 let more = took.saturating_sub(MADE_UP_FOR) * u32::from(LOGINS_IN_A_ROW);
                 self.owed = self.owed.saturating_add(more).min(MOST_OWED);
             }
@@ -120,42 +160,92 @@ impl Waiting {
 
 pub(super) struct Queue {
     limits: QueueLimits,
+    patience: Patience,
     metrics: PoolMetrics,
     waiting: Mutex<Waiting>,
     changed: Condvar,
 }
 
 impl Queue {
-    pub(super) fn new(limits: QueueLimits, metrics: PoolMetrics) -> Self {
-        Self { limits, metrics, waiting: Mutex::default(), changed: Condvar::new() }
+    pub(super) fn new(config: &HashPoolConfig) -> Self {
+        Self {
+            limits: config.queues,
+            patience: Patience::new(config.longest_wait, config.threads),
+            metrics: PoolMetrics::default(),
+            waiting: Mutex::default(),
+            changed: Condvar::new(),
+        }
     }
 
     pub(super) const fn metrics(&self) -> &PoolMetrics {
         &self.metrics
     }
 
-    /// Takes a job, unless too many wait. Jobs that nobody awaits any more make room.
-    pub(super) fn push(&self, priority: Priority, job: Box<dyn Job>) -> Result<(), PoolBusy> {
+    /// Keeps a place for a job that comes later, unless too many wait, or it would wait too long. Jobs that nobody awaits any more make
+    /// room.
+    pub(super) fn reserve(&self, priority: Priority) -> Result<(), PoolBusy> {
         let mut waiting = self.waiting.lock();
         if waiting.stopped {
             return Err(PoolBusy::Stopped);
         }
-        let (queue, limit) = (waiting.of(priority), self.limits.of(priority));
-        if queue.len() >= limit {
-            queue.retain(|job| job.is_awaited());
+        let mut has_room = self.has_room(&waiting, priority);
+        if !has_room {
+            let line = waiting.of_mut(priority);
+            line.jobs.retain(|entry| entry.job.is_awaited());
+            self.metrics.depth(priority).store(line.jobs.len(), Relaxed);
+            has_room = self.has_room(&waiting, priority);
         }
-        let taken = queue.len() < limit;
-        if taken {
-            queue.push_back(job);
+        if has_room {
+            waiting.of_mut(priority).reserved += 1;
+            return Ok(());
         }
-        self.metrics.depth(priority).store(queue.len(), Relaxed);
+        let full = self.full(&waiting, priority);
         drop(waiting);
-        if !taken {
-            self.metrics.rejected(priority).fetch_add(1, Relaxed);
-            return Err(PoolBusy::QueueFull);
+        self.metrics.rejected(priority).fetch_add(1, Relaxed);
+        Err(full)
+    }
+
+    /// Gives a place back that is not needed.
+    pub(super) fn give_back(&self, priority: Priority) {
+        let mut waiting = self.waiting.lock();
+        let line = waiting.of_mut(priority);
+        line.reserved = line.reserved.saturating_sub(1);
+    }
+
+    /// Takes a job into the place that was reserved for it.
+    pub(super) fn push(&self, priority: Priority, job: Box<dyn Job>) -> Result<(), PoolBusy> {
+        let mut waiting = self.waiting.lock();
+        let stopped = waiting.stopped;
+        let line = waiting.of_mut(priority);
+        line.reserved = line.reserved.saturating_sub(1);
+        if stopped {
+            return Err(PoolBusy::Stopped);
         }
+        line.jobs.push_back(Entry { job, since: Instant::now() });
+        self.metrics.depth(priority).store(line.jobs.len(), Relaxed);
+        drop(waiting);
         self.changed.notify_one();
         Ok(())
+    }
+
+    fn has_room(&self, waiting: &Waiting, priority: Priority) -> bool {
+        let is_full = waiting.of(priority).taken() >= self.limits.of(priority);
+        let is_too_long = || self.patience.is_too_long(self.expected(waiting, priority), waiting.mean);
+        !is_full && !(priority == Priority::Login && is_too_long())
+    }
+
+    /// How long a job would wait that came now: for those of its priority and, of logins, for the clients that have every fourth turn.
+    fn expected(&self, waiting: &Waiting, priority: Priority) -> Duration {
+        let ahead = waiting.of(priority).taken();
+        let of_clients = match priority {
+            Priority::Login if !waiting.client_secret.jobs.is_empty() => ahead / usize::from(LOGINS_IN_A_ROW),
+            _ => 0,
+        };
+        self.patience.expected(ahead.saturating_add(of_clients), waiting.mean)
+    }
+
+    fn full(&self, waiting: &Waiting, priority: Priority) -> PoolBusy {
+        PoolBusy::QueueFull { wait: told(self.expected(waiting, priority)) }
     }
 
     /// What a thread does next, after a job that took so long; waits for it. Waits no longer than `idle` if that is given.
@@ -165,8 +255,8 @@ impl Queue {
             waiting.note(priority, took);
         }
         loop {
-            if let Some((priority, job)) = self.take(&mut waiting) {
-                return Next::Run(priority, job);
+            if let Some(next) = self.take(&mut waiting) {
+                return next;
             }
             if waiting.stopped {
                 return Next::End;
@@ -177,8 +267,7 @@ impl Queue {
                     let timed_out = self.changed.wait_for(&mut waiting, idle).timed_out();
                     if timed_out {
                         // What came at the last moment goes first.
-                        let job = self.take(&mut waiting);
-                        return job.map_or(Next::GiveMemoryBack, |(priority, job)| Next::Run(priority, job));
+                        return self.take(&mut waiting).unwrap_or(Next::GiveMemoryBack);
                     }
                 }
             }
@@ -191,24 +280,28 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    fn take(&self, waiting: &mut Waiting) -> Option<(Priority, Box<dyn Job>)> {
+    fn take(&self, waiting: &mut Waiting) -> Option<Next> {
         let due = waiting.is_client_due().then_some(Priority::ClientSecret);
-        let (priority, job) = due
+        let (priority, Entry { job, since }) = due
             .into_iter()
             .chain(Priority::ALL)
-            .find_map(|priority| self.take_of(waiting, priority).map(|job| (priority, job)))?;
-        let is_passed_over = priority == Priority::Login && !waiting.client_secret.is_empty();
+            .find_map(|priority| self.take_of(waiting, priority).map(|entry| (priority, entry)))?;
+        if priority == Priority::Login && self.patience.is_over(since.elapsed(), waiting.mean) {
+            // That was nobody's turn.
+            return Some(Next::Refuse(priority, job, self.full(waiting, priority)));
+        }
+        let is_passed_over = priority == Priority::Login && !waiting.client_secret.jobs.is_empty();
         waiting.went_before = if is_passed_over { waiting.went_before.saturating_add(1) } else { 0 };
-        Some((priority, job))
+        Some(Next::Run(priority, job))
     }
 
-    fn take_of(&self, waiting: &mut Waiting, priority: Priority) -> Option<Box<dyn Job>> {
-        let queue = waiting.of(priority);
-        let mut taken = queue.pop_front();
-        while taken.as_ref().is_some_and(|job| !job.is_awaited()) {
-            taken = queue.pop_front();
+    fn take_of(&self, waiting: &mut Waiting, priority: Priority) -> Option<Entry> {
+        let jobs = &mut waiting.of_mut(priority).jobs;
+        let mut taken = jobs.pop_front();
+        while taken.as_ref().is_some_and(|entry| !entry.job.begins()) {
+            taken = jobs.pop_front();
         }
-        self.metrics.depth(priority).store(queue.len(), Relaxed);
+        self.metrics.depth(priority).store(jobs.len(), Relaxed);
         taken
     }
 }
@@ -223,49 +316,4 @@ impl fmt::Debug for Queue {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Nothing;
-
-    impl Job for Nothing {
-        fn is_awaited(&self) -> bool {
-            true
-        }
-
-        fn run(self: Box<Self>, _memory: &mut HashMemory) -> Tell {
-            Box::new(|_| ())
-        }
-    }
-
-    /// What goes in which order while both wait, where each login takes as long as `login`, and each client as long as `client`.
-    fn order((login, client): (Duration, Duration), jobs: usize) -> String {
-        let queue = Queue::new(QueueLimits::default(), PoolMetrics::default());
-        let mut last = None;
-        let mut order = String::new();
-        for _ in 0..jobs {
-            for priority in [Priority::Login, Priority::Login, Priority::ClientSecret] {
-                let _ = queue.push(priority, Box::new(Nothing));
-            }
-            let Next::Run(priority, _) = queue.next(None, last) else { panic!("there is work") };
-            let (letter, took) = if priority == Priority::Login { ('l', login) } else { ('c', client) };
-            order.push(letter);
-            last = Some((priority, took));
-        }
-        order
-    }
-
-    #[test]
-    fn clients_whose_hashes_take_long_have_a_quarter_of_the_time() {
-        let ms = Duration::from_millis;
-        assert_eq!(order((ms(80), ms(80)), 12), "lllclllclllc");
-        let long = order((ms(80), ms(1_250)), 1_000);
-        let clients = long.matches('c').count();
-        let (of_clients, of_logins) = (clients * 1_250, (1_000 - clients) * 80);
-        assert!(clients > 10, "{clients}");
-        assert!(
-            of_clients * 3 <= of_logins + 3 * 1_250 + clients * 250 * 3,
-            "{of_clients} ms, {of_logins} ms"
-        );
-    }
-}
+mod tests;

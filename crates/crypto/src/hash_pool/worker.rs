@@ -39,6 +39,10 @@ fn work(queue: &Queue, mut memory: HashMemory, idle: Duration) {
                 done = Some(run((priority, job), &mut memory, metrics));
                 last = Some((priority, began.elapsed()));
             }
+            Next::Refuse(priority, job, busy) => {
+                metrics.rejected(priority).fetch_add(1, Relaxed);
+                job.refuse(busy);
+            }
             Next::GiveMemoryBack => memory.release(),
             Next::End => break,
         }

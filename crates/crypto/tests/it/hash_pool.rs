@@ -1,12 +1,14 @@
 //! The pool: bounded, in order, nothing lost.
 
+use std::future::poll_fn;
 use std::num::NonZeroUsize;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use sluice_crypto::hash_pool::{HashPool, HashPoolConfig, PoolBusy, Priority, QueueLimits};
+use sluice_crypto::hash_pool::{HashPool, HashPoolConfig, PoolBusy, Priority, QueueLimits, unheard};
 use sluice_crypto::password_hash::{Argon2Params, PasswordHashError, hash};
 
 fn pool(threads: usize, waiting: usize) -> HashPool {
@@ -48,7 +50,10 @@ async fn a_full_queue_refuses_and_the_others_still_take() {
     let pool = pool(1, 2);
     let blocker = Blocker::of(&pool);
     let waiting: Vec<_> = (0..2).map(|_| pool.run(Priority::Hardening, |_| ())).collect();
-    assert_eq!(pool.run(Priority::Hardening, |_| ()).await, Err(PoolBusy::QueueFull));
+    assert_eq!(
+        pool.run(Priority::Hardening, |_| ()).await,
+        Err(PoolBusy::QueueFull { wait: Duration::ZERO })
+    );
     let login = pool.run(Priority::Login, |_| ());
     assert_eq!(pool.metrics().queue_depth(Priority::Hardening), 2);
     assert_eq!(pool.metrics().queue_depth(Priority::Login), 1);
@@ -166,6 +171,81 @@ async fn a_job_that_nobody_awaits_any_more_is_not_run_and_makes_room() {
     drop(blocker);
     assert_eq!(awaited.await, Ok(()));
     assert_eq!(ran.load(Ordering::Relaxed), 1);
+}
+
+/// What comes of a job whose client has left.
+async fn left<F: Future>(job: F) -> F::Output {
+    let mut job = pin!(job);
+    poll_fn(|context| unheard(|| job.as_mut().poll(context))).await
+}
+
+#[tokio::test]
+async fn a_job_whose_client_left_while_it_waited_is_not_run_and_makes_room() {
+    let pool = pool(1, 1);
+    let blocker = Blocker::of(&pool);
+    let ran = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&ran);
+    let job = pool.reserve(Priority::Login).unwrap().run(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    assert_eq!(left(job).await, Err(PoolBusy::Unheard));
+    let heard = pool.run(Priority::Login, |_| 7);
+    drop(blocker);
+    assert_eq!(heard.await, Ok(7));
+    assert_eq!(ran.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_job_that_had_begun_when_its_client_left_is_answered() {
+    let pool = pool(1, 1);
+    let (release, released) = mpsc::channel::<()>();
+    let (begun, begins) = mpsc::channel();
+    let job = pool.reserve(Priority::Login).unwrap().run(move |_| {
+        begun.send(()).unwrap();
+        released.recv().is_err()
+    });
+    begins.recv().unwrap();
+    drop(release);
+    assert_eq!(left(job).await, Ok(true));
+}
+
+#[tokio::test]
+async fn for_a_client_that_left_no_place_is_kept_and_what_follows_a_write_is_done() {
+    let pool = pool(1, 1);
+    let refused = unheard(|| pool.reserve(Priority::Login));
+    assert_eq!(refused.unwrap_err(), PoolBusy::Unheard);
+    assert_eq!(left(pool.run(Priority::Login, |_| 7)).await, Ok(7));
+    assert_eq!(pool.metrics().rejected_total(Priority::Login), 0);
+}
+
+#[tokio::test]
+async fn a_place_that_is_kept_is_one_that_waits() {
+    let pool = pool(1, 1);
+    let place = pool.reserve(Priority::Login).unwrap();
+    assert!(matches!(pool.run(Priority::Login, |_| 1).await, Err(PoolBusy::QueueFull { .. })));
+    assert_eq!(place.run(|_| 2).await, Ok(2));
+    drop(pool.reserve(Priority::Login).unwrap());
+    let place = pool.reserve(Priority::Login).unwrap();
+    pool.shutdown();
+    assert_eq!(place.run(|_| 3).await, Err(PoolBusy::Stopped));
+}
+
+#[tokio::test]
+async fn a_login_that_waited_for_too_long_is_refused_and_hardening_is_done() {
+    let threads = NonZeroUsize::MIN;
+    let config = HashPoolConfig { threads, longest_wait: Duration::ZERO, ..HashPoolConfig::default() };
+    let pool = HashPool::start(&config).unwrap();
+    let (release, released) = mpsc::channel::<()>();
+    let blocker = pool.run(Priority::Hardening, move |_| released.recv().is_err());
+    let login = pool.run(Priority::Login, |_| ());
+    let hardening = pool.run(Priority::Hardening, |_| ());
+    while pool.metrics().busy_threads() == 0 {
+        std::thread::yield_now();
+    }
+    drop(release);
+    assert!(matches!(login.await, Err(PoolBusy::QueueFull { .. })));
+    assert_eq!((blocker.await, hardening.await), (Ok(true), Ok(())));
+    assert_eq!(pool.metrics().rejected_total(Priority::Login), 1);
 }
 
 #[tokio::test]

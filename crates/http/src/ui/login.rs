@@ -10,7 +10,7 @@ use sluice_identity::{Attempt, IdentityError, LoginOutcome};
 use sluice_oauth::flow::{AwaitingLogin, FlowAnswer, RejectFlow};
 use sluice_primitives::{Lifetime, Secret};
 use sluice_protocol::{ErrorCode, Parameters};
-use tracing::info;
+use tracing::{info, warn};
 
 use super::assurance::{self, Proven};
 use super::expected::Expected;
@@ -218,9 +218,17 @@ async fn busy(
     if !error.is_temporary() {
         return Err(error.into());
     }
-    tracing::warn!(reason = %chain(&error), "login turned away");
+    let wait = turned_away(&error, "login");
     let typed = Typed { form_error: Some(BUSY_SENTENCE), ..typed };
-    Ok(retry_after(form(ui, place, (StatusCode::SERVICE_UNAVAILABLE, &typed)).await?, BUSY))
+    Ok(retry_after(form(ui, place, (StatusCode::SERVICE_UNAVAILABLE, &typed)).await?, wait))
+}
+
+/// Tells the operator what was turned away; when the person is to come again. Who has left was turned away by nobody.
+pub(super) fn turned_away(error: &IdentityError, what: &str) -> Lifetime {
+    if !error.is_unheard() {
+        warn!(reason = %chain(error), "{what} turned away");
+    }
+    error.wait().map_or(BUSY, |wait| wait.max(BUSY))
 }
 
 /// The page once more, because the account was changed while its owner logged in.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sluice_commit::chain;
 use sluice_crypto::credential::{Attempt, CredentialError, CredentialKeys, StoredCredential, Verified};
-use sluice_crypto::hash_pool::{HashPool, Priority};
+use sluice_crypto::hash_pool::{HashPool, Priority, ReservedPlace};
 use sluice_crypto::password_hash::Argon2Params;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{IdentityId, Rng};
@@ -46,7 +46,7 @@ impl PasswordHasher {
         NewCredential { stored: self.provisional(owner, password), hardening: true }
     }
 
-    /// Argon2id of the password at once.
+    /// Argon2id of the password at once. It goes on where its client leaves: a code may be spent for it by now.
     ///
     /// # Errors
     /// [`IdentityError::Busy`] if too many wait, or there is no memory for the hash.
@@ -59,22 +59,31 @@ impl PasswordHasher {
         Ok(hardened.await??)
     }
 
+    /// A place for the hash of [`Self::verify`], before anything is read for it.
+    ///
+    /// # Errors
+    /// [`IdentityError::Busy`] if too many wait, or whoever asks has left.
+    pub fn reserve(&self) -> Result<ReservedPlace, IdentityError> {
+        Ok(self.pool.reserve(Priority::Login)?)
+    }
+
     /// Whether the password is that of `owner`, who has this credential. Without an owner, or a credential, the same work
     /// is done and the answer is [`Verified::Wrong`], so that its time does not tell whether there is an account, nor in
     /// which state its credential is. The same of a credential that cannot be read: its person cannot log in with a
-    /// password until an operator helps, whom the log tells.
+    /// password until an operator helps, whom the log tells. Given up if whoever asks leaves before the hash is begun.
     ///
     /// # Errors
-    /// [`IdentityError::Busy`] if too many wait, or there is no memory for the hash.
+    /// [`IdentityError::Busy`] if it has waited for too long, whoever asks has left, or there is no memory for the hash.
     pub async fn verify(
         &self,
+        place: ReservedPlace,
         owner: Option<IdentityId>,
         stored: Option<&str>,
         password: Password,
     ) -> Result<Verified, IdentityError> {
         let (keys, params, salt) = (self.keys.clone(), self.params, random_bytes(&*self.rng));
         let parsed = stored.map(StoredCredential::parse).transpose();
-        let verified = self.pool.run(Priority::Login, move |memory| {
+        let verified = place.run(move |memory| {
             let (stored, malformed) = match &parsed {
                 Ok(stored) => (stored.as_ref(), None),
                 Err(malformed) => (None, Some(*malformed)),

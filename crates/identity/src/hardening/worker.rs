@@ -174,7 +174,8 @@ impl HardeningWorker {
                 }
                 Ok(Ok(Some(Err(failed)))) => fate(leased, failed),
                 Ok(Ok(None)) => Worked::TooLate,
-                Ok(Err(PoolBusy::QueueFull)) => Worked::NoPlace(taken),
+                // Nobody asked for it who could leave.
+                Ok(Err(PoolBusy::QueueFull { .. } | PoolBusy::Unheard)) => Worked::NoPlace(taken),
                 Ok(Err(PoolBusy::NoMemory)) => Worked::NoMemory(taken),
                 Ok(Err(PoolBusy::Stopped)) => Worked::Stopped,
                 Err(_) => {

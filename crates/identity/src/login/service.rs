@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use sluice_commit::chain;
 use sluice_crypto::credential::Verified;
+use sluice_crypto::hash_pool::{PoolBusy, ReservedPlace, is_heard};
 use sluice_primitives::{Clock, IdentityId, Lifetime, Secret, SessionId};
 use tokio::time::timeout;
 use tracing::{Instrument, info, warn};
@@ -131,16 +132,21 @@ impl LoginService {
     }
 
     /// Logs a person in. Unknown, disabled and other accounts cost the same work: one read and one hash. Only who shows
-    /// [`Attempt::known_as`] is read before it is clear whether they wait; whether anybody has the account by then or not.
+    /// [`Attempt::known_as`] is read before it is clear whether they wait; whether anybody has the account by then or not. Nothing is
+    /// read for who finds no place for their hash.
+    ///
+    /// Whoever leaves while they wait is not looked at any more, and nobody is logged in who has left.
     ///
     /// # Errors
-    /// [`IdentityError`] if hash pool or store cannot do it now; then the attempt does not count.
+    /// [`IdentityError`] if hash pool or store cannot do it now, or whoever asks has left; then the attempt does not count, unless its
+    /// password was looked at.
     pub async fn log_in(&self, attempt: Attempt) -> Result<LoginOutcome, IdentityError> {
         let (Ok(email), Ok(password)) = (attempt.email.parse::<Email>(), attempt.password.expose().parse())
         else {
             return Ok(LoginOutcome::Refused(Refusal::Malformed));
         };
         let Attempt { network, known_as, .. } = attempt;
+        let reserved = self.hasher.reserve()?;
         let account = email.login_name();
         let find = || self.identities.find_by_login_name(&account);
         let found = if known_as.is_some() { Some(find().await?) } else { None };
@@ -155,16 +161,17 @@ impl LoginService {
                 Some(found) => found,
                 None => find().await?,
             };
-            Ok(self.conceal(self.look_at(found, password).await?))
+            Ok(self.conceal(self.look_at(found, password, reserved).await?))
         };
-        self.settle((&guess, network), looked_at.await)
+        heard(self.settle((&guess, network), looked_at.await)?)
     }
 
     /// Whether the password is that of somebody who is logged in, before something that matters is changed. Counted for their
-    /// session alone: a token may be stolen, and is to keep its owner from nothing.
+    /// session alone: a token may be stolen, and is to keep its owner from nothing. Whoever leaves while they wait is not looked at any
+    /// more; whose password was found to be right by then goes on.
     ///
     /// # Errors
-    /// [`IdentityError`] if hash pool or store cannot do it now; then the attempt does not count.
+    /// [`IdentityError`] if hash pool or store cannot do it now, or whoever asks has left; then the attempt does not count.
     pub async fn verify_password(
         &self,
         (identity, session): (IdentityId, SessionId),
@@ -174,6 +181,7 @@ impl LoginService {
         let Ok(password) = password.expose().parse() else {
             return Ok(LoginOutcome::Refused(Refusal::Malformed));
         };
+        let reserved = self.hasher.reserve()?;
         let Some(found) = self.identities.find(identity).await? else {
             return Ok(LoginOutcome::Refused(Refusal::UnknownAccount));
         };
@@ -181,7 +189,7 @@ impl LoginService {
             Ok(admitted) => admitted,
             Err(wait) => return Ok(too_many(network, wait)),
         };
-        let looked_at = self.look_at(Some(found), password).await;
+        let looked_at = self.look_at(Some(found), password, reserved).await;
         self.settle((&guess, network), looked_at)
     }
 
@@ -217,9 +225,14 @@ impl LoginService {
         }
     }
 
-    async fn look_at(&self, found: Option<Identity>, password: Password) -> Result<Seen, IdentityError> {
+    async fn look_at(
+        &self,
+        found: Option<Identity>,
+        password: Password,
+        reserved: ReservedPlace,
+    ) -> Result<Seen, IdentityError> {
         let (id, stored) = found.as_ref().map(|found| (found.id, found.credential.as_str())).unzip();
-        let verified = self.hasher.verify(id, stored, password).await?;
+        let verified = self.hasher.verify(reserved, id, stored, password).await?;
         Ok(match (found, verified) {
             (None, _) => Seen::refused(Refusal::UnknownAccount, None),
             (Some(_), Verified::Wrong) => Seen::refused(Refusal::WrongPassword, id),
@@ -305,6 +318,14 @@ struct Seen {
 impl Seen {
     const fn refused(refusal: Refusal, identity: Option<IdentityId>) -> Self {
         Self { outcome: LoginOutcome::Refused(refusal), identity }
+    }
+}
+
+/// The outcome, but that nobody is logged in who has left: there would be a session that nobody has.
+fn heard(outcome: LoginOutcome) -> Result<LoginOutcome, IdentityError> {
+    match outcome {
+        LoginOutcome::LoggedIn(_) if !is_heard() => Err(PoolBusy::Unheard.into()),
+        outcome => Ok(outcome),
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use quick_cache::sync::Cache;
 use sluice_crypto::digest::{MacKey, sha256};
 use sluice_crypto::hash_pool::{HashPool, Priority};
+use sluice_crypto::password_hash::HashMemory;
 use sluice_crypto::secret_hash::{
     FastHashKeys, SecretHashError, SlowHash, StoredSecretHash, hash_generated, key_of, verify_slow,
 };
@@ -179,7 +180,7 @@ impl SecretVerifier {
             return Err(ClientAuthError::TooManyFailures);
         }
         let (secrets, readings) = (secrets.to_vec(), secrets.len());
-        let hashed = self.pool.run(Priority::ClientSecret, move |memory| {
+        let look = move |memory: &mut HashMemory| {
             for stored in &stored {
                 for secret in &secrets {
                     if verify_slow(stored, secret, memory)? {
@@ -188,8 +189,13 @@ impl SecretVerifier {
                 }
             }
             Ok(false)
-        });
-        let verdict = match hashed.await {
+        };
+        // Nothing is written before it is known who asks: of who leaves before the hash is begun, it is not computed.
+        let hashed = match self.pool.reserve(Priority::ClientSecret) {
+            Ok(place) => place.run(look).await,
+            Err(busy) => Err(busy),
+        };
+        let verdict = match hashed {
             Ok(Ok(false)) => {
                 self.wrong.insert(proof, ());
                 // Each reading of a guess cost as much as the first. It is too late to turn it away.

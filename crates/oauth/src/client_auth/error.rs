@@ -67,7 +67,7 @@ pub enum ClientAuthError {
     /// Too many wrong secrets for this client: none that would cost a slow hash is looked at for a while.
     #[error("too many wrong secrets for this client")]
     TooManyFailures,
-    /// The hash pool has too much to do, there is no memory for the hash, or it shuts down: try later. Nothing is known of the secret.
+    /// The hash pool has too much to do, there is no memory for the hash, or it shuts down: try later. Or who asks has left. Nothing is known of the secret.
     #[error(transparent)]
     HashPool(#[from] PoolBusy),
     /// The client's keys could not be fetched from its `jwks_uri`.

@@ -119,6 +119,12 @@ impl Problem {
         problem
     }
 
+    /// The same, and when to come again, if that is known.
+    pub(crate) fn after(mut self, wait: Option<Lifetime>) -> Self {
+        self.0.wait = wait;
+        self
+    }
+
     /// The same with a sentence about this occurrence.
     pub(crate) fn saying(mut self, detail: impl Into<Cow<'static, str>>) -> Self {
         self.0.detail = Some(detail.into());

@@ -18,7 +18,11 @@ pub(crate) const OVER: &str = "the session of the access token is over, or its p
 
 impl From<IdentityError> for Problem {
     fn from(error: IdentityError) -> Self {
-        Self::fault(&error, error.is_temporary())
+        if error.is_unheard() {
+            // Nobody reads it, and nobody has to look for its cause.
+            return Self::of(ProblemKind::TemporarilyUnavailable);
+        }
+        Self::fault(&error, error.is_temporary()).after(error.wait())
     }
 }
 

@@ -4,16 +4,14 @@ use std::borrow::Cow;
 
 use axum::http::StatusCode;
 use axum::response::Response;
-use sluice_commit::chain;
 use sluice_identity::account::{Denied, Outcome};
 use sluice_identity::{IdentityError, InvalidField};
 use sluice_primitives::Lifetime;
-use tracing::warn;
 
 use super::member::Refused;
 use super::place::Place;
 use crate::ui::UiState;
-use crate::ui::login::{BUSY, BUSY_SENTENCE};
+use crate::ui::login::{BUSY_SENTENCE, turned_away};
 use crate::ui::page::retry_after;
 use crate::ui::sentences::{USED_CODE, email_sentence, password_sentence, username_sentence, wait_sentence};
 
@@ -61,9 +59,9 @@ impl Mistake {
         if !error.is_temporary() {
             return Err(error);
         }
-        warn!(reason = %chain(&error), "account page turned away");
+        let wait = turned_away(&error, "account page");
         let (sentence, status) = (Cow::Borrowed(BUSY_SENTENCE), StatusCode::SERVICE_UNAVAILABLE);
-        Ok(Self { field: "", sentence, status, wait: Some(BUSY) })
+        Ok(Self { field: "", sentence, status, wait: Some(wait) })
     }
 
     /// What is said at this field.

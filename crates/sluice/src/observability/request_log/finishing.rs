@@ -1,11 +1,15 @@
 //! Requests whose client went away. What may change something is worked on to its end all the same: what follows a write, be it
 //! an audit line, a marker, a mail or the punishment of a thief, must not depend on who is still listening.
+//!
+//! What has written nothing yet and waits for a slow hash may give up instead ([`hash_pool::unheard`]): else those who leave and try
+//! again at once would have all hashes computed for nobody.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::{Method, Request};
+use sluice_crypto::hash_pool;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
@@ -71,7 +75,7 @@ impl<F: Future + Unpin> Future for Rest<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let Self { inner, within } = self.get_mut();
-        within.run(|| Pin::new(inner).poll(cx)).map(drop)
+        within.run(|| hash_pool::unheard(|| Pin::new(inner).poll(cx))).map(drop)
     }
 }
 

@@ -1,6 +1,7 @@
 use axum::Router;
 use axum::body::Body;
 use axum::routing::get;
+use sluice_crypto::hash_pool::{self, HashPool, HashPoolConfig, PoolBusy, Priority};
 use sluice_primitives::SeededRng;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
@@ -222,6 +223,51 @@ async fn a_panic_after_the_client_has_left_is_an_error_of_that_request() {
     let [line] = &panicked[..] else { panic!("{:?}", left.events) };
     assert_eq!((&line["level"], &line["span"]["request.id"]), (&"ERROR".into(), &"abc-3".into()));
     assert_eq!(left.counted, [r#""0",method="post",endpoint="/oauth2/token"} 1"#]);
+}
+
+#[tokio::test]
+async fn what_is_worked_on_for_a_client_that_is_gone_knows_it_and_nobody_else_believes_it() {
+    let told = || info!(heard = hash_pool::is_heard(), "{ANSWERED}");
+    let left = left_behind_with((Method::POST, "/auth/login"), (1, 1), told).await;
+    let answered = left.lines(ANSWERED);
+    let [line] = &answered[..] else { panic!("{:?}", left.events) };
+    assert_eq!(line["heard"], false);
+    assert!(hash_pool::is_heard());
+}
+
+#[tokio::test]
+async fn a_hash_that_waits_is_given_up_when_its_client_is_gone_and_its_request_ends() {
+    let config = HashPoolConfig { threads: std::num::NonZeroUsize::MIN, ..HashPoolConfig::default() };
+    let pool = Arc::new(HashPool::start(&config).unwrap());
+    let tasks = TaskTracker::new();
+    let (layer, _) = public(Some(Finishing::new(tasks.clone())));
+    // The only thread is busy until it is told.
+    let (told, busy) = std::sync::mpsc::channel::<()>();
+    let blocker = pool.run(Priority::Login, move |_| busy.recv().is_err());
+    while pool.metrics().busy_threads() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let (hashing, outcome) = (Arc::clone(&pool), Arc::new(std::sync::Mutex::new(None)));
+    let heard = Arc::clone(&outcome);
+    let handler = move || {
+        let (pool, heard) = (Arc::clone(&hashing), Arc::clone(&heard));
+        async move {
+            let place = pool.reserve(Priority::Login).unwrap();
+            let hashed = place.run(|_| ()).await;
+            *heard.lock().unwrap() = Some(hashed);
+        }
+    };
+    let router = Router::new().route("/auth/login", axum::routing::post(handler)).layer(layer);
+    let mut answering = Box::pin(router.oneshot(Request::post("/auth/login").body(Body::empty()).unwrap()));
+    let mut context = Context::from_waker(std::task::Waker::noop());
+    assert!(answering.as_mut().poll(&mut context).is_pending());
+    drop(answering);
+    tasks.close();
+    tasks.wait().await;
+    assert_eq!(*outcome.lock().unwrap(), Some(Err(PoolBusy::Unheard)));
+    drop(told);
+    assert_eq!(blocker.await, Ok(true));
+    assert_eq!(pool.metrics().done_total(), 1);
 }
 
 #[tokio::test]
