@@ -40,7 +40,7 @@ mod tests {
             (inner, is_heard())
         });
         assert_eq!((outer, is_heard()), ((false, false), true));
-        let panicked = std::panic::catch_unwind(|| unheard(|| panic!("on purpose")));
+        let panicked = std::panic::catch_unwind(|| unheard::<()>(|| panic!("on purpose")));
         assert!(panicked.is_err() && is_heard());
     }
 }

@@ -6,8 +6,8 @@
 //! memory for a hash ([`PoolBusy::NoMemory`]), whatever the job makes of that. `queue`: what waits. `wait`: for how long, which is
 //! bounded where people wait. [`PoolMetrics`]: what is published.
 //!
-//! A job whose future was dropped before it began is not run, nor is one with a place of its own ([`ReservedPlace`]) whose client has left by
-//! then ([`unheard`]). A job that panics takes its caller with it, not its
+//! A job whose future was dropped before it began is not run, nor is one with a place that was kept for it
+//! ([`ReservedPlace`]) whose client has left by then ([`unheard`]). A job that panics takes its caller with it, not its
 //! thread. A thread that finds no memory leaves what waits to those that have some, for a while.
 
 mod heard;
@@ -119,8 +119,8 @@ impl HashPool {
     }
 
     /// Queues `work` at once, not when the future is first polled. The future answers when the work is done; if it is
-    /// dropped before the work began, the work is not done. It is, also for a client that has left: something may have been written
-    /// before.
+    /// dropped before the work began, the work is not done. Of a client that has left ([`unheard`]) it is done all the same: something
+    /// may have been written before.
     ///
     /// # Errors
     /// [`PoolBusy`] if the queue of this priority is full, the work has waited in it for too long, there is no memory for the work, or the

@@ -18,7 +18,7 @@ impl MeanDuration {
     /// One took so long.
     pub(super) fn note(&mut self, took: Duration) {
         self.0 = Some(match self.0 {
-            Some(mean) => (mean.saturating_mul(REMEMBERED - 1).saturating_add(took)) / REMEMBERED,
+            Some(mean) => mean.saturating_mul(REMEMBERED - 1).saturating_add(took) / REMEMBERED,
             None => took,
         });
     }

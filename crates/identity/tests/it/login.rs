@@ -1,11 +1,15 @@
 //! Attempts to log in.
 
+use std::future::poll_fn;
 use std::num::NonZeroU32;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use sluice_crypto::hash_pool::Priority;
+use sluice_crypto::hash_pool::{PoolBusy, Priority, unheard};
 use sluice_crypto::password_hash::{self, HashMemory};
 use sluice_identity::config::{HardeningConfig, LimitsConfig, Rate, RegistrationConfig};
 use sluice_identity::hardening::HardeningRepository;
@@ -382,6 +386,104 @@ async fn an_attempt_that_was_never_looked_at_does_not_count() {
         assert!(matches!(lost, Err(IdentityError::Store(_))), "{lost:?}");
     }
     *world.store.down.lock() = false;
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+}
+
+#[tokio::test]
+async fn who_finds_no_place_for_their_hash_costs_the_store_nothing_and_has_not_guessed() {
+    let world = World::with(&Setup { waiting: 0, ..Setup::default() });
+    world.register(ALICE, PASSWORD).await;
+    let known = known_as(&world);
+    // Whatever is read fails.
+    *world.store.down.lock() = true;
+    let is_busy = |error: &IdentityError| matches!(error, IdentityError::Busy(PoolBusy::QueueFull { .. }));
+    for (email, known_as) in [(ALICE, None), (ALICE, Some(known)), ("nobody@example.com", None)] {
+        for _ in 0..20 {
+            let refused = world.login.log_in(Attempt { known_as, ..attempt(email, "guess guess") }).await;
+            assert!(refused.as_ref().is_err_and(is_busy), "{email}: {refused:?}");
+        }
+    }
+    let (session, password) = (SessionId::from_bytes([5; 16]), Secret::new(PASSWORD.to_owned()));
+    let refused = world.login.verify_password((known.identity, session), &password, home()).await;
+    assert!(refused.as_ref().is_err_and(is_busy), "{refused:?}");
+    assert_eq!(world.pool.metrics().rejected_total(Priority::Login), 61);
+}
+
+#[tokio::test]
+async fn who_has_to_wait_gives_their_place_in_the_pool_back() {
+    let world = World::with(&Setup { waiting: 1, ..Setup::default() });
+    world.register(ALICE, PASSWORD).await;
+    guess(&world).await;
+    for _ in 0..3 {
+        assert!(matches!(world.log_in(ALICE, PASSWORD).await, LoginOutcome::TooMany(_)));
+    }
+    world.clock.advance(Lifetime::minutes(1));
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+}
+
+/// Looks once what has become of a login.
+async fn look<F: Future>(login: &mut Pin<Box<F>>) -> Poll<F::Output> {
+    poll_fn(|context| Poll::Ready(login.as_mut().poll(context))).await
+}
+
+/// What comes of a login whose client has left.
+async fn left<F: Future>(mut login: Pin<Box<F>>) -> F::Output {
+    poll_fn(|context| unheard(|| login.as_mut().poll(context))).await
+}
+
+const fn is_unheard(outcome: &Result<LoginOutcome, IdentityError>) -> bool {
+    matches!(outcome, Err(IdentityError::Busy(PoolBusy::Unheard)))
+}
+
+#[tokio::test]
+async fn who_leaves_while_they_wait_is_not_looked_at_and_has_not_guessed() {
+    let world = world_with_alice().await;
+    // The only thread is busy until it is told.
+    let (told, busy) = mpsc::channel::<()>();
+    let blocker = world.pool.run(Priority::Login, move |_| busy.recv().is_err());
+    for _ in 0..20 {
+        let mut login = Box::pin(world.login.log_in(attempt(ALICE, "guess guess")));
+        assert!(look(&mut login).await.is_pending());
+        let outcome = left(login).await;
+        assert!(is_unheard(&outcome), "{outcome:?}");
+    }
+    drop(told);
+    assert_eq!(blocker.await, Ok(true));
+    assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
+    assert_eq!(world.hashes(), 2);
+}
+
+/// Attempts to log in and leaves when the hash is computed.
+async fn attempt_and_leave(world: &World, password: &str) -> Result<LoginOutcome, IdentityError> {
+    let (told, busy) = mpsc::channel::<()>();
+    let hashes = world.hashes();
+    let blocker = world.pool.run(Priority::Login, move |_| busy.recv().is_err());
+    let mut login = Box::pin(world.login.log_in(attempt(ALICE, password)));
+    assert!(look(&mut login).await.is_pending());
+    drop(told);
+    assert_eq!(blocker.await, Ok(true));
+    while world.hashes() < hashes + 2 {
+        tokio::task::yield_now().await;
+    }
+    left(login).await
+}
+
+#[tokio::test]
+async fn who_leaves_too_late_has_guessed() {
+    let world = world_with_alice().await;
+    for _ in 0..6 {
+        let outcome = attempt_and_leave(&world, "guess guess").await.unwrap();
+        assert_eq!(outcome, LoginOutcome::Refused(Refusal::WrongPassword));
+    }
+    assert!(matches!(world.log_in(ALICE, PASSWORD).await, LoginOutcome::TooMany(_)));
+}
+
+#[tokio::test]
+async fn who_leaves_is_not_logged_in_even_if_the_password_was_right() {
+    let world = world_with_alice().await;
+    let outcome = attempt_and_leave(&world, PASSWORD).await;
+    assert!(is_unheard(&outcome), "{outcome:?}");
+    assert_hardened(&world);
     assert!(is_in(&world.log_in(ALICE, PASSWORD).await));
 }
 

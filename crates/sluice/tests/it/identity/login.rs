@@ -4,6 +4,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sluice_primitives::Lifetime;
 use sluice_testkit::{Backend, TestSluice};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 use super::people::{ALICE, ANOTHER, Api, BOB, PASSWORD, Tokens, node, shows};
 use super::records::Records;
@@ -16,6 +18,7 @@ on_both_stores! {
     another_password_ends_what_the_old_one_opened,
     whoever_deletes_the_account_is_gone,
     a_password_that_cannot_be_read_is_refused_like_a_wrong_one_and_counted,
+    a_login_whose_client_left_while_it_waited_makes_no_session,
 }
 
 /// Sets the status of somebody.
@@ -149,5 +152,37 @@ async fn a_password_that_cannot_be_read_is_refused_like_a_wrong_one_and_counted(
     records.close().await;
     assert_eq!(api.log_in(ALICE, PASSWORD).await.essence(), wrong.essence());
     shows(&sluice, "sluice_credentials_unreadable_total", 1).await;
+    sluice.node.stop().await;
+}
+
+/// The only thread hashes for somebody else while Alice's login waits, whose connection is reset meanwhile.
+async fn a_login_whose_client_left_while_it_waited_makes_no_session(backend: Backend) {
+    let slow = [
+        ("identity.password_hash.memory", "65536"),
+        ("identity.password_hash.passes", "10"),
+        ("identity.hash_pool.threads", "1"),
+        ("identity.hardening.enabled", "false"),
+    ];
+    let sluice = node(backend, &slow).await;
+    let api = Api::of(&sluice);
+    api.register(ALICE).await;
+    let other = api.clone();
+    let before = tokio::spawn(async move { other.log_in(BOB, PASSWORD).await.status });
+    shows(&sluice, "sluice_hash_pool_busy_threads", 1).await;
+
+    let mut gone = TcpStream::connect(sluice.public.socket_addrs(|| None).unwrap()[0]).await.unwrap();
+    let body = json!({"email": ALICE, "password": PASSWORD}).to_string();
+    let (host, length) = (sluice.public.authority(), body.len());
+    let head = format!("POST /auth/login HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json");
+    let request = format!("{head}\r\nContent-Length: {length}\r\n\r\n{body}");
+    gone.write_all(request.as_bytes()).await.unwrap();
+    shows(&sluice, r#"sluice_hash_pool_queue_depth{priority="login"}"#, 1).await;
+    gone.set_zero_linger().unwrap();
+    drop(gone);
+
+    assert_eq!(before.await.unwrap(), 401);
+    let tokens = api.tokens(ALICE).await;
+    let listed = api.get("/auth/sessions", &tokens).await.ok()["sessions"].clone();
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
     sluice.node.stop().await;
 }
