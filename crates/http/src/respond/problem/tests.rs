@@ -2,6 +2,7 @@ use http::header::HeaderName;
 use http_body_util::BodyExt;
 use serde_json::json;
 use sluice_commit::StoreError;
+use sluice_crypto::hash_pool::PoolBusy;
 use sluice_identity::account::Denied;
 use sluice_identity::session::Unauthenticated;
 use sluice_identity::{IdentityError, InvalidEmail, InvalidField};
@@ -63,6 +64,24 @@ async fn whoever_comes_too_early_is_told_when_to_come_again() {
     let (status, body, headers) = answer(IdentityError::Changed).await;
     assert_eq!((status, header(&headers, RETRY_AFTER)), (503, "1"));
     assert_eq!(body["code"], "temporarily_unavailable");
+}
+
+#[tokio::test]
+async fn who_finds_no_place_for_a_hash_is_told_how_long_those_take_that_wait() {
+    for (millis, seconds) in [(0, "1"), (2_000, "2"), (2_100, "3")] {
+        let wait = std::time::Duration::from_millis(millis);
+        let (status, _, headers) = answer(IdentityError::from(PoolBusy::QueueFull { wait })).await;
+        assert_eq!((status, header(&headers, RETRY_AFTER)), (503, seconds));
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_warned_of_who_left_before_their_hash_was_computed() {
+    let (log, _guard) = Captured::begin();
+    let (status, _, _) = answer(IdentityError::from(PoolBusy::Unheard)).await;
+    assert_eq!((status, log.lines("turned away")), (503, Vec::new()));
+    answer(IdentityError::from(PoolBusy::NoMemory)).await;
+    assert_eq!(log.lines("turned away").len(), 1);
 }
 
 #[tokio::test]

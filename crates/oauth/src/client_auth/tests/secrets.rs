@@ -1,6 +1,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
+use sluice_crypto::hash_pool::{PoolBusy, unheard};
 use sluice_crypto::secret_hash::hash_generated;
 use sluice_protocol::{ErrorCode, Parameters};
 use url::form_urlencoded;
@@ -116,6 +117,20 @@ async fn guesses_cost_a_bounded_number_of_hashes_and_do_not_lock_out_a_remembere
     assert!(given.basic("s3cret").await.is_ok());
     // To make the hash, to check it, and ten guesses.
     assert_eq!(given.hashes(), 12);
+}
+
+#[tokio::test]
+async fn who_leaves_before_the_hash_is_begun_has_not_guessed_and_costs_no_hash() {
+    let given = given();
+    given.client(asking(), vec![IMPORTED.to_owned()]);
+    for number in 0..100 {
+        let guess = format!("guess {number}");
+        let mut leaving = std::pin::pin!(given.basic(&guess));
+        let left = std::future::poll_fn(|context| unheard(|| leaving.as_mut().poll(context))).await;
+        assert!(matches!(left, Err(ClientAuthError::HashPool(PoolBusy::Unheard))), "{guess}");
+    }
+    assert!(given.basic("U*U").await.is_ok());
+    assert_eq!(given.hashes(), 1);
 }
 
 #[tokio::test]
