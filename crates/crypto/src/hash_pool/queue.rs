@@ -231,7 +231,8 @@ impl Queue {
     fn has_room(&self, waiting: &Waiting, priority: Priority) -> bool {
         let is_full = waiting.of(priority).taken() >= self.limits.of(priority);
         let is_too_long = || self.patience.is_too_long(self.expected(waiting, priority), waiting.mean);
-        !is_full && !(priority == Priority::Login && is_too_long())
+        let is_refused = is_full || (priority == Priority::Login && is_too_long());
+        !is_refused
     }
 
     /// How long a job would wait that came now: for those of its priority and, of logins, for the clients that have every fourth turn.
