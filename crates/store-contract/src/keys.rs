@@ -122,6 +122,22 @@ pub async fn a_replaced_set_holds_the_new_keys_only(fixture: &impl Fixture) {
     assert_eq!(store.set("other").await.unwrap(), [other]);
 }
 
+/// Two nodes that replace a set at once leave the keys of one of them.
+pub async fn of_two_sets_that_are_put_at_once_one_is_there(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    for round in 0..10 {
+        let sets = [0, 1].map(|node| {
+            let made = |kid: &str| key(&format!("{kid}-{node}-{round}"), "RS256", 0);
+            vec![made("a"), made("b")]
+        });
+        let [one, other] = sets.clone();
+        let (first, second) = tokio::join!(nodes[0].replace_set(SET, one), nodes[1].replace_set(SET, other));
+        first.and(second).unwrap();
+        let left = nodes[0].set(SET).await.unwrap();
+        assert!(sets.contains(&left), "{left:?}");
+    }
+}
+
 /// Deleting a key or a set says whether it was there.
 pub async fn keys_and_sets_are_deleted_once(fixture: &impl Fixture) {
     let store = fixture.store();

@@ -253,6 +253,7 @@ macro_rules! store_contract {
                 an_added_key_replaces_one_with_the_same_kid,
                 a_new_key_is_added_only_where_its_kid_is_free,
                 a_replaced_set_holds_the_new_keys_only,
+                of_two_sets_that_are_put_at_once_one_is_there,
                 keys_and_sets_are_deleted_once,
                 ten_nodes_that_rotate_at_once_end_with_one_successor,
                 only_the_newest_key_has_a_successor,

@@ -81,7 +81,7 @@ pub trait KeyRepository: Send + Sync {
     /// Adds keys to a set; one with the same kid is replaced.
     async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError>;
 
-    /// Replaces a whole set by these keys.
+    /// Replaces a whole set by these keys. Of two that do so at once, one has the last word: the set never holds the keys of both.
     async fn replace_set(&self, set: &str, keys: Vec<StoredKey>) -> Result<(), StoreError>;
 
     /// Deletes a key; whether it was there.

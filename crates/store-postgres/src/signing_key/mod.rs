@@ -93,7 +93,8 @@ impl KeyRepository for PostgresStore {
         storable::text("the name of a key set", set)?;
         let changed = Changed::new(self, self.clock.now(), &Change::Keys(set.to_owned()));
         let keys = Keys::new(self, &keys)?;
-        let transaction = keys.write(Transaction::new().then(DELETE_SET, vec![&set]), ADD);
+        // Serializable, because a deletion that waits for another's does not see what that one put in the place of the old keys.
+        let transaction = keys.write(Transaction::serializable().then(DELETE_SET, vec![&set]), ADD);
         self.serial.commit(&changed.append(transaction)).await.map(drop)
     }
 
