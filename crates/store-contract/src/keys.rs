@@ -210,6 +210,56 @@ pub async fn a_key_is_replaced_only_if_it_is_still_as_it_was_read(fixture: &impl
     assert_eq!(kids(&*store).await, ["b"]);
 }
 
+/// A key that was put anew, or moved on, since it was read is not the one that was to go.
+pub async fn a_key_is_removed_only_if_it_is_still_as_it_was_read(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let (read, beside) = (key("a", "RS256", 5), key("b", "RS256", 5));
+    store.add(vec![read.clone(), beside.clone()]).await.unwrap();
+    let position = other.read(&FeedPosition::default()).await.unwrap().position;
+    let resealed = StoredKey { sealed: "resealed".to_owned(), ..read.clone() };
+    for changed in [resealed, retiring(read.clone()), key("no such key", "RS256", 5)] {
+        assert!(!KeyRepository::remove(&*store, &changed, &[]).await.unwrap(), "{changed:?}");
+    }
+    assert_eq!(other.set(SET).await.unwrap(), [read.clone(), beside.clone()]);
+    assert_eq!(other.read(&position).await.unwrap().changes, [], "nothing has changed");
+    assert!(KeyRepository::remove(&*store, &read, &[]).await.unwrap());
+    assert_eq!(other.set(SET).await.unwrap(), [beside]);
+    assert_eq!(other.read(&position).await.unwrap().changes, [Change::Keys(SET.to_owned())]);
+    assert!(!KeyRepository::remove(&*other, &read, &[]).await.unwrap(), "it is gone");
+}
+
+/// What signs beside a key has to be there still, and not be retiring.
+pub async fn a_key_is_removed_beside_one_that_stays(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let (a, b, old) = (key("a", "RS256", 5), key("b", "RS256", 5), retiring(key("old", "RS256", 0)));
+    let elsewhere = StoredKey { set: "other".to_owned(), ..key("c", "RS256", 5) };
+    store.add(vec![a.clone(), b.clone(), old, elsewhere]).await.unwrap();
+    let removed = async |key: &StoredKey, beside: &[&str]| {
+        let beside: Vec<_> = beside.iter().map(|kid| (*kid).to_owned()).collect();
+        KeyRepository::remove(&*store, key, &beside).await.unwrap()
+    };
+    assert!(!removed(&a, &["old", "no such key", "c"]).await);
+    assert!(removed(&a, &["old", "b"]).await);
+    assert!(!removed(&b, &["a"]).await, "that one is gone");
+    assert_eq!(kids(&*store).await, ["b", "old"]);
+}
+
+/// Each sees the others, and one is left to sign.
+pub async fn of_keys_that_are_removed_at_once_beside_each_other_one_is_left(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    for round in 0..10 {
+        let keys: Vec<_> = (0..4).map(|nth| key(&format!("{nth}-{round}"), "RS256", nth)).collect();
+        nodes[0].replace_set(SET, keys.clone()).await.unwrap();
+        let removals = keys.iter().zip([0, 1, 0, 1]).map(|(key, node)| {
+            let beside = keys.iter().map(|other| other.kid.clone()).filter(|kid| *kid != key.kid);
+            let (store, beside): (_, Vec<_>) = (&nodes[node], beside.collect());
+            async move { KeyRepository::remove(&**store, key, &beside).await.unwrap() }
+        });
+        let removed = join_all(removals).await.into_iter().filter(|is_removed| *is_removed).count();
+        assert_eq!((removed, kids(&*nodes[0]).await.len()), (3, 1));
+    }
+}
+
 /// Sets are known by the keys in them.
 pub async fn the_names_of_all_sets_are_listed(fixture: &impl Fixture) {
     let store = fixture.store();
@@ -225,7 +275,7 @@ pub async fn the_names_of_all_sets_are_listed(fixture: &impl Fixture) {
 pub async fn every_write_of_a_key_is_in_the_feed(fixture: &impl Fixture) {
     let (store, reader) = (fixture.store(), fixture.second_node().await);
     let mut position = FeedPosition::default();
-    for step in 0..8 {
+    for step in 0..9 {
         match step {
             0 => store.create_missing(vec![key("a", "RS256", 0)]).await.unwrap(),
             1 => store.add(vec![key("b", "RS256", 0)]).await.unwrap(),
@@ -234,6 +284,7 @@ pub async fn every_write_of_a_key_is_in_the_feed(fixture: &impl Fixture) {
             4 => assert!(store.replace(&key("d", "RS256", 0), retiring(key("d", "RS256", 0))).await.unwrap()),
             5 => assert!(store.add_new(key("f", "RS256", 2)).await.unwrap()),
             6 => assert!(KeyRepository::delete(&*store, SET, "c").await.unwrap()),
+            7 => assert!(KeyRepository::remove(&*store, &key("f", "RS256", 2), &["e".into()]).await.unwrap()),
             _ => assert!(store.delete_set(SET).await.unwrap()),
         }
         let batch = reader.read(&position).await.unwrap();

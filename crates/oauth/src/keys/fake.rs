@@ -9,16 +9,17 @@ use sluice_commit::StoreError;
 use sluice_primitives::Lifetime;
 use tokio::sync::Notify;
 
-use super::repository::{KeyRepository, StoredKey};
+use super::repository::{KeyRepository, KeyState, StoredKey};
 
-/// Keys in a list; how many of them can still be deleted, if not all; how many writes that make or delete keys still succeed; and
-/// a set whose next reading waits until it is let go on.
+/// Keys in a list; how many of them can still be deleted, if not all; how many writes that make or delete keys still succeed; a set
+/// whose next reading waits until it is let go on; and a key that another node puts just before the next one is removed as it was read.
 #[derive(Default)]
 pub(crate) struct FakeKeys(
     pub(crate) Mutex<Vec<StoredKey>>,
     pub(crate) Mutex<Option<u32>>,
     pub(crate) Mutex<Option<u32>>,
     pub(crate) Mutex<Option<(&'static str, Arc<Notify>)>>,
+    pub(crate) Mutex<Option<StoredKey>>,
 );
 
 /// Takes one of those that are left.
@@ -100,6 +101,25 @@ impl KeyRepository for FakeKeys {
         rows.retain(|row| row.set != set);
         rows.extend(keys);
         Ok(())
+    }
+
+    async fn remove(&self, read: &StoredKey, beside: &[String]) -> Result<bool, StoreError> {
+        take(&self.1)?;
+        take(&self.2)?;
+        let mut rows = self.0.lock();
+        if let Some(put) = self.4.lock().take() {
+            rows.retain(|row| row.set != put.set || row.kid != put.kid);
+            rows.push(put);
+        }
+        let stays = |row: &StoredKey| {
+            row.set == read.set && beside.contains(&row.kid) && row.state != KeyState::Retiring
+        };
+        if !beside.is_empty() && !rows.iter().any(stays) {
+            return Ok(false);
+        }
+        let before = rows.len();
+        rows.retain(|row| row != read);
+        Ok(rows.len() < before)
     }
 
     async fn delete(&self, set: &str, kid: &str) -> Result<bool, StoreError> {

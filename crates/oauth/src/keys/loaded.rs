@@ -176,11 +176,11 @@ impl LoadedSet {
         self.0.iter().any(|key| key.signs_with(algorithm))
     }
 
-    /// The algorithm that no key would sign with if this one were gone.
-    pub(super) fn signs_alone(&self, kid: &str) -> Option<SigningAlgorithm> {
+    /// The algorithm of a private key, and the names of those that would sign with it if this one were gone.
+    pub(super) fn beside(&self, kid: &str) -> Option<(SigningAlgorithm, Vec<String>)> {
         let algorithm = self.0.iter().find(|key| key.stored.kid == kid)?.signer.as_ref()?.algorithm();
-        let mut others = self.0.iter().filter(|key| key.stored.kid != kid);
-        (!others.any(|key| key.signs_with(algorithm))).then_some(algorithm)
+        let others = self.0.iter().filter(|key| key.stored.kid != kid && key.signs_with(algorithm));
+        Some((algorithm, others.map(|key| key.stored.kid.clone()).collect()))
     }
 
     /// The algorithms that there are private keys for.

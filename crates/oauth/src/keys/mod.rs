@@ -1,8 +1,8 @@
 //! Signing keys, and those that request objects are encrypted with.
 //!
 //! [`ring`]: the keys that this server uses, in memory; `loaded` is one reading of them, `published` what all may read of it, `encryption`
-//! those that are not for signatures. [`rotation`]: how signing keys come and go; `life` says by times alone where one is. [`service`]: what
-//! an administrator may do with key sets; `shown` tells that he read them; `silent` of a key that he brings along and that does not
+//! those that are not for signatures. [`rotation`]: how signing keys come and go; `life` says by times alone where one is, `removal`
+//! deletes them. [`service`]: what an administrator may do with key sets; `shown` tells that he read them; `silent` of a key that he brings along and that does not
 //! sign; `on_demand` rotates at his word. `at_rest`: how keys are sealed; [`reseal`]: with another secret; `abandon`: what is done if there is none any
 //! more. [`repository`]: stored keys.
 
@@ -17,6 +17,7 @@ mod loaded;
 mod maker;
 mod on_demand;
 mod published;
+mod removal;
 pub mod repository;
 pub mod reseal;
 pub mod ring;

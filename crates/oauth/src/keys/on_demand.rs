@@ -115,7 +115,7 @@ impl KeyService {
         let Some(keys) = loaded.own(set) else { return Ok(()) };
         for (key, _) in keys.signers(algorithm).skip_while(|(key, _)| key.kid != kid).skip(1) {
             if revoke {
-                self.ring.remove(key).await?;
+                self.ring.revoke(set, key).await?;
             } else if key.state != KeyState::Retiring {
                 self.ring.set_state(key, KeyState::Retiring).await?;
             }

@@ -84,7 +84,12 @@ pub trait KeyRepository: Send + Sync {
     /// Replaces a whole set by these keys. Of two that do so at once, one has the last word: the set never holds the keys of both.
     async fn replace_set(&self, set: &str, keys: Vec<StoredKey>) -> Result<(), StoreError>;
 
-    /// Deletes a key; whether it was there.
+    /// Deletes the key that was read as `read`, unless its seal or state has changed or it is gone. Where `beside` names other keys of
+    /// its set, one of them has to be there still, and not retiring: of keys that are deleted at once, each beside the others, one is
+    /// left. Whether it was deleted; nothing is appended if it was not.
+    async fn remove(&self, read: &StoredKey, beside: &[String]) -> Result<bool, StoreError>;
+
+    /// Deletes a key, whatever it is by now; whether it was there.
     async fn delete(&self, set: &str, kid: &str) -> Result<bool, StoreError>;
 
     /// Deletes a set; whether it was there.

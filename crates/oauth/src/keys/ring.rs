@@ -129,7 +129,7 @@ impl KeyRing {
     /// [`KeyError::NotOwn`] for another set.
     pub async fn ensure(&self, set: &str, algorithm: SigningAlgorithm) -> Result<(), KeyError> {
         let set = own(set).ok_or_else(|| KeyError::NotOwn(set.to_owned()))?;
-        if self.missing(&[(set, algorithm)]).is_empty() {
+        if missing(&self.loaded(), &[(set, algorithm)]).is_empty() {
             return Ok(());
         }
         self.create(vec![(set, algorithm)]).await
@@ -171,43 +171,41 @@ impl KeyRing {
         Ok(made)
     }
 
-    /// Makes the key that signs in the place of this one, if nothing else would.
-    pub(super) async fn make_substitute(&self, set: &'static str, kid: &str) -> Result<(), KeyError> {
-        let Some(algorithm) = self.loaded().own(set).and_then(|keys| keys.signs_alone(kid)) else {
-            return Ok(());
-        };
-        let made = self.make_key((set, algorithm), KeyState::Active, RsaSize::Bits2048).await?;
-        self.repo.add(vec![made.clone()]).await?;
-        tell_made(&made);
-        Ok(())
+    /// A key that is gone signs on here until its successor is there: to make one takes a while, in which nothing would be signed.
+    async fn create(&self, wanted: Vec<Wanted>) -> Result<(), KeyError> {
+        let mut fresh = self.fresh().await?;
+        let made = self.add_missing(&wanted, &mut fresh).await;
+        // Also where it failed: what is gone does not sign for ever.
+        self.publish(&fresh);
+        made
     }
 
-    async fn create(&self, wanted: Vec<Wanted>) -> Result<(), KeyError> {
-        self.read().await?;
+    /// Adds what this reading lacks, and reads again.
+    async fn add_missing(&self, wanted: &[Wanted], fresh: &mut Arc<Loaded>) -> Result<(), KeyError> {
         let mut generated = Vec::new();
-        for wanted in self.missing(&wanted) {
+        for wanted in missing(fresh, wanted) {
             generated.push(self.make_key(wanted, KeyState::Active, RsaSize::Bits2048).await?);
         }
         if generated.is_empty() {
             return Ok(());
         }
         self.repo.create_missing(generated.clone()).await?;
-        self.read().await?;
+        *fresh = self.fresh().await?;
         // Of nodes that do so at once, one has added its own.
-        let loaded = self.loaded();
-        let is_there = |key: &StoredKey| loaded.own(&key.set).is_some_and(|set| set.has(&key.kid));
+        let is_there = |key: &StoredKey| fresh.own(&key.set).is_some_and(|set| set.has(&key.kid));
         generated.iter().filter(|key| is_there(key)).for_each(tell_made);
         // A set may hold a key of the algorithm that cannot sign, such as somebody else's public key.
-        let missing = self.missing(&wanted);
+        let lacking = missing(fresh, wanted);
         generated.retain(|key| {
-            missing.iter().any(|(set, algorithm)| key.set == *set && key.algorithm == algorithm.as_str())
+            lacking.iter().any(|(set, algorithm)| key.set == *set && key.algorithm == algorithm.as_str())
         });
         if generated.is_empty() {
             return Ok(());
         }
         self.repo.add(generated.clone()).await?;
         generated.iter().for_each(tell_made);
-        self.read().await
+        *fresh = self.fresh().await?;
+        Ok(())
     }
 
     /// A new key, not stored yet.
@@ -289,7 +287,15 @@ impl KeyRing {
         verify(token, &loaded.verifying, &loaded.algorithms)
     }
 
+    /// Reads the keys, and uses them from now on.
     pub(super) async fn read(&self) -> Result<(), KeyError> {
+        let fresh = self.fresh().await?;
+        self.publish(&fresh);
+        Ok(())
+    }
+
+    /// The keys as they are stored now.
+    async fn fresh(&self) -> Result<Arc<Loaded>, KeyError> {
         let reading = self.readings.fetch_add(1, Ordering::AcqRel) + 1;
         let mut rows = Rows {
             id_token: self.repo.set(ID_TOKEN_SET).await?,
@@ -307,23 +313,26 @@ impl KeyRing {
             self.options.defaults,
             (rows, self.clock.now()),
         )?;
-        let fresh = Arc::new(fresh);
+        Ok(Arc::new(fresh))
+    }
+
+    /// Uses these keys from now on, unless a later reading is in use.
+    fn publish(&self, fresh: &Arc<Loaded>) {
         if !fresh.malformed.is_empty() && fresh.malformed != self.loaded.load().malformed {
             warn!({ key.kids = ?fresh.malformed }, "stored keys are malformed: they, or their x5c alone, are not published");
         }
         self.loaded.rcu(|current| {
-            let newest = if current.reading > reading { current } else { &fresh };
+            let newest = if current.reading > fresh.reading { current } else { fresh };
             Arc::clone(newest)
         });
-        Ok(())
     }
+}
 
-    fn missing(&self, wanted: &[Wanted]) -> Vec<Wanted> {
-        let loaded = self.loaded.load();
-        let is_missing =
-            |(set, algorithm): &&Wanted| loaded.own(set).is_some_and(|set| !set.has_signer(*algorithm));
-        wanted.iter().filter(is_missing).copied().collect()
-    }
+/// Of these, what nothing signs with.
+fn missing(loaded: &Loaded, wanted: &[Wanted]) -> Vec<Wanted> {
+    let is_missing =
+        |(set, algorithm): &&Wanted| loaded.own(set).is_some_and(|set| !set.has_signer(*algorithm));
+    wanted.iter().filter(is_missing).copied().collect()
 }
 
 /// The name of a set that this server signs with.

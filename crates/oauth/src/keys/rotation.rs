@@ -3,7 +3,6 @@
 //! `life` says where a key is, from times alone; a round writes it down, makes successors and deletes what is over. A
 //! round that was missed delays nothing but that.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -154,7 +153,7 @@ impl KeyRotation {
     ) -> Result<(), KeyError> {
         for (key, life) in set.lives(algorithm, self.ring.policy(), now) {
             if life.state == KeyState::Retiring && life.gone_at.is_some_and(|at| at <= now) {
-                done.deleted += usize::from(self.ring.remove(key).await?);
+                done.deleted += usize::from(self.ring.remove(set, key).await?);
             } else if life.state != key.state && self.ring.set_state(key, life.state).await? {
                 match life.state {
                     KeyState::Active => done.promoted += 1,
@@ -182,82 +181,6 @@ impl KeyRing {
         }
         tell_made(&made);
         Ok(Some(made.kid))
-    }
-
-    /// Deletes a key; whether it was there. Its public part goes before it where that has a name of its own: whoever has the key could go on to sign in
-    /// that name.
-    pub(super) async fn remove(&self, key: &StoredKey) -> Result<bool, KeyError> {
-        for part in self.public_parts_of(key)? {
-            self.delete(&part).await?;
-        }
-        self.delete(key).await
-    }
-
-    /// Deletes the public part of a private key of this name, where that has a name of its own, too.
-    pub(super) async fn remove_parts_of(&self, set: &str, kid: &str) -> Result<(), KeyError> {
-        let loaded = self.loaded();
-        let Some(key) = loaded.own(set).and_then(|keys| keys.row(kid)) else { return Ok(()) };
-        if self.sealer.open(key)?.is_private() {
-            for part in self.public_parts_of(key)? {
-                self.delete(&part).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Deletes the public parts that came along with a private key which is not in the set any more, however it went; how many. One that somebody put
-    /// there by itself signs no more either, but is none that retires, and stays.
-    pub(super) async fn remove_lone_parts(&self, set: &str) -> Result<usize, KeyError> {
-        let loaded = self.loaded();
-        let Some(keys) = loaded.own(set) else { return Ok(0) };
-        if !keys.without_signer().any(|key| key.state == KeyState::Retiring) {
-            return Ok(0);
-        }
-        let (mut standing, mut parts) = (HashSet::new(), Vec::new());
-        for key in keys.rows() {
-            let jwk = self.sealer.open(key)?;
-            let Ok(thumbprint) = jwk.thumbprint_bytes() else { continue };
-            if jwk.is_private() || key.state != KeyState::Retiring {
-                standing.insert(thumbprint);
-            } else {
-                parts.push((key, thumbprint));
-            }
-        }
-        parts.retain(|(_, thumbprint)| !standing.contains(thumbprint));
-        let mut deleted = 0;
-        for (part, _) in parts {
-            deleted += usize::from(self.delete(part).await?);
-        }
-        Ok(deleted)
-    }
-
-    async fn delete(&self, key: &StoredKey) -> Result<bool, KeyError> {
-        let was_there = self.repo.delete(&key.set, &key.kid).await?;
-        if was_there {
-            info!(target: "sluice_audit", { key.set = key.set, key.kid = key.kid, key.alg = key.algorithm }, "signing key deleted");
-        }
-        Ok(was_there)
-    }
-
-    /// The public part of a key, as often as it is in its set under another name.
-    fn public_parts_of(&self, key: &StoredKey) -> Result<Vec<StoredKey>, KeyError> {
-        let loaded = self.loaded();
-        let Some(set) = loaded.own(&key.set) else { return Ok(Vec::new()) };
-        // Of what has none there is no part: it can be deleted all the same.
-        let Ok(thumbprint) = self.sealer.open(key)?.thumbprint_bytes() else { return Ok(Vec::new()) };
-        let mut parts = Vec::new();
-        for stored in set.rows().filter(|stored| stored.kid != key.kid) {
-            let jwk = self.sealer.open(stored)?;
-            if jwk.thumbprint_bytes() != Ok(thumbprint) {
-                continue;
-            }
-            // The same key by another name: it is still here, and so are its parts.
-            if jwk.is_private() {
-                return Ok(Vec::new());
-            }
-            parts.push(stored.clone());
-        }
-        Ok(parts)
     }
 
     /// Writes the state of a key down; whether it was as it is known here until then.

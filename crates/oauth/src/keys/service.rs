@@ -230,18 +230,18 @@ impl KeyService {
     }
 
     /// Deletes a key, if it is there; with a private one that this server signs with goes its public part, under whatever name. If this server signs
-    /// or decrypts with it and has no other, it gets a new one at once.
+    /// with it and has no other, also because that is deleted at the same time, a new one is there before it goes. One that it decrypts with is
+    /// replaced at once.
     ///
     /// # Errors
     /// The store's.
     pub async fn delete_key(&self, set: &str, kid: &str) -> Result<(), KeyServiceError> {
         let in_use = self.ring.in_use();
-        // Before it goes: what comes after may fail, and then it alone would have said what was signed with.
-        if let Some(own) = own(set) {
-            self.ring.make_substitute(own, kid).await?;
-            self.ring.remove_parts_of(own, kid).await?;
-        }
-        if self.repo.delete(set, kid).await? {
+        let was_there = match own(set) {
+            Some(own) => self.ring.delete(own, (kid, None)).await?,
+            None => self.repo.delete(set, kid).await?,
+        };
+        if was_there {
             info!(target: "sluice_audit", { key.set = set, key.kid = kid }, "key deleted");
         }
         self.restored(set, in_use).await

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
-use sluice_oauth::keys::{KeyRepository, StoredKey};
+use sluice_oauth::keys::{KeyRepository, KeyState, StoredKey};
 use sluice_primitives::Lifetime;
 use sluice_token::Change;
 
@@ -117,6 +117,27 @@ impl KeyRepository for MemoryStore {
                 data.keys.insert((set.to_owned(), key.kid.clone()), StoredKey { set: set.to_owned(), ..key });
             }
             data.change(self.node, Change::Keys(set.to_owned()));
+        })
+        .await
+    }
+
+    async fn remove(&self, read: &StoredKey, beside: &[String]) -> Result<bool, StoreError> {
+        check_keys(std::slice::from_ref(read))?;
+        check(beside.iter().map(String::as_str))?;
+        self.write(|data| {
+            let place = (read.set.clone(), read.kid.clone());
+            let is_as_read = |row: &StoredKey| (&row.sealed, row.state) == (&read.sealed, read.state);
+            let stays = |kid: &String| {
+                let row = data.keys.get(&(read.set.clone(), kid.clone()));
+                row.is_some_and(|row| row.state != KeyState::Retiring)
+            };
+            let may_go = beside.is_empty() || beside.iter().any(stays);
+            if !may_go || !data.keys.get(&place).is_some_and(is_as_read) {
+                return false;
+            }
+            data.keys.remove(&place);
+            data.change(self.node, Change::Keys(place.0));
+            true
         })
         .await
     }

@@ -24,6 +24,7 @@ const WRITTEN: &str = include_str!("written.sql");
 const SETS: &str = include_str!("sets.sql");
 const ADD_NEW: &str = include_str!("add_new.sql");
 const ADD: &str = include_str!("add.sql");
+const REMOVE: &str = include_str!("remove.sql");
 const DELETE: &str = include_str!("delete.sql");
 const DELETE_SET: &str = include_str!("delete_set.sql");
 const APPEND_CHANGES_IF_WRITTEN: &str = include_str!("append_changes_if_written.sql");
@@ -96,6 +97,34 @@ impl KeyRepository for PostgresStore {
         // Serializable, because a deletion that waits for another's does not see what that one put in the place of the old keys.
         let transaction = keys.write(Transaction::serializable().then(DELETE_SET, vec![&set]), ADD);
         self.serial.commit(&changed.append(transaction)).await.map(drop)
+    }
+
+    async fn remove(&self, read: &StoredKey, beside: &[String]) -> Result<bool, StoreError> {
+        check(read)?;
+        beside.iter().try_for_each(|kid| storable::text("the id of a key", kid))?;
+        let changed = Changed::new(self, self.clock.now(), &Change::Keys(read.set.clone()));
+        let (counted, state) = (&changed.counted, read.state.as_str());
+        // Serializable, because no constraint says that one is left: of two, each would see the other.
+        let transaction = counted.for_changes(Transaction::serializable()).then(
+            REMOVE,
+            vec![
+                &counted.node,
+                &counted.at,
+                &changed.kind,
+                &read.set,
+                &read.kid,
+                &read.sealed,
+                &state,
+                &beside,
+            ],
+        );
+        let committed = self.serial.commit(&transaction).await?;
+        if committed.row().is_some() || !committed.repeated {
+            return Ok(committed.row().is_some());
+        }
+        // What an earlier try deleted counts as well.
+        let left = self.set(&read.set).await?;
+        Ok(left.iter().all(|key| key.kid != read.kid))
     }
 
     async fn delete(&self, set: &str, kid: &str) -> Result<bool, StoreError> {

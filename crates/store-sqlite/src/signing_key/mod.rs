@@ -20,6 +20,7 @@ const REPLACE: &str = include_str!("replace.sql");
 const SETS: &str = include_str!("sets.sql");
 const ADD_NEW: &str = include_str!("add_new.sql");
 const ADD: &str = include_str!("add.sql");
+const REMOVE: &str = include_str!("remove.sql");
 const DELETE: &str = include_str!("delete.sql");
 const DELETE_SET: &str = include_str!("delete_set.sql");
 
@@ -151,6 +152,22 @@ impl KeyRepository for SqliteStore {
             write.delete("signing_key", DELETE_SET, [&set])?;
             insert(write, ADD, &keys)?;
             tell(write, BTreeSet::from([set.clone()]))
+        })
+        .await
+    }
+
+    async fn remove(&self, read: &StoredKey, beside: &[String]) -> Result<bool, StoreError> {
+        check(std::slice::from_ref(read))?;
+        beside.iter().try_for_each(|kid| row::check("kid", kid))?;
+        let beside = serde_json::to_string(beside).map_err(StoreError::fault)?;
+        let read = read.clone();
+        self.write(move |write| {
+            let values = params![read.set, read.kid, read.sealed, read.state.as_str(), beside];
+            let was_there = write.delete("signing_key", REMOVE, values)? > 0;
+            if was_there {
+                write.change(&Change::Keys(read.set.clone()))?;
+            }
+            Ok(was_there)
         })
         .await
     }

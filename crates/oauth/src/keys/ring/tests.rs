@@ -1,11 +1,14 @@
+use std::sync::OnceLock;
+
 use super::*;
 use crate::keys::fake::FakeKeys;
 use crate::keys::{NoHint, REQUEST_OBJECT_ALGORITHMS};
 use futures_util::FutureExt;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sluice_crypto::Purpose;
 use sluice_crypto::jwe::{ContentEncryption, EncryptionKey, KeyManagement, decrypt, encrypt};
-use sluice_crypto::jwk::{Jwk, JwkSet};
+use sluice_crypto::jwk::{Jwk, JwkError, JwkSet};
 use sluice_crypto::jws::VerifyingKey;
 use sluice_primitives::{Lifetime, ManualClock, NetworkId, OsRng, Secret, Timestamp};
 use tokio::sync::Notify;
@@ -152,6 +155,45 @@ async fn a_slow_reading_does_not_undo_a_later_one() {
     slow.await.unwrap();
     assert_eq!(kid(ring.id_token_signer(SigningAlgorithm::ES256)), "newer");
     assert!(ring.public_jwks().contains("\"newer\""));
+}
+
+/// Makes keys, and notes whether there was something to sign with when it was asked for one.
+#[derive(Debug, Default)]
+struct Watching {
+    ring: OnceLock<Arc<KeyRing>>,
+    signed: Mutex<Vec<bool>>,
+}
+
+impl KeyMaker for Watching {
+    fn signing(&self, algorithm: SigningAlgorithm, kid: String, rsa: RsaSize) -> Result<Jwk, JwkError> {
+        if let Some(ring) = self.ring.get() {
+            self.signed.lock().push(ring.id_token_signer(algorithm).is_some());
+        }
+        NewKeys.signing(algorithm, kid, rsa)
+    }
+
+    fn encryption(&self, algorithm: KeyManagement, kid: String, rsa: RsaSize) -> Result<Jwk, JwkError> {
+        NewKeys.encryption(algorithm, kid, rsa)
+    }
+}
+
+#[tokio::test]
+async fn what_is_gone_signs_on_until_its_successor_is_made() {
+    let (repo, clock, maker) = (Arc::new(FakeKeys::default()), clock(), Arc::new(Watching::default()));
+    let options = RingOptions { maker: maker.clone(), ..RingOptions::default() };
+    let rng = Arc::new(OsRng);
+    let ring =
+        KeyRing::start_with(repo.clone(), at_rest("secret"), rng, clock.clone(), options).await.unwrap();
+    let old = kid(ring.id_token_signer(SigningAlgorithm::ES256));
+    assert!(maker.ring.set(ring.clone()).is_ok());
+    repo.0.lock().retain(|row| row.set != ID_TOKEN_SET);
+    ring.create_missing(Vec::new()).await.unwrap();
+    assert_eq!(*maker.signed.lock(), [true, true]);
+    assert_ne!(kid(ring.id_token_signer(SigningAlgorithm::ES256)), old);
+    repo.0.lock().retain(|row| row.set != ID_TOKEN_SET);
+    *repo.2.lock() = Some(0);
+    assert!(ring.create_missing(Vec::new()).await.is_err());
+    assert!(ring.id_token_signer(SigningAlgorithm::ES256).is_none(), "but not where there is to be none");
 }
 
 #[tokio::test]
