@@ -234,7 +234,7 @@ impl UserinfoService {
         mut claims: Map<String, Value>,
         now: Timestamp,
     ) -> Result<String, IssueError> {
-        let algorithm: SigningAlgorithm = algorithm.parse().map_err(|_| IssueError::NoKey)?;
+        let algorithm: SigningAlgorithm = algorithm.parse().map_err(|_| IssueError::Algorithm)?;
         let key = self.keys.id_token_signer(algorithm).ok_or(IssueError::NoKey)?;
         claims.insert("iat".to_owned(), now.as_secs().into());
         claims.insert("jti".to_owned(), TokenId::from_bytes(random_bytes(&*self.rng)).to_string().into());

@@ -32,7 +32,7 @@ impl TokenService {
         let code = AuthorizationCode::open(&exchange.code, &self.sealer)?;
         check(&code, client, &exchange, now)?;
         check_binding(&code, call)?;
-        let recipient = self.recipient(client, code.grant, |grant| Ok(is_spent(grant))).await?;
+        let recipient = self.recipient(client, (code.grant, true), |grant| Ok(is_spent(grant))).await?;
         self.spend_proof(call).await?;
         self.check_granted(client, code.grant, &exchange.less).await?;
         let about = AboutToRedeem {

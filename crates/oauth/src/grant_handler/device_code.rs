@@ -28,7 +28,7 @@ impl TokenService {
             return Err(TokenError::OtherClient);
         }
         self.ask_for_decision(call, &code).await?;
-        let recipient = self.recipient(client, code.device, |grant| Ok(is_spent(grant))).await?;
+        let recipient = self.recipient(client, (code.device, true), |grant| Ok(is_spent(grant))).await?;
         self.spend_proof(call).await?;
         self.check_granted(client, code.device, &less).await?;
         let about = AboutToRedeem {

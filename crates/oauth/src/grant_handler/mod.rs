@@ -1,7 +1,7 @@
 //! The token endpoint (RFC 6749 §3.2), one file per grant type. The client is authenticated first, whatever it asks for.
 //!
 //! `authorization_code`, `device_code`, `refresh_token`, `client_credentials`, `jwt_bearer`, `token_exchange`; `redemption`: what
-//! the first two share; `recipient`: to whom their id tokens are encrypted; `less`: requests for less than was granted; `hooked`:
+//! the first two share; `recipient`: whether their tokens can be made, and to whom id tokens are encrypted; `less`: requests for less than was granted; `hooked`:
 //! who is asked first; [`error`]: what may go wrong.
 
 mod authorization_code;

@@ -56,11 +56,8 @@ impl TokenService {
             return Err(TokenError::OtherKey);
         }
         let less = exchange.less()?;
-        let recipient = if self.may_identify(client, &exchange) {
-            self.recipient(client, token.grant, |grant| self.is_old(&token, grant, now)).await?
-        } else {
-            None
-        };
+        let wanted = (token.grant, self.may_identify(client, &exchange));
+        let recipient = self.recipient(client, wanted, |grant| self.is_old(&token, grant, now)).await?;
         self.spend_proof(call).await?;
         let claims = self.ask_before_refresh(call, &token, &exchange).await?;
         let is_fapi = client.security.profile.is_fapi();

@@ -11,7 +11,7 @@ const RS256: SigningAlgorithm = SigningAlgorithm::RS256;
 /// Of its id tokens; the configured one by default.
 ///
 /// # Errors
-/// [`IssueError::NoKey`] for a name that is none.
+/// [`IssueError::Algorithm`] for a name that is none.
 pub fn of_id_tokens(client: &Client, config: &Config) -> Result<SigningAlgorithm, IssueError> {
     named(client.id_token_signed_response_alg.as_deref(), || Ok(config.policies.id_token_alg))
 }
@@ -20,7 +20,7 @@ pub fn of_id_tokens(client: &Client, config: &Config) -> Result<SigningAlgorithm
 /// here (FAPI 2.0 Security Profile §5.4).
 ///
 /// # Errors
-/// [`IssueError::NoKey`] for a name that is none.
+/// [`IssueError::Algorithm`] for a name that is none.
 pub fn of_access_tokens(client: &Client, config: &Config) -> Result<SigningAlgorithm, IssueError> {
     let default = config.policies.access_token_alg;
     named(client.formats.access_token_signing_alg.as_deref(), || fallback(client, config, default))
@@ -29,7 +29,7 @@ pub fn of_access_tokens(client: &Client, config: &Config) -> Result<SigningAlgor
 /// Of its signed authorization responses. RS256 by default (JARM §3), but for FAPI 2.0.
 ///
 /// # Errors
-/// [`IssueError::NoKey`] for a name that is none.
+/// [`IssueError::Algorithm`] for a name that is none.
 pub fn of_authorization_responses(client: &Client, config: &Config) -> Result<SigningAlgorithm, IssueError> {
     named(client.formats.authorization_signing_alg.as_deref(), || fallback(client, config, RS256))
 }
@@ -37,7 +37,7 @@ pub fn of_authorization_responses(client: &Client, config: &Config) -> Result<Si
 /// Of answers to its introspection requests. RS256 by default (RFC 9701 §6), but for FAPI 2.0.
 ///
 /// # Errors
-/// [`IssueError::NoKey`] for a name that is none.
+/// [`IssueError::Algorithm`] for a name that is none.
 pub fn of_introspection(client: &Client, config: &Config) -> Result<SigningAlgorithm, IssueError> {
     named(client.formats.introspection_signing_alg.as_deref(), || fallback(client, config, RS256))
 }
@@ -54,5 +54,5 @@ fn named(
     name: Option<&str>,
     default: impl FnOnce() -> Result<SigningAlgorithm, IssueError>,
 ) -> Result<SigningAlgorithm, IssueError> {
-    name.map_or_else(default, |name| name.parse().map_err(|_| IssueError::NoKey))
+    name.map_or_else(default, |name| name.parse().map_err(|_| IssueError::Algorithm))
 }

@@ -58,9 +58,12 @@ pub struct Issue<'a> {
 /// Why nothing could be issued.
 #[derive(Debug, Error)]
 pub enum IssueError {
-    /// There is no key of the algorithm that the client registered.
+    /// There is no key of the algorithm that the client registered: until another one is made.
     #[error("there is no signing key of the algorithm of this client")]
     NoKey,
+    /// The client registered an algorithm that is none.
+    #[error("this client is registered for an algorithm that is not known")]
+    Algorithm,
     /// Signing failed.
     #[error("a token could not be signed")]
     Sign(#[from] SignError),
@@ -76,7 +79,8 @@ impl IssueError {
     /// What is told instead.
     pub const fn code(&self) -> ErrorCode {
         match self {
-            Self::NoKey | Self::Sign(_) => ErrorCode::ServerError,
+            Self::NoKey => ErrorCode::TemporarilyUnavailable,
+            Self::Algorithm | Self::Sign(_) => ErrorCode::ServerError,
             Self::TooLong => ErrorCode::InvalidRequest,
             Self::NotEncrypted(why) => why.code(),
         }
@@ -150,14 +154,26 @@ impl TokenIssuer {
     /// anything is used up that is good for one id token only.
     ///
     /// # Errors
-    /// [`IssueError`] if the client has no key for that, or there is none to sign with.
+    /// [`IssueError`] if the client has no key for that, or there is none to sign with, whether or not it wants them encrypted.
     pub async fn id_token_recipient(&self, client: &Client) -> Result<Option<Recipient>, IssueError> {
-        let Some(how) = client.formats.id_token_encryption.as_ref() else { return Ok(None) };
         let algorithm = algorithm::of_id_tokens(client, &self.config)?;
         if self.keys.id_token_signer(algorithm).is_none() {
             return Err(IssueError::NoKey);
         }
-        Ok(self.encryption.recipient(client, Some(how)).await?)
+        let how = client.formats.id_token_encryption.as_ref();
+        Ok(self.encryption.recipient(client, how).await?)
+    }
+
+    /// Whether access tokens of this client can be signed, if they are. To be asked before anything is used up that is good for one alone.
+    ///
+    /// # Errors
+    /// [`IssueError`] if there is no key to sign with.
+    pub fn check_access_token_key(&self, client: &Client) -> Result<(), IssueError> {
+        if self.strategy(client) == AccessTokenStrategy::Opaque {
+            return Ok(());
+        }
+        let algorithm = algorithm::of_access_tokens(client, &self.config)?;
+        self.keys.access_token_signer(algorithm).map(drop).ok_or(IssueError::NoKey)
     }
 
     /// An access token alone.
