@@ -44,7 +44,8 @@ pub(super) struct Connections<M> {
     builders: Builders,
     ends: Ends,
     supervision: Supervision,
-    shutdown: CancellationToken,
+    /// Cancelled when handshakes are waited for no longer.
+    closing: CancellationToken,
 }
 
 /// A connection that is in the list, and what of it is served.
@@ -60,7 +61,7 @@ impl<M> Connections<M> {
         tls: Option<TlsAcceptorHandle>,
         (make, unreadable): (M, Option<Unreadable>),
         limits: &Limits,
-        shutdown: CancellationToken,
+        closing: CancellationToken,
     ) -> Self {
         Self {
             tls,
@@ -70,7 +71,7 @@ impl<M> Connections<M> {
             builders: Builders::new(limits),
             ends: Ends::new(limits),
             supervision: Supervision::new(limits),
-            shutdown,
+            closing,
         }
     }
 
@@ -87,7 +88,7 @@ impl<M> Connections<M> {
             let acceptor = TlsAcceptor::from(tls.server_config());
             acceptor.accept(stream).await.map(|stream| MaybeTls::Tls(Box::new(stream)))
         };
-        match self.shutdown.run_until_cancelled(timeout(self.handshake_timeout, shaking)).await? {
+        match self.closing.run_until_cancelled(timeout(self.handshake_timeout, shaking)).await? {
             Ok(Ok(stream)) => Some(stream),
             Ok(Err(error)) => {
                 debug!(%error, "a TLS handshake failed");

@@ -44,7 +44,7 @@ where
         let is_old = request.version() == Version::HTTP_10;
         self.record.count_request(has_body);
         let may_switch = request.extensions().get::<OnUpgrade>().is_some();
-        let record = (may_switch || (is_http1 && has_body)).then(|| self.record.clone());
+        let record = (may_switch || is_http1).then(|| self.record.clone());
         let (request, work) = if is_http1 {
             self.record.begin_body(stage(&request));
             (request.map(|body| watched(body, &self.record)), None)
@@ -130,7 +130,7 @@ pin_project! {
         inner: Option<F>,
         // It is there, and waits for what is left of the body of its request.
         answer: Option<Box<Response<B>>>,
-        // Of a connection that may become something else, or whose request has a body over HTTP/1.1.
+        // Of a connection that may become something else, or over HTTP/1.1, where an answer says whether it is the last one.
         record: Option<Arc<Record>>,
         // Whether its request came over HTTP/1.0.
         is_old: bool,

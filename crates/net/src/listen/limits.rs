@@ -33,6 +33,10 @@ pub struct Limits {
     pub max_concurrent_streams: u32,
     /// How long requests may still take after a shutdown began. Default: 30 s.
     pub drain_grace: Duration,
+    /// How long after a shutdown began a connection over HTTP/1.1 that is idle, or has brought nothing yet, is waited for to bring a request,
+    /// which may be on its way. It is answered, and the answer says that it was the last one. So long is a TLS handshake waited for, and
+    /// who was connected and has no place yet. At most half of `drain_grace`. Default: 1 s.
+    pub idle_grace: Duration,
     /// How a connection ends over HTTP/1.1 whose client still sends.
     pub linger: Linger,
     /// How long nothing of an answer over HTTP/1.1 may come after its client closed its sending side: one that has left
@@ -71,6 +75,7 @@ impl Default for Limits {
             max_header_bytes: 64 * 1024,
             max_concurrent_streams: 128,
             drain_grace: Duration::from_secs(30),
+            idle_grace: Duration::from_secs(1),
             linger: Linger::default(),
             half_closed_timeout: Duration::from_secs(1),
         }

@@ -29,12 +29,13 @@ mod unix_socket;
 mod versions;
 
 use std::convert::Infallible;
+use std::future::pending;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::Body;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::Service;
@@ -70,7 +71,7 @@ pub struct Drained {
 }
 
 /// Serves `service` on `listener` until `shutdown`, then stops accepting and lets what is in flight finish, for
-/// [`Limits::drain_grace`] at most.
+/// [`Limits::drain_grace`] at most. Who was connected by then is served, and for [`Limits::idle_grace`] a next request on any connection.
 ///
 /// Requests carry [`PeerAddress`] and [`Transport`] in their extensions, and [`PeerCertificates`] if their peer showed
 /// any. Which version of HTTP is spoken ALPN says; where nothing was agreed on by it, what the client
@@ -113,19 +114,22 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    let connections = Arc::new(Connections::new(tls, (make, unreadable), &limits, shutdown.clone()));
+    let closing = CancellationToken::new();
+    let connections = Arc::new(Connections::new(tls, (make, unreadable), &limits, closing.clone()));
     let places = listener.places(limits.max_connections);
     let (tasks, accepting) = (TaskTracker::new(), TaskTracker::new());
     let (sockets, socket_file) = listener.into_parts();
     for socket in sockets {
-        let acceptor = Acceptor { places: places.clone(), tasks: tasks.clone(), shutdown: shutdown.clone() };
+        let (shutdown, closing) = (shutdown.clone(), closing.clone());
+        let acceptor = Acceptor { places: places.clone(), tasks: tasks.clone(), shutdown, closing };
         accepting.spawn(acceptor.run(socket, connections.clone()));
     }
     accepting.close();
     shutdown.run_until_cancelled(sweep(connections.supervision(), &places, &limits)).await;
+    connections.supervision().let_all_leave();
     accepting.wait().await;
     drop(socket_file);
-    drain(connections.supervision(), &places, &tasks, &limits).await
+    drain(connections.supervision(), &places, &tasks, &closing, &limits).await
 }
 
 /// Ends who is slow or idle too long, for ever; sooner where there are no more `places`, or no files for them.
@@ -141,22 +145,37 @@ async fn sweep(supervision: &Supervision, places: &Places, limits: &Limits) -> I
     }
 }
 
-async fn drain(supervision: &Supervision, places: &Places, tasks: &TaskTracker, limits: &Limits) -> Drained {
+async fn drain(
+    supervision: &Supervision,
+    places: &Places,
+    tasks: &TaskTracker,
+    closing: &CancellationToken,
+    limits: &Limits,
+) -> Drained {
     tasks.close();
-    supervision.drain_all();
     // A head that has begun is waited for, so it is still late at its time.
     let ending = async {
         tokio::select! {
             () = tasks.wait() => {}
             never = sweep(supervision, places, limits) => match never {},
+            never = end_idle(supervision, closing, limits) => match never {},
         }
     };
     if timeout(limits.drain_grace, ending).await.is_ok() {
         info!("every connection has ended");
         return Drained { cut: 0 };
     }
+    closing.cancel();
     let cut = supervision.cut_all();
     tasks.wait().await;
     warn!(connections = cut, "connections were cut: their requests outlasted the grace period");
     Drained { cut }
+}
+
+/// Ends those of whom nothing is in flight, once they have had time to bring a request.
+async fn end_idle(supervision: &Supervision, closing: &CancellationToken, limits: &Limits) -> Infallible {
+    sleep(limits.idle_grace.min(limits.drain_grace / 2)).await;
+    closing.cancel();
+    supervision.drain_all();
+    pending().await
 }

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures_util::task::AtomicWaker;
 use hyper::body::Incoming;
@@ -13,10 +13,13 @@ use super::rest::{After, MOST_STREAMS, Rest, Stage};
 use crate::header_lines::MAX_HEADER_LINES_AT_ONCE;
 
 /// What a connection is to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub(crate) enum Order {
+    #[default]
     Continue,
+    /// The next answer over HTTP/1.1 is the last one, and says so. It is waited for.
+    Leave,
     /// Finish what is in flight and end.
     Drain,
     /// The first request has not come in time: say so, if any of it has, and end.
@@ -104,13 +107,14 @@ impl Record {
     }
 
     /// Ready when the head of the answer to the last request may go out: what becomes of the connection then. One that ends waits for
-    /// nothing that is left.
+    /// nothing that is left, and over HTTP/1.1 says that it does: nothing else may, if it was told so only now.
     pub(crate) fn poll_before_head(&self, context: &mut Context<'_>) -> Poll<After> {
-        let request = self.requests();
-        if self.order() != Order::Continue {
+        let (request, ends) = (self.requests(), self.order() != Order::Continue);
+        if ends {
             self.rest.give_up(request);
         }
-        self.rest.poll_before_head(request, context)
+        let after = ready!(self.rest.poll_before_head(request, context));
+        Poll::Ready(if ends && !self.is_http2() { After::Ends } else { after })
     }
 
     /// Notes that a request over HTTP/2 begins whose head has so many lines; whether there is room for them beside those of the others.
@@ -268,7 +272,9 @@ impl Record {
 
     /// Gives an order, unless a stricter one was given.
     pub(crate) fn give(&self, order: Order) {
-        if self.order.fetch_max(order as u8, Ordering::AcqRel) < order as u8 {
+        let is_new = self.order.fetch_max(order as u8, Ordering::AcqRel) < order as u8;
+        // That it is to leave a connection sees when it answers.
+        if is_new && order > Order::Leave {
             self.waker.wake();
         }
     }
@@ -277,8 +283,9 @@ impl Record {
     pub(crate) fn order(&self) -> Order {
         match self.order.load(Ordering::Acquire) {
             0 => Order::Continue,
-            1 => Order::Drain,
-            2 => Order::Late,
+            1 => Order::Leave,
+            2 => Order::Drain,
+            3 => Order::Late,
             _ => Order::Cut,
         }
     }
@@ -322,7 +329,9 @@ impl Record {
                     self.draining.store(false, Ordering::Relaxed);
                     polled
                 }
-                Order::Drain | Order::Late | Order::Continue => connection.as_mut().poll(quiet).map(Some),
+                Order::Drain | Order::Late | Order::Leave | Order::Continue => {
+                    connection.as_mut().poll(quiet).map(Some)
+                }
             };
             if polled.is_pending() {
                 self.rest.read_away(self.requests(), context);

@@ -40,7 +40,8 @@ pub(crate) struct Supervision {
 #[derive(Debug, Default)]
 struct Open {
     next: u64,
-    draining: bool,
+    /// What all were told, and are told that are still to come.
+    told: Order,
     entries: HashMap<u64, Entry>,
 }
 
@@ -61,7 +62,7 @@ impl Entry {
     /// yet has little time as it is.
     fn may_make_room(&self, now: Instant) -> bool {
         self.requests > 0
-            && self.record.order() == Order::Continue
+            && self.record.order() < Order::Drain
             && now.saturating_duration_since(self.since) >= LEAST_IDLE
     }
 
@@ -126,7 +127,7 @@ impl Supervision {
         (limits.first_request_timeout.min(limits.keep_alive_timeout) / 4).clamp(least, most)
     }
 
-    /// Enters a connection, which begins to drain at once if the listener already does.
+    /// Enters a connection, which is told at once what all others were.
     pub(crate) fn enter(&self) -> Membership<'_> {
         let record = Arc::new(Record::default());
         let entry = Entry {
@@ -137,9 +138,7 @@ impl Supervision {
             taken: None,
         };
         let mut open = self.open.lock();
-        if open.draining {
-            record.give(Order::Drain);
-        }
+        record.give(open.told);
         let number = open.next;
         open.next += 1;
         open.entries.insert(number, entry);
@@ -183,17 +182,33 @@ impl Supervision {
         idle.iter().take(most).for_each(|entry| entry.record.give(Order::Drain));
     }
 
-    /// Lets every connection finish what is in flight, those that are still to come too.
-    pub(crate) fn drain_all(&self) {
+    /// Lets every connection end after its next answer, those that are still to come too: a request may be on its way to one that is
+    /// idle, and could not be sent again if it was closed. Over HTTP/2 all are drained at once: how that begins, nothing is lost (RFC 9113
+    /// §6.8).
+    pub(crate) fn let_all_leave(&self) {
         let mut open = self.open.lock();
-        open.draining = true;
-        open.entries.values().for_each(|entry| entry.record.give(Order::Drain));
+        open.told = Order::Leave;
+        for entry in open.entries.values() {
+            let order = if entry.record.is_http2() { Order::Drain } else { Order::Leave };
+            entry.record.give(order);
+        }
     }
 
-    /// Ends every connection; says how many there were.
+    /// Lets every connection finish what is in flight, those that are still to come too.
+    pub(crate) fn drain_all(&self) {
+        self.tell_all(Order::Drain);
+    }
+
+    /// Ends every connection, those that are still to come too; says how many there were.
     pub(crate) fn cut_all(&self) -> usize {
-        let open = self.open.lock();
-        open.entries.values().for_each(|entry| entry.record.give(Order::Cut));
+        self.tell_all(Order::Cut)
+    }
+
+    /// Says how many were told.
+    fn tell_all(&self, order: Order) -> usize {
+        let mut open = self.open.lock();
+        open.told = order;
+        open.entries.values().for_each(|entry| entry.record.give(order));
         open.entries.len()
     }
 }

@@ -49,6 +49,16 @@ pub(crate) async fn handshake_with(
     trusted: &SelfSigned,
     alpn: &[&str],
 ) -> std::io::Result<TlsStream<TcpStream>> {
+    handshake_on(server.connect().await, host, trusted, alpn).await
+}
+
+/// The same, on a connection that is there.
+pub(crate) async fn handshake_on(
+    stream: TcpStream,
+    host: &'static str,
+    trusted: &SelfSigned,
+    alpn: &[&str],
+) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(trusted.certificate.as_bytes()).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -56,7 +66,7 @@ pub(crate) async fn handshake_with(
     let mut config = config.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
     let name = ServerName::try_from(host).unwrap();
-    in_time(TlsConnector::from(Arc::new(config)).connect(name, server.connect().await)).await
+    in_time(TlsConnector::from(Arc::new(config)).connect(name, stream)).await
 }
 
 fn der(certificate: &SelfSigned) -> Vec<u8> {

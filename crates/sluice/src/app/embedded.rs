@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sluice_oauth::keys::KeyMaker;
 use sluice_primitives::{Clock, Rng};
@@ -60,8 +61,14 @@ impl EmbeddedNode {
             data_dir: data_dir.clone(),
         };
         let loaded = load(&sources)?;
-        let options =
-            StartOptions { listeners: Listeners::All, tls_self_signed: false, auto_migrate: true, data_dir };
+        let options = StartOptions {
+            listeners: Listeners::All,
+            tls_self_signed: false,
+            auto_migrate: true,
+            data_dir,
+            // Whoever stops it has had all answers.
+            idle_grace: Duration::ZERO,
+        };
         let world = World { clock: Arc::clone(&clock), rng, keys };
         let node = Box::pin(Node::start(&loaded.settings, &options, world)).await?;
         let address = |of: &Option<String>| of.clone().unwrap_or_default();

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::HeaderName;
 use ipnet::IpNet;
@@ -50,6 +51,11 @@ impl Port {
     /// The same port, which asks its clients for certificates and requires none (RFC 8705).
     pub(crate) fn asking_for_certificates(self) -> Self {
         Self { tls: self.tls.map(TlsAcceptorHandle::requesting_client_certificates), ..self }
+    }
+
+    /// The same port, which waits so long at the end for requests that are on their way ([`Limits::idle_grace`]).
+    pub(crate) fn waiting(self, idle_grace: Duration) -> Self {
+        Self { limits: Limits { idle_grace, ..self.limits }, ..self }
     }
 
     /// Where it is reached, as `host:port` or a path.

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sluice_commit::chain;
 use sluice_primitives::{OsRng, SystemClock};
@@ -69,6 +70,7 @@ async fn start(
         tls_self_signed: false,
         auto_migrate: true,
         data_dir: sources.data_dir.clone(),
+        idle_grace: Duration::ZERO,
     };
     let node = Node::start(&loaded.settings, &options, World::real()).await.map_err(with_option)?;
     let public: Url = loaded.settings.urls.issuer.parse()?;

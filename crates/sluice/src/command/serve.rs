@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use sluice_commit::chain;
+use sluice_net::Limits;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 use tracing::{error, info, warn};
@@ -69,6 +70,7 @@ pub(crate) async fn run(serve: ServeCommand, environment: Vec<(OsString, OsStrin
         tls_self_signed: serve.tls_self_signed,
         auto_migrate: serve.auto_migrate,
         data_dir: sources.data_dir.clone(),
+        idle_grace: Limits::default().idle_grace,
     };
     let exit = run_node(&loaded.settings, &options).await;
     if let Some(traces) = traces {

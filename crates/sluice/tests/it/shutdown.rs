@@ -130,6 +130,33 @@ async fn a_server_that_has_stopped_answers_nobody() {
     assert_eq!(application.log_in("alice").await, Err(Failure::Lost));
 }
 
+/// The kernel has taken their requests, and nobody else knows of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_connected_when_it_is_told_to_stop_is_answered() {
+    let site = Site::fresh(Backend::Sqlite).await;
+    let process = site.start().await;
+    let body = Application::register(&[&process]).await.client_credentials_form();
+    process.signal(Signal::STOP);
+    let request = format!(
+        "POST /oauth2/token HTTP/1.1\r\nHost: sluice.test\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut clients = Vec::new();
+    for _ in 0..5 {
+        let mut stream = TcpStream::connect(address(&process.public)).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        clients.push(stream);
+    }
+    process.tell_to_stop();
+    process.signal(Signal::CONT);
+    for mut stream in clients {
+        let answer = rest_of(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("access_token"), "{answer}");
+    }
+    assert_eq!(process.ended().await.code(), Some(0));
+}
+
 /// The default would end it by the signal; of process 1 of a container, such a signal is lost.
 #[tokio::test]
 async fn told_to_stop_while_it_waits_for_its_database_it_ends_well() {

@@ -199,7 +199,8 @@ impl Setup {
             enrichment: Enrichment::default(),
             limits: Vec::new(),
         };
-        let limits = Limits { drain_grace: Duration::from_secs(5), ..Limits::default() };
+        let limits =
+            Limits { drain_grace: Duration::from_secs(5), idle_grace: Duration::ZERO, ..Limits::default() };
         Self {
             upstream,
             route,

@@ -309,3 +309,35 @@ async fn a_shutdown_lets_a_request_finish() {
     assert_eq!(client.answer().await.unwrap().text(), "ok");
     assert_eq!(world.stop().await.cut, 0);
 }
+
+#[tokio::test]
+async fn whoever_is_connected_when_a_shutdown_begins_is_answered_on_every_core() {
+    let (address, _requests) = Backend::bind().await.recording();
+    let mut setup = Setup::to(&[address]);
+    (setup.cores, setup.limits.idle_grace, setup.limits.drain_grace) = (3, AT_MOST, AT_MOST * 2);
+    let world = setup.start().await;
+    let mut idle = Peer::new(world.connect().await);
+    idle.say(GET).await;
+    assert_eq!(idle.answer().await.unwrap().status(), 200);
+    let mut clients = Vec::new();
+    for _ in 0..24 {
+        let mut client = Peer::new(world.connect().await);
+        client.say(GET).await;
+        clients.push(client);
+    }
+    world.shutdown.cancel();
+    for client in &mut clients {
+        assert_eq!(client.answer().await.unwrap().status(), 200);
+    }
+    drop(clients);
+    // The core may not have heard of it at once.
+    let mut last: Option<String> = None;
+    while last.as_deref() != Some("close") {
+        idle.say(GET).await;
+        let answer = idle.answer().await.unwrap();
+        assert_eq!(answer.status(), 200);
+        last = answer.header("connection").map(str::to_owned);
+    }
+    assert!(idle.is_closed().await);
+    assert_eq!(world.stop().await.cut, 0);
+}

@@ -192,3 +192,21 @@ fn those_that_were_idle_longest_make_room() {
     }
     assert_eq!(silent.record.order(), Order::Continue);
 }
+
+#[test]
+fn who_may_be_on_the_way_is_waited_for_and_over_http_2_nobody_is() {
+    let supervision = Supervision::new(&Limits::default());
+    let (idle, _) = answered(&supervision);
+    let (http2, _) = answered(&supervision);
+    http2.record.read_http2(1);
+    supervision.let_all_leave();
+    let late = supervision.enter();
+    let orders = || [&idle, &http2, &late].map(|member| member.record.order());
+    assert_eq!(orders(), [Order::Leave, Order::Drain, Order::Leave]);
+    supervision.make_room(Instant::now() + LEAST_IDLE);
+    assert_eq!(orders(), [Order::Drain, Order::Drain, Order::Leave], "others wait for a place");
+    supervision.drain_all();
+    assert_eq!((orders(), supervision.enter().record.order()), ([Order::Drain; 3], Order::Drain));
+    assert_eq!(supervision.cut_all(), 3);
+    assert_eq!(supervision.enter().record.order(), Order::Cut);
+}

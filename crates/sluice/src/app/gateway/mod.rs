@@ -14,6 +14,7 @@ mod served_link;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use sluice_crypto::Sealer;
@@ -66,6 +67,8 @@ pub(crate) struct GatewayStart<'a> {
     pub(crate) settings: &'a GatewaySettings,
     /// Whether a certificate is made up where none is configured.
     pub(crate) tls_self_signed: bool,
+    /// How long it waits at the end for requests that are on their way ([`Limits::idle_grace`]).
+    pub(crate) idle_grace: Duration,
     /// Tokens of this installation.
     pub(crate) local: LocalParts,
     /// Seals the nonces of DPoP proofs.
@@ -110,7 +113,11 @@ impl RunningGateway {
         let settings = start.settings;
         let decisions = match &settings.decisions {
             Some(listener) => {
-                let limits = Limits { max_connections: settings.max_connections, ..Limits::default() };
+                let limits = Limits {
+                    max_connections: settings.max_connections,
+                    idle_grace: start.idle_grace,
+                    ..Limits::default()
+                };
                 let config =
                     start.proxy_config("decisions", listener, &settings.decision_certificates, limits)?;
                 let served = DecisionConfig::default();
@@ -122,7 +129,7 @@ impl RunningGateway {
             }
             None => None,
         };
-        let limits = client_limits(settings);
+        let limits = Limits { idle_grace: start.idle_grace, ..client_limits(settings) };
         let config = start.proxy_config("gateway", &settings.listener, &settings.certificates, limits)?;
         let has_tls = config.tls.is_some();
         let proxy = RunningProxy::start(config, gateway, start.shutdown.clone()).await;

@@ -11,6 +11,7 @@ use sluice_gateway::link::{LinkClient, LinkConfig, LinkFeed};
 use sluice_gateway::route::RoutesFile;
 use sluice_gateway::validation::LocalParts;
 use sluice_http::{Health, Ready, health_routes};
+use sluice_net::Limits;
 use sluice_primitives::Secret;
 use sluice_token::{FeedFollower, RevocationSet};
 use tokio::signal::unix::{SignalKind, signal};
@@ -171,6 +172,7 @@ impl<'a> Process<'a> {
         let start = GatewayStart {
             settings: &self.settings.gateway,
             tls_self_signed: self.tls_self_signed,
+            idle_grace: Limits::default().idle_grace,
             local: self.local_parts(&keys),
             nonces: Arc::clone(&keys.sealer),
             metrics: &self.metrics,

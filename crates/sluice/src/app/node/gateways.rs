@@ -53,6 +53,7 @@ impl Node {
         let start = GatewayStart {
             settings: &settings.gateway,
             tls_self_signed: options.tls_self_signed,
+            idle_grace: options.idle_grace,
             local: local_parts(&settings.gateway, keys, &known),
             nonces: Arc::new(ArcSwap::new(Arc::clone(&services.sealer))),
             metrics,

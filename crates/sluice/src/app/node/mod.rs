@@ -63,6 +63,8 @@ pub(crate) struct StartOptions {
     pub(crate) auto_migrate: bool,
     /// Where development keeps its secret.
     pub(crate) data_dir: PathBuf,
+    /// How long a node that stops waits for requests that are on their way ([`Limits::idle_grace`](sluice_net::Limits)).
+    pub(crate) idle_grace: Duration,
 }
 
 /// Where a node is reached.
@@ -296,7 +298,13 @@ mod tests {
         };
         let settings = load(&sources).unwrap_or_else(|error| panic!("{error}")).settings;
         let data_dir = sources.data_dir;
-        let options = StartOptions { listeners, tls_self_signed: false, auto_migrate: true, data_dir };
+        let options = StartOptions {
+            listeners,
+            tls_self_signed: false,
+            auto_migrate: true,
+            data_dir,
+            idle_grace: Duration::ZERO,
+        };
         let node = Box::pin(Node::start(&settings, &options, World::real())).await;
         node.unwrap_or_else(|error| panic!("{error}"))
     }

@@ -23,22 +23,25 @@ impl Ports {
         options: &StartOptions,
         clock: &dyn Clock,
     ) -> Result<Self, StartError> {
-        let (listeners, self_signed) = (options.listeners, options.tls_self_signed);
+        let (listeners, self_signed, grace) =
+            (options.listeners, options.tls_self_signed, options.idle_grace);
         let admin = &settings.serve.admin.listener;
         let (mut public, mut own, mut link, mut health) = (None, None, None, None);
         if listeners.has_public() {
             let port = Port::bind("public", &settings.serve.public, self_signed, clock).await?;
             let asks = settings.oauth2.mtls.listener_asks;
-            public = Some(if asks { port.asking_for_certificates() } else { port });
+            let port = if asks { port.asking_for_certificates() } else { port };
+            public = Some(port.waiting(grace));
         }
         if listeners.has_admin() {
-            own = Some(Port::bind("admin", admin, self_signed, clock).await?);
+            own = Some(Port::bind("admin", admin, self_signed, clock).await?.waiting(grace));
         }
         if listeners.has_admin() && settings.link.token.is_some() {
-            link = Some(Port::bind(LINK, &settings.link.listener, self_signed, clock).await?);
+            let port = Port::bind(LINK, &settings.link.listener, self_signed, clock).await?;
+            link = Some(port.waiting(grace));
         }
         if listeners == Listeners::Gateway {
-            health = Some(Port::bind("health", admin, self_signed, clock).await?);
+            health = Some(Port::bind("health", admin, self_signed, clock).await?.waiting(grace));
         }
         Ok(Self { public, admin: own, link, health })
     }
