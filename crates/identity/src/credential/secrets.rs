@@ -35,6 +35,8 @@ pub struct CredentialSecrets {
     pub unreadable: u64,
     /// Records that need no secret: without a password, or with an old hash that lies open.
     pub none: u64,
+    /// What the hash takes that takes most of those that lie open, in KiB. Where a hash may have less, it cannot be verified.
+    pub most_memory_kib: u32,
 }
 
 /// What was sealed again.
@@ -136,6 +138,9 @@ impl StoredCredentials {
 
     fn look(&self, identity: &Identity, found: &mut CredentialSecrets) {
         let stored = StoredCredential::parse(&identity.credential);
+        if let Some(params) = stored.as_ref().ok().and_then(StoredCredential::params) {
+            found.most_memory_kib = found.most_memory_kib.max(params.memory_kib());
+        }
         match stored.and_then(|stored| self.keys.secret_in_use(&stored)) {
             Ok(SecretsInUse { pepper: None, storage: None }) => found.none += 1,
             Ok(SecretsInUse { pepper, storage }) => {

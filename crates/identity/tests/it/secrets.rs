@@ -75,6 +75,21 @@ async fn every_password_is_counted_with_the_secrets_that_it_needs() {
 }
 
 #[tokio::test]
+async fn a_sample_tells_how_much_memory_the_hash_takes_that_takes_most() {
+    let store = Arc::new(MemoryStore::new());
+    let keys = keys(&["pepper"], &["rest"]);
+    person(&store, 9, |id| keys.provisional(id, b"password", &OsRng)).await;
+    let everybody = everybody(&store, keys.clone());
+    assert_eq!(everybody.sample().await.unwrap().most_memory_kib, 0, "it has no hash yet");
+    for (ago, memory) in [(8, 64), (7, 256), (6, 128)] {
+        let params = Argon2Params::new(memory, 1, 1).unwrap();
+        let stored = keys.hardened(b"password", params, [1; 16], &mut HashMemory::new()).unwrap();
+        person(&store, ago, |_| stored).await;
+    }
+    assert_eq!(everybody.sample().await.unwrap().most_memory_kib, 256);
+}
+
+#[tokio::test]
 async fn a_sample_finds_a_secret_that_was_in_use_for_a_while_years_ago() {
     let store = Arc::new(MemoryStore::new());
     let (old, new) = (keys(&["old"], &["rest"]), keys(&["new"], &["rest"]));

@@ -11,7 +11,7 @@ use sluice_identity::mail::SealedMails;
 use sluice_oauth::client::client_with_missing_secret;
 use sluice_oauth::keys::SealedKeys;
 use sluice_primitives::{Clock, Rng};
-use tracing::error;
+use tracing::{error, warn};
 
 use super::stores::{Repositories, StartError};
 
@@ -35,19 +35,20 @@ impl RequiredSecrets<'_> {
         if is_known { Ok(()) } else { Err(StartError::OtherSecrets) }
     }
 
-    /// Of passwords.
+    /// Of passwords. How much memory the hash takes that takes most of those looked at, in KiB.
     ///
     /// # Errors
     /// [`StartError::MissingSecret`] if one is missing.
-    pub(crate) async fn of_passwords(&self, keys: &CredentialKeys) -> Result<(), StartError> {
+    pub(crate) async fn of_passwords(&self, keys: &CredentialKeys) -> Result<u32, StartError> {
         let everybody = StoredCredentials {
             identities: Arc::clone(&self.store) as _,
             keys: keys.clone(),
             clock: Arc::clone(self.clock),
             rng: Arc::clone(self.rng),
         };
-        let missing = everybody.sample().await?.missing(&keys.peppers().ids());
-        Ok(missing.map_or(Ok(()), Err)?)
+        let sampled = everybody.sample().await?;
+        let missing = sampled.missing(&keys.peppers().ids());
+        Ok(missing.map_or(Ok(sampled.most_memory_kib), Err)?)
     }
 
     /// Of second factors.
@@ -99,6 +100,19 @@ impl RequiredSecrets<'_> {
             );
         }
         Ok(())
+    }
+}
+
+/// Says that there are passwords whose hash takes more memory than one may have here, as where another node makes larger ones, or did:
+/// whoever has such a one is refused, and all others are let in.
+pub(super) fn tell_of_costly_passwords(most_kib: u32, limit_kib: u32) {
+    if most_kib > limit_kib {
+        warn!(
+            needed_kib = most_kib,
+            limit_kib,
+            "the hashes of some passwords take more memory than identity.hash_pool.max_memory allows: whoever has such \
+             a password cannot log in with it"
+        );
     }
 }
 

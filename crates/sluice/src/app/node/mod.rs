@@ -27,7 +27,7 @@ use super::janitor::Janitor;
 use super::lookout::Lookout;
 use super::opening::{key_material, open};
 use super::outage::Outage;
-use super::required_secrets::RequiredSecrets;
+use super::required_secrets::{RequiredSecrets, tell_of_costly_passwords};
 use super::services::{Foundation, Services};
 use super::steady_clock::SteadyClock;
 use super::stores::{StartError, Stores};
@@ -140,7 +140,8 @@ impl Node {
         // A node that does not know what was revoked must not say that a token holds.
         services.catch_up().await?;
         let required = RequiredSecrets { store: stores.repositories(), clock: &clock, rng: &rng };
-        required.of_passwords(&services.people.hardening.keys).await?;
+        let most_kib = required.of_passwords(&services.people.hardening.keys).await?;
+        tell_of_costly_passwords(most_kib, settings.identity.hash_pool.max_memory_kib);
         required.of_factors(&at_rest).await?;
         required.of_clients(&at_rest).await?;
         required.of_mails(&at_rest).await?;

@@ -1,7 +1,9 @@
 //! What a node finds at its start.
 
 use sluice_crypto::Purpose;
+use sluice_crypto::credential::Peppers;
 use sluice_crypto::digest::MacKey;
+use sluice_crypto::password_hash::{Argon2Params, HashMemory};
 use sluice_crypto::secret_hash::FastHashKeys;
 use sluice_identity::factor::{AddedFactor, Factor, FactorKind, FactorRepository};
 use sluice_identity::mail::{MailRepository, QueuedMail};
@@ -9,6 +11,7 @@ use sluice_identity::{Email, Identity, IdentityStatus};
 use sluice_oauth::client::{ClientRepository, SealedClientSecrets, decode};
 use sluice_oauth::grant::Insertion;
 use sluice_primitives::{AttemptId, IdentityId, NetworkId, OsRng, Secret, SystemClock, Timestamp};
+use sluice_testkit::Captured;
 
 use super::*;
 use crate::app::opening::open_store;
@@ -41,6 +44,11 @@ impl World {
     }
 
     async fn person(&self, name: &str) -> IdentityId {
+        self.person_with(name, String::new()).await
+    }
+
+    /// Somebody whose password is kept so.
+    async fn person_with(&self, name: &str, credential: String) -> IdentityId {
         let email: Email = format!("{name}@example.com").parse().unwrap();
         let now = Timestamp::from_secs(1_750_000_000);
         let identity = Identity {
@@ -48,7 +56,7 @@ impl World {
             email: email.as_str().to_owned(),
             login_name: email.login_name(),
             username: String::new(),
-            credential: String::new(),
+            credential,
             hardening: false,
             status: IdentityStatus::Active,
             email_verified_at: None,
@@ -156,5 +164,23 @@ async fn a_mail_that_no_secret_opens_keeps_nobody_from_anything() {
     };
     MailRepository::queue(&*world.stores.repositories(), &mail).await.unwrap();
     assert!(world.required().of_mails(&at_rest("new")).await.is_ok());
+    world.stores.shutdown().await;
+}
+
+#[tokio::test]
+async fn passwords_whose_hash_takes_more_memory_than_one_may_have_are_warned_about() {
+    let (log, _guard) = Captured::begin();
+    let world = World::new().await;
+    let peppers = Peppers::new(&[Secret::new(b"a pepper".to_vec())]).unwrap();
+    let keys = CredentialKeys::new(peppers, at_rest("rest"));
+    let params = Argon2Params::new(128, 1, 1).unwrap();
+    let stored = keys.hardened(b"password", params, [1; 16], &mut HashMemory::new()).unwrap();
+    world.person_with("alice", stored).await;
+    let most = world.required().of_passwords(&keys).await.unwrap();
+    assert_eq!(most, 128);
+    for (limit, warnings) in [(128, 0), (64, 1)] {
+        tell_of_costly_passwords(most, limit);
+        assert_eq!(log.lines("identity.hash_pool.max_memory").len(), warnings, "{limit}");
+    }
     world.stores.shutdown().await;
 }
