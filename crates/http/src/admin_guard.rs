@@ -20,7 +20,7 @@ use axum::response::{IntoResponse, Response};
 use sluice_primitives::Secret;
 
 use crate::cors::CorsPolicy;
-use crate::extract::bearer;
+use crate::extract::{bearer, bears_one_of};
 use crate::respond::AdminError;
 
 const SEC_FETCH_MODE: &str = "sec-fetch-mode";
@@ -41,8 +41,8 @@ const FORBIDDEN: &str = "The requested action was forbidden";
 /// Who may use the admin API.
 #[derive(Clone)]
 pub(crate) enum AdminGuard {
-    /// Who bears this (RFC 6750).
-    Credential(Arc<Secret<String>>),
+    /// Who bears one of these (RFC 6750).
+    Credential(Arc<[Secret<String>]>),
     /// Who reaches it.
     Open(Arc<OpenPort>),
 }
@@ -80,7 +80,7 @@ impl AdminGuard {
     /// Whether a request would be let in.
     pub(crate) fn admits(&self, asked: (&Method, &Uri), headers: &HeaderMap) -> bool {
         match self {
-            Self::Credential(expected) => is_presented(headers, expected),
+            Self::Credential(expected) => bears_one_of(headers, expected),
             Self::Open(port) => port.check(asked, headers).is_ok(),
         }
     }
@@ -89,7 +89,7 @@ impl AdminGuard {
 /// Lets a request in, or says why not.
 pub(crate) async fn layer(State(guard): State<AdminGuard>, request: Request, next: Next) -> Response {
     match &guard {
-        AdminGuard::Credential(expected) if !is_presented(request.headers(), expected) => {
+        AdminGuard::Credential(expected) if !bears_one_of(request.headers(), expected) => {
             unauthorized(request.headers())
         }
         AdminGuard::Credential(_) => next.run(request).await,
@@ -112,11 +112,6 @@ fn unauthorized(headers: &HeaderMap) -> Response {
     let mut response = refusal.into_response();
     response.headers_mut().insert(WWW_AUTHENTICATE, CHALLENGE);
     response
-}
-
-/// Compared in constant time.
-fn is_presented(headers: &HeaderMap, expected: &Secret<String>) -> bool {
-    expected.same_as(bearer(headers).unwrap_or_default().as_bytes())
 }
 
 impl OpenPort {

@@ -169,10 +169,12 @@ mod tests {
 
     #[test]
     fn the_credential_of_the_admin_port_is_asked_for_here_too() {
-        let route =
-            route(Admission::Admin(AdminGuard::Credential(Arc::new(Secret::new("opened".to_owned())))));
-        assert!(is_admitted(&route, &[("authorization", "Bearer opened")]));
-        for refused in ["Bearer open", "Bearer ", "Basic opened", "opened"] {
+        let tokens = ["opened", "opened next"].map(|token| Secret::new(token.to_owned()));
+        let route = route(Admission::Admin(AdminGuard::Credential(Arc::from(tokens))));
+        for admitted in ["Bearer opened", "Bearer opened next"] {
+            assert!(is_admitted(&route, &[("authorization", admitted)]), "{admitted}");
+        }
+        for refused in ["Bearer open", "Bearer next", "Bearer ", "Basic opened", "opened"] {
             assert!(!is_admitted(&route, &[("authorization", refused)]), "{refused}");
         }
         assert!(!is_admitted(&route, &[]));

@@ -22,7 +22,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::extract::bearer;
+use crate::extract::{bearer, bears_one_of};
 use crate::router::health_routes;
 use crate::state::Health;
 
@@ -46,8 +46,8 @@ pub trait LinkSource: Send + Sync {
 /// What the link's handlers work with.
 #[derive(Clone)]
 pub struct LinkState {
-    /// What every request must bear.
-    pub token: Arc<Secret<String>>,
+    /// What every request must bear: any of these.
+    pub tokens: Arc<[Secret<String>]>,
     /// Keys and verdicts.
     pub source: Arc<dyn LinkSource>,
     /// The store's feed.
@@ -67,17 +67,20 @@ pub fn link(state: LinkState) -> Router {
         .route("/link/v1/keys", post(keys))
         .route("/link/v1/feed", post(feed))
         .route("/link/v1/check", post(check))
-        .layer(from_fn_with_state(Arc::clone(&state.token), check_token))
+        .layer(from_fn_with_state(Arc::clone(&state.tokens), check_token))
         .with_state(state)
         .merge(health_routes(health))
 }
 
-async fn check_token(State(expected): State<Arc<Secret<String>>>, request: Request, next: Next) -> Response {
-    let presented = bearer(request.headers());
-    if expected.same_as(presented.unwrap_or_default().as_bytes()) {
+async fn check_token(
+    State(expected): State<Arc<[Secret<String>]>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if bears_one_of(request.headers(), &expected) {
         return next.run(request).await;
     }
-    let reason = if presented.is_some() {
+    let reason = if bearer(request.headers()).is_some() {
         "the bearer token is another than serve.link.token"
     } else {
         "the link asks for a bearer token, and none was sent"

@@ -95,8 +95,8 @@ pub struct AdminState {
     pub public_keys: Arc<KeyRing>,
     pub cors: Option<Arc<CorsPolicy>>,
     pub health: Arc<dyn Health>,
-    /// What a caller must present, if the port is not open.
-    pub bearer: Option<Arc<sluice_primitives::Secret<String>>>,
+    /// What a caller must present, if the port is not open: any of these.
+    pub bearer: Option<Arc<[sluice_primitives::Secret<String>]>>,
     /// The public names that an open port is reached at; any, if there are none.
     pub hosts: Vec<String>,
     pub version: &'static str,

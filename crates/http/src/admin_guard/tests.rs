@@ -198,7 +198,7 @@ fn a_proxy_may_introspect_with_the_headers_of_a_browser_but_at_no_name_that_is_n
 
 #[tokio::test]
 async fn who_has_not_the_token_is_refused_with_a_reason_that_is_logged_too() {
-    let guard = AdminGuard::Credential(Arc::new(Secret::new("the right one".to_owned())));
+    let guard = AdminGuard::Credential(Arc::from([Secret::new("the right one".to_owned())]));
     let app = Router::new().route("/", get(async || "in")).layer(from_fn_with_state(guard, layer));
     let (log, _capturing) = Captured::everything();
     for (header, reason) in [("Basic eDp5", "none was sent"), ("Bearer a-guess", "is another than")] {

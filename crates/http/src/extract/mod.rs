@@ -11,6 +11,7 @@ use bytes::Bytes;
 use sluice_oauth::caller::Caller;
 use sluice_oauth::client_auth::named_client;
 use sluice_oauth::sender_constraint::TokenScheme;
+use sluice_primitives::Secret;
 use sluice_protocol::Parameters;
 use sluice_protocol::parameters::InvalidParameters;
 use thiserror::Error;
@@ -117,6 +118,12 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = header.split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// Whether what a request bears is one of these. It is held against each, in constant time.
+pub(crate) fn bears_one_of(headers: &HeaderMap, expected: &[Secret<String>]) -> bool {
+    let presented = bearer(headers).unwrap_or_default().as_bytes();
+    expected.iter().filter(|one| one.same_as(presented)).count() > 0
 }
 
 /// An access token of the `Authorization` header, and how it is presented there (RFC 6750 §2.1, RFC 9449 §7.1).

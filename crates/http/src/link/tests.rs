@@ -64,7 +64,7 @@ impl Health for Pages {
 fn state(feed: Arc<dyn Feed>) -> LinkState {
     let set = Arc::new(RevocationSet::default());
     LinkState {
-        token: Arc::new(Secret::new("a token".to_owned())),
+        tokens: Arc::from(["a token", "the next token"].map(|token| Secret::new(token.to_owned()))),
         source: Arc::new(Pages),
         follower: Arc::new(FeedFollower::new(Arc::clone(&feed), set, Arc::new(SystemClock))),
         feed,
@@ -140,7 +140,9 @@ async fn who_has_not_the_token_is_refused_with_a_reason_in_the_log() {
         let lines = log.lines("link request refused");
         assert!(lines.last().unwrap().contains(reason) && !log.text().contains("a-guess"), "{lines:?}");
     }
-    let request = http::Request::post("/link/v1/keys").header("authorization", "Bearer a token");
-    let response = app.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
-    assert_eq!((response.status(), log.lines("refused").len()), (StatusCode::OK, 2));
+    for header in ["Bearer a token", "Bearer the next token"] {
+        let request = http::Request::post("/link/v1/keys").header("authorization", header);
+        let response = app.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!((response.status(), log.lines("refused").len()), (StatusCode::OK, 2), "{header}");
+    }
 }

@@ -47,7 +47,7 @@ pub(super) fn connections(settings: &Settings, listeners: Listeners) -> usize {
         (listeners.has_public(), of_listener(&serve.public)),
         // A gateway by itself has health and metrics there.
         (listeners != Listeners::Public, of_listener(&serve.admin.listener)),
-        (listeners.has_admin() && link.token.is_some(), of_listener(&link.listener)),
+        (listeners.has_admin() && !link.tokens.is_empty(), of_listener(&link.listener)),
         (listeners.has_gateway() && gateway.routes.is_some(), of_gateway(gateway)),
     ];
     ports.into_iter().filter(|(is_served, _)| *is_served).map(|(_, connections)| connections).sum()

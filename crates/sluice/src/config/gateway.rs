@@ -141,9 +141,10 @@ pub(super) const LINK_LISTENER: &[Key] = &[
     Key::own("port", PORT, "The port of the link; 0 takes any that is free.").with_default("4446"),
     Key::own(
         "token",
-        Kind::Secret,
+        Kind::Tokens,
         "What gateways in other processes must bear, 32 bytes or more; with it the link is served. It gives the key of access tokens away: \
-         share it with nobody else, and set `serve.link.tls` where it leaves the machine.",
+         share it with nobody else, and set `serve.link.tls` where it leaves the machine. Any of a list counts, so that it can be replaced; \
+         a variable has the list as JSON.",
     ),
     Key::own(
         "sealing_key",
@@ -216,8 +217,8 @@ pub(crate) struct LinkSettings {
 #[derive(Debug, Clone)]
 pub(crate) struct ServedLinkSettings {
     pub(crate) listener: ListenerSettings,
-    /// `None`: no link is served.
-    pub(crate) token: Option<SecretString>,
+    /// Any of which a gateway may bear. None: no link is served.
+    pub(crate) tokens: Vec<SecretString>,
     /// Whether gateways open sealed tokens themselves. Default: yes.
     pub(crate) gives_sealing_key: bool,
 }
@@ -301,13 +302,17 @@ fn read_link(reader: &mut Reader<'_>) -> Option<LinkSettings> {
     Some(LinkSettings { url: url?, token: token?, ca_file })
 }
 
-/// The token of a link, at either end: no server has a shorter one.
+/// The token of the link that a gateway has: no server takes a shorter one.
 fn read_token(reader: &mut Reader<'_>, key: &str) -> Option<SecretString> {
     let token = reader.bearer_token(key)?;
-    if token.expose().len() < SHORTEST_TOKEN {
+    refuse_short(reader, key, std::slice::from_ref(&token));
+    Some(token)
+}
+
+fn refuse_short(reader: &mut Reader<'_>, key: &str, tokens: &[SecretString]) {
+    if tokens.iter().any(|token| token.expose().len() < SHORTEST_TOKEN) {
         reader.refuse(key, format!("must have {SHORTEST_TOKEN} bytes or more"));
     }
-    Some(token)
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -321,12 +326,13 @@ fn is_loopback(url: &Url) -> bool {
 
 pub(super) fn read_served(reader: &mut Reader<'_>) -> ServedLinkSettings {
     let listener = listener::read_without_cors(reader, "serve.link");
-    let token = read_token(reader, SERVED_TOKEN);
-    if token.is_some() && !listener.address.is_local() && listener.tls.certificate.is_none() {
+    let tokens = reader.bearer_tokens(SERVED_TOKEN);
+    refuse_short(reader, SERVED_TOKEN, &tokens);
+    if !tokens.is_empty() && !listener.address.is_local() && listener.tls.certificate.is_none() {
         reader.refuse(
             "serve.link.tls",
             "is required where other machines reach the link: keys go that way in clear otherwise",
         );
     }
-    ServedLinkSettings { listener, token, gives_sealing_key: reader.boolean("serve.link.sealing_key") }
+    ServedLinkSettings { listener, tokens, gives_sealing_key: reader.boolean("serve.link.sealing_key") }
 }

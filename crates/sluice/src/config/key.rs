@@ -54,6 +54,8 @@ pub(crate) enum Kind {
     Networks,
     Secret,
     Secrets,
+    /// One secret that others present, or a list while one takes the place of another. A text is one, whatever is in it.
+    Tokens,
     /// Names and values; the values are secret.
     SecretMap,
     /// A data source name: its password is secret.
@@ -121,11 +123,11 @@ impl Key {
 impl Kind {
     /// Whether a value must never be printed.
     pub(super) const fn is_secret(self) -> bool {
-        matches!(self, Self::Secret | Self::Secrets | Self::SecretMap)
+        matches!(self, Self::Secret | Self::Secrets | Self::Tokens | Self::SecretMap)
     }
 
     pub(super) const fn is_list(self) -> bool {
-        matches!(self, Self::Texts | Self::Choices(_) | Self::Networks | Self::Secrets)
+        matches!(self, Self::Texts | Self::Choices(_) | Self::Networks | Self::Secrets | Self::Tokens)
     }
 
     /// The type for the reference page and for messages: `a whole number from 0 to 65535`.
@@ -152,6 +154,7 @@ impl Kind {
             Self::Networks => "a list of CIDR blocks".to_owned(),
             Self::Secret => "a secret text".to_owned(),
             Self::Secrets => "a list of secret texts".to_owned(),
+            Self::Tokens => "a secret text, or a list of them".to_owned(),
             Self::SecretMap => "a mapping of names to secret texts".to_owned(),
             Self::Dsn => "a data source name".to_owned(),
             Self::Hook => "an absolute URL, or a mapping with url and auth".to_owned(),

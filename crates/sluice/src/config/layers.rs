@@ -33,6 +33,10 @@ const OWN_ROOTS: &[&str] = &[
 /// What Azure sets for the identity of a machine.
 const OF_AZURE: &[&str] = &["IDENTITY_ENDPOINT", "IDENTITY_HEADER", "IDENTITY_SERVER_THUMBPRINT"];
 
+/// What is said of a variable whose quotation marks were meant for a shell.
+const QUOTED: &str = "begins and ends with a quotation mark, which counts as part of it: a shell takes them away, and \
+                      docker --env-file does not";
+
 /// Writes the layers of one configuration.
 pub(super) struct Layers<'a> {
     pub(super) table: &'a Table,
@@ -98,7 +102,12 @@ impl Layers<'_> {
                 // An empty variable is how a missing one often looks; it never opens a listener to every
                 // interface.
                 Some("") => self.values.note_blank(&known.path, Origin::Environment(name)),
-                Some(text) => self.set_text(&known.path, known.key, text, Origin::Environment(name)),
+                Some(text) => {
+                    if is_quoted(known.key, text) {
+                        self.findings.warn(&name, QUOTED);
+                    }
+                    self.set_text(&known.path, known.key, text, Origin::Environment(name));
+                }
             }
         }
         self.warn_about_unknown(variables);
@@ -209,6 +218,12 @@ fn is_blank(key: &Key, text: &str) -> bool {
     text.trim().is_empty() && !matches!(key.kind, Kind::Host)
 }
 
+/// Whether it is a secret, or leads to the database, and is in quotation marks. Of anything else that is noticed.
+fn is_quoted(key: &Key, text: &str) -> bool {
+    let is_between = |mark: char| text.len() > 1 && text.starts_with(mark) && text.ends_with(mark);
+    (key.kind.is_secret() || matches!(key.kind, Kind::Dsn)) && ['"', '\''].into_iter().any(is_between)
+}
+
 /// Whether the surroundings set the variable: Azure, or Kubernetes for a service that is called `gateway` or `identity`.
 fn is_of_others(name: &str, value: &OsStr) -> bool {
     let text = value.to_str().unwrap_or_default();
@@ -226,6 +241,7 @@ fn is_of_others(name: &str, value: &OsStr) -> bool {
 fn from_text(kind: Kind, text: String) -> Value {
     let trimmed = text.trim();
     match kind {
+        Kind::Tokens => Value::Array(vec![Value::String(text)]),
         _ if kind.is_list() => {
             let items = trimmed.split(',').map(str::trim).filter(|item| !item.is_empty());
             Value::Array(items.map(|item| Value::String(item.to_owned())).collect())

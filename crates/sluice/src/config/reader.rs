@@ -22,6 +22,9 @@ use super::secret_string::SecretString;
 use super::table::Table;
 use super::values::{Origin, Values};
 
+/// Why a token is refused that no request can bear.
+const UNBEARABLE: &str = "has characters that no request can bear: a line end or a space at an end?";
+
 /// Reads typed values for the sections.
 pub(super) struct Reader<'a> {
     table: &'a Table,
@@ -289,11 +292,19 @@ impl<'a> Reader<'a> {
     /// (RFC 9110 §5.5). Any other would be waited for in vain.
     pub(super) fn bearer_token(&mut self, key: &str) -> Option<SecretString> {
         let token = self.secret(key)?;
-        let text = token.expose();
-        if !text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) || text.trim() != text {
-            self.refuse(key, "has characters that no request can bear: a line end or a space at an end?");
+        if !can_be_borne(token.expose()) {
+            self.refuse(key, UNBEARABLE);
         }
         Some(token)
+    }
+
+    /// The same of a key that takes several, any of which a request may bear.
+    pub(super) fn bearer_tokens(&mut self, key: &str) -> Vec<SecretString> {
+        let tokens: Vec<SecretString> = self.texts(key).into_iter().map(SecretString::new).collect();
+        if !tokens.iter().all(|token| can_be_borne(token.expose())) {
+            self.refuse(key, UNBEARABLE);
+        }
+        tokens
     }
 
     /// Secrets of at least `shortest` characters each.
@@ -330,6 +341,10 @@ impl<'a> Reader<'a> {
         };
         self.refuse(key, format!("must be {}{wrong}", kind.describe()));
     }
+}
+
+fn can_be_borne(token: &str) -> bool {
+    token.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~')) && token.trim() == token
 }
 
 /// The text of a single value of this kind. A secret must be written as a text: of a number it cannot be told how it was written, for

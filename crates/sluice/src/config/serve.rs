@@ -54,9 +54,9 @@ pub(super) const KEYS: &[Key] = &[
     .with_default("16384"),
     Key::own(
         "admin.bearer_token",
-        Kind::Secret,
+        Kind::Tokens,
         "The token that requests to the admin endpoints must bear, 16 characters or more; without it whoever \
-         reaches them is trusted. Empty, it is refused.",
+         reaches them is trusted. Any of a list counts, so that it can be replaced; a variable has the list as JSON. Empty, it is refused.",
     ),
     Key::own(
         "admin.allowed_hosts",
@@ -88,8 +88,8 @@ pub(crate) struct ServeSettings {
 #[derive(Debug, Clone)]
 pub(crate) struct AdminSettings {
     pub(crate) listener: ListenerSettings,
-    /// What requests must bear. `None`: whoever reaches the listener is trusted, as with Hydra.
-    pub(crate) bearer_token: Option<SecretString>,
+    /// One of which requests must bear. None: whoever reaches the listener is trusted, as with Hydra.
+    pub(crate) bearer_tokens: Vec<SecretString>,
     /// The public names at which it answers without a bearer token, in lower-case ASCII. Default: any, but not to browsers.
     pub(crate) allowed_hosts: Vec<String>,
     /// Whether CPU and memory profiles are served. Default: no.
@@ -102,7 +102,7 @@ pub(super) fn read(reader: &mut Reader<'_>, mode: Mode, urls: Option<&UrlsSettin
     let public = listener::read(reader, "serve.public");
     let admin = AdminSettings {
         listener: listener::read(reader, "serve.admin"),
-        bearer_token: read_bearer_token(reader),
+        bearer_tokens: read_bearer_tokens(reader),
         allowed_hosts: read_hosts(reader, "serve.admin.allowed_hosts"),
         profiling: reader.boolean("serve.admin.profiling"),
     };
@@ -132,7 +132,7 @@ fn warn_of_public(reader: &mut Reader<'_>, public: &ListenerSettings) {
 
 /// What an operator had better know of the admin port.
 fn warn_of_admin(reader: &mut Reader<'_>, admin: &AdminSettings) {
-    if admin.bearer_token.is_none() && !admin.listener.address.is_local() {
+    if admin.bearer_tokens.is_empty() && !admin.listener.address.is_local() {
         let message =
             "other machines may reach the admin endpoints; set serve.admin.bearer_token, or keep them out";
         reader.warn("serve.admin.host", message);
@@ -142,19 +142,19 @@ fn warn_of_admin(reader: &mut Reader<'_>, admin: &AdminSettings) {
         reader.warn(common, "does not count for the admin port, which speaks plain http");
     }
     let names_nobody = |cors: &CorsSettings| cors.allowed_origins.iter().any(|origin| !is_name(origin));
-    if admin.bearer_token.is_none() && admin.listener.cors.as_ref().is_some_and(names_nobody) {
+    if admin.bearer_tokens.is_empty() && admin.listener.cors.as_ref().is_some_and(names_nobody) {
         let message = "`*` for any host lets no page in without serve.admin.bearer_token; name the origins of those that administrate";
         reader.warn("serve.admin.cors.allowed_origins", message);
     }
 }
 
-fn read_bearer_token(reader: &mut Reader<'_>) -> Option<SecretString> {
+fn read_bearer_tokens(reader: &mut Reader<'_>) -> Vec<SecretString> {
     reader.refuse_blank(BEARER_TOKEN, "whoever reaches the admin port is an administrator");
-    let token = reader.bearer_token(BEARER_TOKEN)?;
-    if token.expose().chars().count() < SHORTEST_TOKEN {
+    let tokens = reader.bearer_tokens(BEARER_TOKEN);
+    if tokens.iter().any(|token| token.expose().chars().count() < SHORTEST_TOKEN) {
         reader.refuse(BEARER_TOKEN, format!("is shorter than {SHORTEST_TOKEN} characters"));
     }
-    Some(token)
+    tokens
 }
 
 /// Names without a port.

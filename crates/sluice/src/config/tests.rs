@@ -7,6 +7,7 @@ mod gathered;
 mod identity;
 mod protocols;
 mod table;
+mod tokens;
 
 use std::path::Path;
 use std::time::Duration;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use sluice_gateway::route::RoutesFile;
 use sluice_http::LinkState;
-use sluice_primitives::{Rng, Secret};
+use sluice_primitives::Rng;
 
+use super::states::any_of;
 use super::{Node, StartOptions, World};
 use crate::app::gateway::{
     GatewayStart, Known, Link, RingKeys, RunningGateway, ServedKeys, local_parts, tell_of_unreached,
@@ -80,7 +81,6 @@ impl Node {
     /// What the link's handlers work with.
     pub(super) fn link_state(&self, settings: &Settings) -> LinkState {
         let services = &self.services;
-        let token = settings.link.token.as_ref().map(|token| token.expose().to_owned()).unwrap_or_default();
         let source = Link {
             keys: ServedKeys {
                 network: services.network,
@@ -98,7 +98,7 @@ impl Node {
             clock: Arc::clone(&self.clock),
         };
         LinkState {
-            token: Arc::new(Secret::new(token)),
+            tokens: any_of(&settings.link.tokens),
             source: Arc::new(source),
             feed: self.stores.repositories() as _,
             follower: Arc::clone(&services.follower),

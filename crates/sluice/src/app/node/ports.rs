@@ -36,7 +36,7 @@ impl Ports {
         if listeners.has_admin() {
             own = Some(Port::bind("admin", admin, self_signed, clock).await?.waiting(grace));
         }
-        if listeners.has_admin() && settings.link.token.is_some() {
+        if listeners.has_admin() && !settings.link.tokens.is_empty() {
             let port = Port::bind(LINK, &settings.link.listener, self_signed, clock).await?;
             link = Some(port.waiting(grace));
         }

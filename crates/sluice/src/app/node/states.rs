@@ -8,7 +8,7 @@ use sluice_primitives::Secret;
 use super::Node;
 use crate::app::health::NodeHealth;
 use crate::app::oauth_config;
-use crate::config::Settings;
+use crate::config::{SecretString, Settings};
 
 impl Node {
     pub(super) fn health(&self) -> Arc<NodeHealth> {
@@ -85,7 +85,7 @@ impl Node {
 
     pub(super) fn admin_state(&self, settings: &Settings) -> AdminState {
         let services = &self.services;
-        let bearer = settings.serve.admin.bearer_token.as_ref();
+        let bearer = &settings.serve.admin.bearer_tokens;
         AdminState {
             identities: Some(Arc::clone(&services.people.administration)),
             flows: Arc::clone(&services.flows),
@@ -101,9 +101,14 @@ impl Node {
             public_keys: Arc::clone(&services.ring),
             cors: settings.serve.admin.listener.cors.as_ref().map(|cors| Arc::new(oauth_config::cors(cors))),
             health: self.health(),
-            bearer: bearer.map(|token| Arc::new(Secret::new(token.expose().to_owned()))),
+            bearer: (!bearer.is_empty()).then(|| any_of(bearer)),
             hosts: settings.serve.admin.allowed_hosts.clone(),
             version: crate::VERSION,
         }
     }
+}
+
+/// Tokens, any of which is taken.
+pub(super) fn any_of(tokens: &[SecretString]) -> Arc<[Secret<String>]> {
+    tokens.iter().map(|token| Secret::new(token.expose().to_owned())).collect()
 }

@@ -302,7 +302,7 @@ fn a_secret_that_is_read_as_no_text_is_refused_and_not_shown() {
         let problems = given(MINIMAL).and_file(file.leak()).problems();
         let expected = format!(
             "secrets.cookie: must be a list of secret texts, in quotes: without them it is read as {read}\n\
-             serve.admin.bearer_token: must be a secret text, in quotes: without them it is read as {read}"
+             serve.admin.bearer_token: must be a secret text, or a list of them, in quotes: without them it is read as {read}"
         );
         assert_eq!(problems, expected, "{secret}");
     }
@@ -319,8 +319,12 @@ fn a_secret_that_is_read_as_no_text_is_refused_and_not_shown() {
     let expected =
         "secrets.cookie: must be a list of secret texts, in quotes: without them it is read as a number";
     assert_eq!(in_json, expected);
-    let no_list = given(MINIMAL).and_file("serve: {admin: {bearer_token: [1234567890123456]}}").problems();
-    assert_eq!(no_list, "serve.admin.bearer_token: must be a secret text, not a list");
+    let in_list = given(MINIMAL).and_file("serve: {admin: {bearer_token: [1234567890123456]}}").problems();
+    let expected = "serve.admin.bearer_token: must be a secret text, or a list of them, in quotes: without them it is \
+                    read as a number";
+    assert_eq!(in_list, expected);
+    let no_list = given(MINIMAL).and_file("gateway: {link: {token: [1234567890123456]}}").problems();
+    assert_eq!(no_list, "gateway.link.token: must be a secret text, not a list");
     let quoted = given(MINIMAL).set("serve.admin.bearer_token", "1234567890123456");
     let quoted = quoted.and_file("secrets: {cookie: ['1234567890123456']}").settings();
     assert_eq!(expose(&quoted.secrets.cookie), ["1234567890123456"]);
@@ -451,6 +455,7 @@ fn what_must_not_be_left_empty_is_refused_by_the_name_it_has_there() {
     let files = [
         "serve: {admin: {bearer_token: ''}}",
         "serve: {admin: {bearer_token: }}",
+        "serve: {admin: {bearer_token: []}}",
         "secrets: {system: [a-system-secret-for-tests], storage: }",
         "secrets: {system: [a-system-secret-for-tests], storage: []}",
         "secrets: {system: [a-system-secret-for-tests], pepper: []}",
@@ -467,7 +472,7 @@ fn what_must_not_be_left_empty_is_refused_by_the_name_it_has_there() {
 #[test]
 fn an_empty_list_for_what_is_no_list_is_one_problem() {
     let files = [
-        ("serve: {admin: {bearer_token: []}}", "serve.admin.bearer_token"),
+        ("gateway: {link: {token: []}}", "gateway.link.token"),
         (
             "oidc: {dynamic_client_registration: {enabled: true, initial_access_token: []}}",
             "oidc.dynamic_client_registration.initial_access_token",

@@ -132,6 +132,22 @@ async fn a_misspelt_key_of_a_gateway_with_a_link_is_in_its_log() {
     server.kill().await;
 }
 
+/// While the token is replaced, gateways have either.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_is_known_by_any_token_of_its_server() {
+    const NEXT: &str = "the next token of the link, which is long";
+    let routes = Routes::fresh().await;
+    let mut site = site(Backend::Sqlite, &routes).await;
+    site.set(&[("serve.link.token", &format!("[{NEXT:?}, {LINK_TOKEN:?}]"))]);
+    let server = site.start().await;
+    for token in [LINK_TOKEN, NEXT] {
+        let process = gateway_of(&server, &routes, &[("gateway.link.token", token)]).await;
+        until("ready", async || process.readiness().await == Some(StatusCode::OK)).await;
+        process.kill().await;
+    }
+    server.kill().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_that_its_server_does_not_know_waits_unbound_and_says_so() {
     let routes = Routes::fresh().await;
