@@ -52,7 +52,7 @@ impl Installation {
         let required =
             RequiredSecrets { store: self.stores.repositories(), clock: &self.clock, rng: &self.rng };
         required.to_seal(&self.at_rest).await?;
-        required.of_passwords(&self.credentials).await
+        required.of_passwords(&self.credentials).await.map(drop)
     }
 
     /// The stored credentials of everybody.
