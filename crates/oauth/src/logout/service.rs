@@ -4,51 +4,25 @@ use std::sync::Arc;
 
 use sluice_commit::{StoreError, chain};
 use sluice_crypto::{Purpose, Sealer};
-use sluice_primitives::{Clock, GrantId, Rng, SessionId, Timestamp};
-use sluice_protocol::{ClientId, Parameters, RedirectUri, Subject};
+use sluice_primitives::{Clock, GrantId, Rng, SessionId};
+use sluice_protocol::RedirectUri;
 use sluice_token::RevocationSet;
 use tracing::field::display;
 use tracing::{info, warn};
 use url::Url;
 
 use super::ending::Ending;
-use super::error::{LogoutError, LogoutProblem};
-use super::request_url::PATH;
+use super::error::LogoutError;
 use super::state::Logout;
-use crate::authorization::{Browser, SessionCookie};
-use crate::client::{Client, ClientDirectory};
+use super::whose::sessions_of;
+use crate::authorization::Browser;
+use crate::client::ClientDirectory;
 use crate::config::Config;
-use crate::flow::sealed::MAX_IN_URL;
 use crate::flow::{BindingKey, BindingKeys, Further};
-use crate::keys::{KeyRing, NoHint};
+use crate::keys::KeyRing;
 use crate::login_session::{EndSessions, LoginSessionRepository};
-use crate::query::{Query, escaped_len, with_parameter};
+use crate::query::{Query, with_parameter};
 use crate::replay::{ReplayKind, ReplayRepository};
-use crate::subject::{PAIRWISE, shown_subject};
-
-/// Longer requests are refused, in bytes.
-const MAX_REQUEST: usize = 16 * 1024;
-/// The longest `state`, in bytes as they stand in a URL: it is in that of the page as well, sealed, and in that of the application.
-const MAX_STATE: usize = 4_096;
-/// What is checked of a request; the logout page is shown the rest as it is.
-const KNOWN: &[&str] =
-    &["id_token_hint", "client_id", "post_logout_redirect_uri", "state", "logout_verifier"];
-
-/// What is asked for, after checking.
-#[derive(Debug, Clone)]
-pub struct LogoutRequest {
-    session: Option<(SessionId, Subject)>,
-    /// Whether an id token of this very session came along: then no other site sent the browser here. Or one of its client, no cookie,
-    /// and nothing that browsers say of themselves: then no browser came, which may keep its cookies back, but a program of the client,
-    /// which nobody can ask.
-    proven: bool,
-    /// Whether it is the latter.
-    by_program: bool,
-    client: Option<Arc<Client>>,
-    redirect_uri: Option<RedirectUri>,
-    state: Option<String>,
-    further: Further,
-}
 
 /// Where the browser goes next.
 #[derive(Debug)]
@@ -75,21 +49,6 @@ pub enum LogoutStep {
         /// Whether the session that its cookie names is over: one that goes on must still be there to be ended.
         ends_cookie: bool,
     },
-}
-
-/// What a logout page is shown.
-#[derive(Debug, Clone)]
-pub struct LogoutView {
-    /// The logout.
-    pub logout: Logout,
-    /// The client that asked.
-    pub client: Option<Arc<Client>>,
-    /// The logout request as a URL, for a page that an administrator trusts.
-    pub request_url: String,
-    /// The same for anybody: where the browser can start again.
-    pub way_out: String,
-    /// Until when it can be confirmed.
-    pub expires_at: Timestamp,
 }
 
 /// Ends sessions.
@@ -119,7 +78,7 @@ impl LogoutService {
     pub async fn begin(&self, query: &[u8], browser: &Browser) -> Result<LogoutStep, LogoutError> {
         let request = self.read(query, browser).await?;
         let Some((session, subject)) = request.session else {
-            let continue_to = self.destination(&request);
+            let continue_to = self.way_back(request.redirect_uri.as_ref(), request.state.as_deref());
             return Ok(LogoutStep::Done { frames: Vec::new(), continue_to, ends_cookie: false });
         };
         let now = self.clock.now();
@@ -188,72 +147,6 @@ impl LogoutService {
             }
             Err(why) => Err(why),
         }
-    }
-
-    /// Whether users of this client need not confirm. Another page than the built-in one may have a session of its own to end, so
-    /// that it is asked whatever the client skips, as with Hydra.
-    fn skips_page(&self, client: Option<&Client>) -> bool {
-        let is_own = self.config.is_own_page(&self.config.pages.logout, "/ui/logout");
-        is_own && client.is_some_and(|client| client.skip_logout_consent)
-    }
-
-    /// The logout for its page. What is only shown there is left out where the challenge would be too long for a URL: first the
-    /// id token, then all of it.
-    fn challenge(&self, mut logout: Logout) -> String {
-        let seal = |logout: &Logout| logout.seal(Purpose::LogoutChallenge, &self.sealer, &*self.rng);
-        let mut challenge = seal(&logout);
-        if challenge.len() > MAX_IN_URL && logout.further.id_token_hint.take().is_some() {
-            challenge = seal(&logout);
-        }
-        if challenge.len() > MAX_IN_URL && !logout.further.parameters.is_empty() {
-            logout.further = Further::default();
-            challenge = seal(&logout);
-        }
-        challenge
-    }
-
-    /// What a logout page is shown.
-    pub async fn request(&self, challenge: &str) -> Result<LogoutView, LogoutProblem> {
-        let logout =
-            Logout::open(Purpose::LogoutChallenge, challenge, &self.sealer).ok_or(LogoutProblem::Unknown)?;
-        let expires_at = logout.requested_at + self.config.lifetimes.flow;
-        let way_out = logout.way_out(&self.config);
-        if self.clock.now() >= expires_at {
-            return Err(LogoutProblem::Gone { redirect_to: way_out });
-        }
-        let client = self.client_of(&logout).await?;
-        let request_url = logout.url(&self.config);
-        Ok(LogoutView { logout, client, request_url, way_out, expires_at })
-    }
-
-    /// The same of a logout whose verifier has not come back: one that has is over.
-    pub async fn pending_request(&self, challenge: &str) -> Result<LogoutView, LogoutProblem> {
-        let view = self.request(challenge).await?;
-        if self.is_spent(&view.logout).await? {
-            return Err(LogoutProblem::Gone { redirect_to: view.way_out });
-        }
-        Ok(view)
-    }
-
-    /// The user confirmed; where the browser goes next.
-    pub async fn accept(&self, challenge: &str) -> Result<String, LogoutProblem> {
-        let LogoutView { logout, .. } = self.request(challenge).await?;
-        Ok(self.confirmed(Logout { further: Further::default(), ..logout }))
-    }
-
-    /// Where a logout goes on that was confirmed: with as much of what is to be loaded as fits into a URL.
-    pub(super) fn confirmed(&self, mut logout: Logout) -> String {
-        let seal = |logout: &Logout| logout.seal(Purpose::LogoutVerifier, &self.sealer, &*self.rng);
-        let mut verifier = seal(&logout);
-        while verifier.len() > MAX_IN_URL && logout.frames.pop().is_some() {
-            verifier = seal(&logout);
-        }
-        format!("{}?logout_verifier={verifier}", self.config.issuer.endpoint(PATH))
-    }
-
-    /// The user stays signed in.
-    pub async fn reject(&self, challenge: &str) -> Result<(), LogoutProblem> {
-        self.request(challenge).await.map(|_| ())
     }
 
     /// The logout page sends the browser back: the session ends.
@@ -328,44 +221,6 @@ impl LogoutService {
         Ok(self.done(logout, frames, &own))
     }
 
-    /// The sessions of its user in this browser, if they are known to be over, and that which is named, too: of such a logout nothing is
-    /// left to be confirmed or ended, unless its user is signed in to the account pages here. Where the client knows its users by names of its
-    /// own, or cannot be asked, nobody can tell whether somebody else who is signed in here is its user.
-    async fn over_already(
-        &self,
-        logout: &Logout,
-        browser: &Browser,
-    ) -> Result<Option<Vec<SessionId>>, LogoutError> {
-        if !self.is_over(logout.session).await? || self.is_of_account(logout, browser).await? {
-            return Ok(None);
-        }
-        let own = self.own_session(logout, browser).await?;
-        if own.is_none() && self.cookie(browser).is_some() {
-            let client = self.client_of(logout).await?;
-            if client.is_none_or(|client| client.subject_type == PAIRWISE) {
-                return Ok(None);
-            }
-        }
-        let own = sessions_of(own);
-        Ok(if self.are_over(&own).await? { Some(own) } else { None })
-    }
-
-    async fn are_over(&self, sessions: &[SessionId]) -> Result<bool, StoreError> {
-        for session in sessions {
-            if !self.is_over(*session).await? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Whether a session has ended and is kept no more.
-    async fn is_over(&self, session: SessionId) -> Result<bool, StoreError> {
-        let which = EndSessions::One(session);
-        Ok(self.revocations.session_is_over(session)
-            && self.sessions.participants(&which, self.clock.now()).await?.is_empty())
-    }
-
     /// Ends sessions, and spends the verifier: in this order, so that what fails can be tried again. What is over can end twice, but not by
     /// a verifier that is spent: it would write another marker each time it is sent. `false` if it was spent before, or is now by somebody else.
     async fn end_and_spend(
@@ -388,16 +243,6 @@ impl LogoutService {
         self.replay.is_spent(ReplayKind::LogoutVerifier, verifier_hash(logout), self.clock.now()).await
     }
 
-    /// Whether a cookie of the browser names this session.
-    pub fn is_session_of(&self, browser: &Browser, session: SessionId) -> bool {
-        self.cookie(browser).is_some_and(|own| own.session == session)
-            || browser.account.as_ref().is_some_and(|own| own.session == session)
-    }
-
-    pub(super) fn cookie(&self, browser: &Browser) -> Option<SessionCookie> {
-        browser.session.as_deref().and_then(|value| SessionCookie::open(value, &self.sealer))
-    }
-
     /// Ends the session that is named, and those of the browser: who signs out here is not to be recognised by one a moment
     /// later (RP-Initiated Logout §2). What clients want to be loaded is told also if another one
     /// cannot be ended.
@@ -412,67 +257,6 @@ impl LogoutService {
             frames.extend(self.end_session(own).await?);
         }
         Ok(())
-    }
-
-    /// Where the browser goes when the sessions are over.
-    fn done(&self, logout: &Logout, frames: Vec<Url>, own: &[SessionId]) -> LogoutStep {
-        let target = logout.redirect_uri.as_ref().map(|uri| with_state(uri, logout.state.as_deref()));
-        let continue_to =
-            target.or_else(|| self.config.pages.post_logout_redirect.as_ref().map(ToString::to_string));
-        LogoutStep::Done { frames, continue_to, ends_cookie: !own.is_empty() }
-    }
-
-    /// The client that asked, unless the document that describes it cannot be had now: the logout goes on.
-    async fn client_of(&self, logout: &Logout) -> Result<Option<Arc<Client>>, StoreError> {
-        match &logout.client {
-            Some(id) => self.clients.find_if_known(id).await,
-            None => Ok(None),
-        }
-    }
-
-    /// The session of the browser that a verifier ends. Who said yes to it is signed out here, whoever an id token named: the page did not say
-    /// whose session it was.
-    async fn ending_session(
-        &self,
-        logout: &Logout,
-        browser: &Browser,
-    ) -> Result<Option<SessionCookie>, LogoutError> {
-        if self.was_confirmed(logout).await? {
-            return Ok(self.cookie(browser));
-        }
-        self.own_session(logout, browser).await
-    }
-
-    /// Whether somebody said yes to the verifier of this logout. Another page than the built-in one may have done so by itself, for a client
-    /// that skips it.
-    pub(super) async fn was_confirmed(&self, logout: &Logout) -> Result<bool, StoreError> {
-        if logout.is_unasked || self.config.is_own_page(&self.config.pages.logout, "/ui/logout") {
-            return Ok(!logout.is_unasked);
-        }
-        Ok(!self.client_of(logout).await?.is_some_and(|client| client.skip_logout_consent))
-    }
-
-    /// The session that the browser's cookie names, if it is the one that ends, or another of the same user.
-    pub(super) async fn own_session(
-        &self,
-        logout: &Logout,
-        browser: &Browser,
-    ) -> Result<Option<SessionCookie>, LogoutError> {
-        let Some(own) = self.cookie(browser) else { return Ok(None) };
-        let is_here = own.session == logout.session || own.former.contains(&logout.session);
-        let is_theirs = is_here || self.is_of(logout, &own.subject).await?;
-        Ok(Some(own).filter(|_| is_theirs))
-    }
-
-    /// Whether this is the user of a logout.
-    pub(super) async fn is_of(&self, logout: &Logout, subject: &Subject) -> Result<bool, LogoutError> {
-        if logout.subject == *subject {
-            return Ok(true);
-        }
-        // Of a session that is not kept only the client's name for the user is known.
-        let client = self.client_of(logout).await?;
-        let shown = client.and_then(|client| shown_subject(&client, subject, &self.config));
-        Ok(shown.as_deref() == Some(logout.subject.as_str()))
     }
 
     /// Ends one session, with its tokens; what its clients want to be loaded in frames. One that has ended and is kept no more is left alone: to
@@ -491,79 +275,17 @@ impl LogoutService {
         Ok(ending.end(&which, now, now + self.config.lifetimes.revocation).await?)
     }
 
-    fn destination(&self, request: &LogoutRequest) -> Option<String> {
-        let target = request.redirect_uri.as_ref().map(|uri| with_state(uri, request.state.as_deref()));
+    /// Where the browser goes when the sessions are over.
+    fn done(&self, logout: &Logout, frames: Vec<Url>, own: &[SessionId]) -> LogoutStep {
+        let continue_to = self.way_back(logout.redirect_uri.as_ref(), logout.state.as_deref());
+        LogoutStep::Done { frames, continue_to, ends_cookie: !own.is_empty() }
+    }
+
+    /// Where the browser goes in the end: to the client, with its `state`, or else where the administrator says.
+    fn way_back(&self, uri: Option<&RedirectUri>, state: Option<&str>) -> Option<String> {
+        let target = uri.map(|uri| with_state(uri, state));
         target.or_else(|| self.config.pages.post_logout_redirect.as_ref().map(ToString::to_string))
     }
-
-    /// Whose session it is, if it is kept.
-    async fn subject_of(&self, session: SessionId) -> Result<Option<Subject>, LogoutError> {
-        let found = self.sessions.participants(&EndSessions::One(session), self.clock.now()).await?;
-        Ok(found.into_iter().next().map(|ended| ended.subject))
-    }
-
-    async fn read(&self, query: &[u8], browser: &Browser) -> Result<LogoutRequest, LogoutError> {
-        let parameters = Parameters::parse(query, MAX_REQUEST, &[])?;
-        let verify = |token| self.keys.verify_id_token_hint(token, self.config.issuer.as_str());
-        let (hint, key_is_gone) = match parameters.get("id_token_hint").map(verify) {
-            None => (None, false),
-            Some(Ok(hint)) => (Some(hint), false),
-            Some(Err(NoHint::KeyGone)) => (None, true),
-            Some(Err(NoHint::NotOurs)) => return Err(LogoutError::Hint),
-        };
-        let named: Option<ClientId> = parameters
-            .get("client_id")
-            .map(str::parse)
-            .transpose()
-            .map_err(|_| LogoutError::ClientMismatch)?;
-        let hinted = hint.as_ref().and_then(|hint| hint.client.clone());
-        if named.is_some() && hinted.is_some() && named != hinted {
-            return Err(LogoutError::ClientMismatch);
-        }
-        let by_program = hinted.is_some() && browser.is_program();
-        let named = hinted.or(named);
-        let client = match &named {
-            Some(id) => self.clients.find_if_known(id).await?,
-            None => None,
-        };
-        let mut back = parameters.get("post_logout_redirect_uri");
-        // Nothing says whose address it is. Only to go there is forbidden (RP-Initiated Logout §3): who wants to sign out is asked all the same.
-        if named.is_none() && back.take().is_some() {
-            info!(
-                hint.key_is_gone = key_is_gone,
-                "a browser does not come back from a logout: neither id_token_hint nor client_id says whose the post_logout_redirect_uri is"
-            );
-        }
-        let redirect_uri = trusted_redirect(back, client.as_deref())?;
-        let own = self.cookie(browser).map(|cookie| (cookie.session, cookie.subject));
-        let hinted = hint.and_then(|hint| Some((hint.session?, hint.subject)));
-        let proven = hinted.as_ref().zip(own.as_ref()).is_some_and(|((hinted, _), (own, _))| hinted == own);
-        let session = match hinted {
-            Some((session, seen)) if !proven => {
-                Some((session, self.subject_of(session).await?.unwrap_or(seen)))
-            }
-            // Whose session it is, the cookie knows: an id token says what its client sees.
-            _ => own.or_else(|| browser.account.clone().map(|account| (account.session, account.subject))),
-        };
-        let state = parameters.get("state").map(str::to_owned);
-        if state.as_deref().is_some_and(|state| escaped_len(state) > MAX_STATE) {
-            return Err(LogoutError::State);
-        }
-        let id_token_hint = parameters.get("id_token_hint").map(str::to_owned);
-        let further = Further { id_token_hint, ..Further::of(parameters.iter(), KNOWN) };
-        let proven = proven || by_program;
-        Ok(LogoutRequest { session, proven, by_program, client, redirect_uri, state, further })
-    }
-}
-
-fn trusted_redirect(
-    named: Option<&str>,
-    client: Option<&Client>,
-) -> Result<Option<RedirectUri>, LogoutError> {
-    let Some(named) = named else { return Ok(None) };
-    let uri: RedirectUri = named.parse().map_err(|_| LogoutError::RedirectUri)?;
-    let registered = client.is_some_and(|client| client.post_logout_redirect_uris.contains(&uri));
-    if registered { Ok(Some(uri)) } else { Err(LogoutError::RedirectUri) }
 }
 
 fn with_state(uri: &RedirectUri, state: Option<&str>) -> String {
@@ -576,9 +298,4 @@ fn with_state(uri: &RedirectUri, state: Option<&str>) -> String {
 /// Under what it is noted that the verifier of a logout is spent.
 fn verifier_hash(logout: &Logout) -> [u8; 32] {
     sluice_crypto::digest::sha256(logout.id.as_bytes())
-}
-
-/// The sessions of a person that a browser's cookie names.
-fn sessions_of(cookie: Option<SessionCookie>) -> Vec<SessionId> {
-    cookie.into_iter().flat_map(|cookie| std::iter::once(cookie.session).chain(cookie.former)).collect()
 }
