@@ -22,12 +22,12 @@ use ipnet::IpNet;
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 use sluice_net::bounded::half_for_new;
-use sluice_net::{LimitClock, LimitMoment};
+use sluice_net::{LimitClock, LimitMoment, NETWORKS_OF_A_SITE, Site};
 use sluice_primitives::{Clock, IdentityId, Lifetime, SessionId};
 
 use crate::config::{LimitsConfig, Rate};
 use crate::identity::{Identity, LoginNameHash};
-use crate::login::{Network, Site};
+use crate::login::Network;
 use places::Places;
 
 pub use places::Place;
@@ -35,7 +35,7 @@ pub use places::Place;
 /// How many networks, addresses and accounts each limit counts; of more than that some start anew.
 const CAPACITY: usize = 16_384;
 /// How many networks' worth of everything a site may ask for: it has 65,536 of them.
-const SITE: NonZeroU32 = NonZeroU32::new(16).unwrap();
+const SITE: NonZeroU32 = NonZeroU32::new(NETWORKS_OF_A_SITE).unwrap();
 /// What a person may change of the own record without a password, how often who is known shows a password apart from strangers,
 /// and how often who is signed in shows a right one. Nobody needs more.
 const CHANGES: Rate = Rate::per_hour(60);

@@ -5,7 +5,7 @@
 //! hold, behind proxies too. [`tls_termination`]: whether plain http may be believed to have been https.
 //! [`MAX_HEADER_LINES`]: how many lines of headers a request may have. [`is_host`]: what it may name as its host.
 //! [`is_chunked_at_most`]: how its body may come. [`fetch`]: the one guarded HTTP client. [`smtp`]: mail, handed to
-//! its server. [`LimitClock`]: what rate limiters tell the time by. [`bounded`]: memory of what strangers can make any number of. `seldom`: what is said
+//! its server. [`LimitClock`]: what rate limiters tell the time by; [`Network`], [`Site`]: whom they count. [`bounded`]: memory of what strangers can make any number of. `seldom`: what is said
 //! now and then.
 //! [`whole_body`](fn@whole_body): a body in one piece.
 //!
@@ -19,6 +19,7 @@ mod header_lines;
 mod host;
 mod limit_clock;
 pub mod listen;
+mod network;
 mod quoted_list;
 mod seldom;
 pub mod smtp;
@@ -45,6 +46,7 @@ pub use listen::{
     ListenError, Listener, LocalAddress, PeerAddress, PeerCertificates, Transport, Unreadable, serve,
     serve_each,
 };
+pub use network::{NETWORKS_OF_A_SITE, Network, Site};
 pub use smtp::{
     InvalidMailbox, InvalidSmtpUrl, Mailbox, OutgoingMail, SmtpConfig, SmtpError, SmtpReply, SmtpTransport,
     SmtpUrl, StartTls, UnsendableMail,

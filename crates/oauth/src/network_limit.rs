@@ -1,11 +1,12 @@
 //! How much one network, or one client, may do: whoever does too much of it fills no one's quota but its own.
 
 use std::hash::Hash;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 use sluice_net::bounded::half_for_new;
+use sluice_net::{NETWORKS_OF_A_SITE, Network, Site};
 use sluice_primitives::{Lifetime, Timestamp};
 use sluice_protocol::ClientId;
 
@@ -14,8 +15,6 @@ use crate::set_back::holds;
 
 /// How many networks, clients or hosts are counted at once.
 const COUNTED: usize = 10_000;
-/// How many networks' worth a site may do: a /48 of IPv6 has 65,536 of them.
-const SITE: u32 = 16;
 
 /// Counts by some key. Bound: [`COUNTED`]; those that come again stay in a half of it, and the newest in the other. Staleness: none, but
 /// every node counts for itself.
@@ -56,24 +55,25 @@ pub(crate) fn address_or_nowhere(from: Option<IpAddr>) -> IpAddr {
 
 /// How much a network may do. Counted by address, of IPv6 by /64, and the /48 that it is in may do as much as sixteen of them.
 pub struct NetworkLimit {
-    each: Counts<IpAddr>,
-    sites: Counts<u128>,
+    each: Counts<Network>,
+    sites: Counts<Site>,
 }
 
 impl NetworkLimit {
     /// At most so many within this time.
     pub fn new(most: u32, window: Lifetime) -> Self {
-        Self { each: Counts::new(most, window), sites: Counts::new(most.saturating_mul(SITE), window) }
+        let of_site = most.saturating_mul(NETWORKS_OF_A_SITE);
+        Self { each: Counts::new(most, window), sites: Counts::new(of_site, window) }
     }
 
     /// Counts one more of a network; whether it may be. What one network may not do is not counted for its site, nor the other
     /// way round.
     pub fn allows(&self, address: IpAddr, now: Timestamp) -> bool {
-        let network = network(address);
+        let network = Network::from(address);
         if !self.each.allows(network, now) {
             return false;
         }
-        let is_allowed = site(address).is_none_or(|site| self.sites.allows(site, now));
+        let is_allowed = network.site().is_none_or(|site| self.sites.allows(site, now));
         if !is_allowed {
             self.each.give_back(network);
         }
@@ -87,8 +87,9 @@ impl NetworkLimit {
 
     /// Takes one back: it was not what is counted.
     pub fn give_back(&self, address: IpAddr) {
-        self.each.give_back(network(address));
-        if let Some(site) = site(address) {
+        let network = Network::from(address);
+        self.each.give_back(network);
+        if let Some(site) = network.site() {
             self.sites.give_back(site);
         }
     }
@@ -145,24 +146,10 @@ impl std::fmt::Debug for ClientLimit {
     }
 }
 
-/// What counts as one network: an address, of IPv6 its /64.
-pub(crate) fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
-        address @ IpAddr::V4(_) => address,
-    }
-}
-
-/// The /48 of an IPv6 address: what one site is given.
-pub(crate) fn site(address: IpAddr) -> Option<u128> {
-    match address.to_canonical() {
-        IpAddr::V6(address) => Some(address.to_bits() >> 80),
-        IpAddr::V4(_) => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv6Addr;
+
     use super::*;
     use crate::client::AuthMethod;
     use crate::client::fake::client;
@@ -189,7 +176,7 @@ mod tests {
         let address = |network: u128| IpAddr::from(Ipv6Addr::from_bits(site + (network << 64) + 1));
         let allowed = (0..64).flat_map(|network| [network; MOST as usize]);
         let allowed = allowed.filter(|network| limit.allows(address(*network), now)).count();
-        assert_eq!(allowed, (MOST * SITE) as usize);
+        assert_eq!(allowed, (MOST * NETWORKS_OF_A_SITE) as usize);
         assert!(limit.allows("2001:db8:2::1".parse().unwrap(), now), "another site");
         assert!(limit.allows("192.0.2.1".parse().unwrap(), now));
     }
@@ -199,9 +186,9 @@ mod tests {
         let limit = NetworkLimit::new(MOST, WINDOW);
         let now = Timestamp::from_secs(1_000_000);
         let address = |network: u32| -> IpAddr { format!("2001:db8:1:{network:x}::1").parse().unwrap() };
-        let others = (0..SITE).flat_map(|network| [network; MOST as usize]);
+        let others = (0..NETWORKS_OF_A_SITE).flat_map(|network| [network; MOST as usize]);
         assert!(others.map(address).all(|other| limit.allows(other, now)));
-        let (mine, later) = (address(SITE), now + Lifetime::minutes(5));
+        let (mine, later) = (address(NETWORKS_OF_A_SITE), now + Lifetime::minutes(5));
         assert!((0..MOST).all(|_| !limit.allows(mine, later)));
         assert!((0..MOST).all(|_| limit.allows(mine, now + WINDOW)));
         assert!(!limit.allows(mine, now + WINDOW));

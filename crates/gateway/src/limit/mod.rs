@@ -13,6 +13,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use sluice_net::Network;
 use sluice_primitives::{Clock, Lifetime};
 use smallvec::SmallVec;
 
@@ -196,26 +197,18 @@ impl fmt::Debug for RateLimits {
 enum Whose<'a> {
     Subject(Option<&'a str>, &'a str),
     Client(Option<&'a str>, &'a str),
-    Address(IpAddr),
+    Address(Network),
     All,
 }
 
 fn whose<'a>(by: LimitBy, who: &Who<'a>) -> Whose<'a> {
-    let address = || Whose::Address(network(who.address));
+    let address = || Whose::Address(Network::from(who.address));
     let client = || who.client.map_or_else(address, |client| Whose::Client(who.issuer, client));
     match by {
         LimitBy::Route => Whose::All,
         LimitBy::Address => address(),
         LimitBy::Client => client(),
         LimitBy::Subject => who.subject.map_or_else(client, |subject| Whose::Subject(who.issuer, subject)),
-    }
-}
-
-/// The address; of an IPv6 address the /64, which is one customer's.
-pub(crate) fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
-        v4 @ IpAddr::V4(_) => v4,
     }
 }
 

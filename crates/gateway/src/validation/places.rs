@@ -5,10 +5,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use sluice_net::Network;
 
-use crate::limit::network;
-
-/// The places that are taken. Key: whose, by address, IPv6 by its /64. Bound: as many as there are. Staleness: none. Each [`Place`]
+/// The places that are taken. Key: whose, by network. Bound: as many as there are. Staleness: none. Each [`Place`]
 /// empties its own.
 pub(super) struct Places {
     all: usize,
@@ -18,7 +17,7 @@ pub(super) struct Places {
 #[derive(Default)]
 struct Taken {
     by_all: usize,
-    by: HashMap<IpAddr, usize>,
+    by: HashMap<Network, usize>,
 }
 
 impl Places {
@@ -29,7 +28,7 @@ impl Places {
 
     /// A place for a question of this client, if there is one: nobody has more than half of what others leave.
     pub(super) fn take(&self, client: IpAddr) -> Option<Place> {
-        let client = network(client);
+        let client = Network::from(client);
         let mut taken = self.taken.lock();
         let own = taken.by.get(&client).copied().unwrap_or_default();
         let left = self.all.checked_sub(taken.by_all).filter(|left| *left > 0)?;
@@ -46,7 +45,7 @@ impl Places {
 /// A place among the questions under way. Given back when it is dropped.
 #[must_use = "the place is given back when this is dropped"]
 pub(super) struct Place {
-    client: IpAddr,
+    client: Network,
     taken: Arc<Mutex<Taken>>,
 }
 

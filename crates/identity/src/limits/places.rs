@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use sluice_net::Site;
 
-use crate::login::{Network, Site};
+use crate::login::Network;
 
 /// So many of one network: an eighth of the queue.
 const OF_NETWORK: usize = 8;

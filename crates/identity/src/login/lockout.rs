@@ -24,15 +24,14 @@
 //! guess for each.
 
 use std::convert::Infallible;
-use std::fmt;
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
-use std::net::{IpAddr, Ipv6Addr};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
+use sluice_net::Network;
 use sluice_net::bounded::half_for_new;
-use sluice_primitives::{AddressText, Lifetime, SessionId, Timestamp};
+use sluice_primitives::{Lifetime, SessionId, Timestamp};
 
 use crate::identity::LoginNameHash;
 
@@ -114,72 +113,6 @@ impl Default for LockoutConfig {
         let pair = Backoff { free: 5, first, longest, forget, fading: Fading::Together };
         let wide = Backoff { free: 50, longest: Lifetime::secs(5), fading: Fading::OneByOne, ..pair };
         Self { pair, network: wide, account: wide }
-    }
-}
-
-/// Where a guess comes from: an IPv4 address, or the /64 of an IPv6 one, which one customer has as a rule. Whatever comes from
-/// one /64 is equal.
-#[derive(Clone, Copy)]
-pub struct Network {
-    /// The address, or the first one of the /64.
-    first: IpAddr,
-    /// The address alone, which may be exempt where its /64 is not.
-    address: IpAddr,
-}
-
-impl From<IpAddr> for Network {
-    fn from(address: IpAddr) -> Self {
-        let address = address.to_canonical();
-        let first = match address {
-            IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64))),
-            v4 @ IpAddr::V4(_) => v4,
-        };
-        Self { first, address }
-    }
-}
-
-impl PartialEq for Network {
-    fn eq(&self, other: &Self) -> bool {
-        self.first == other.first
-    }
-}
-
-impl Eq for Network {}
-
-impl Hash for Network {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.first.hash(state);
-    }
-}
-
-impl Network {
-    /// The address that something came from.
-    pub(crate) const fn address(&self) -> IpAddr {
-        self.address
-    }
-
-    /// The site that the network belongs to, if it is one of version 6.
-    pub(crate) fn site(&self) -> Option<Site> {
-        match self.first {
-            IpAddr::V4(_) => None,
-            IpAddr::V6(address) => Some(Site(address.to_bits() >> 80)),
-        }
-    }
-}
-
-/// The /48 of an IPv6 address: whoever rents one has 65,536 networks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Site(u128);
-
-impl fmt::Display for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        AddressText::of(self.first).fmt(f)
-    }
-}
-
-impl fmt::Debug for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.first)
     }
 }
 

@@ -5,6 +5,6 @@
 pub mod lockout;
 pub mod service;
 
-pub(crate) use lockout::Site;
-pub use lockout::{Backoff, Fading, LockoutConfig, Network};
+pub use lockout::{Backoff, Fading, LockoutConfig};
 pub use service::{Attempt, KnownAs, LoginOutcome, LoginService, Refusal};
+pub use sluice_net::Network;

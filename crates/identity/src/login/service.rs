@@ -8,11 +8,12 @@ use std::time::Duration;
 use sluice_commit::chain;
 use sluice_crypto::credential::Verified;
 use sluice_crypto::hash_pool::{PoolBusy, ReservedPlace, is_heard};
+use sluice_net::Network;
 use sluice_primitives::{Clock, IdentityId, Lifetime, Secret, SessionId};
 use tokio::time::timeout;
 use tracing::{Instrument, info, warn};
 
-use super::lockout::{Guess, Guesser, Lockout, LockoutConfig, Network, Standing};
+use super::lockout::{Guess, Guesser, Lockout, LockoutConfig, Standing};
 use crate::credential::{Password, PasswordHasher};
 use crate::error::IdentityError;
 use crate::identity::{Email, Identity, IdentityRepository, IdentityStatus, LoginNameHash};

@@ -2,16 +2,17 @@
 
 use std::convert::Infallible;
 use std::hash::Hash;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use quick_cache::sync::Cache;
+use sluice_net::Network;
 use sluice_net::bounded::half_for_new;
 use sluice_primitives::{Lifetime, Timestamp};
 use sluice_protocol::ClientId;
 
-use crate::network_limit::{address_or_nowhere, site};
+use crate::network_limit::address_or_nowhere;
 use crate::set_back::ANOTHER_CLOCK;
 
 /// So many guesses of one network at once.
@@ -95,7 +96,7 @@ impl Guesses {
 /// nobody knows where they are count as one network.
 fn guesser(client: &ClientId, from: Option<IpAddr>) -> (ClientId, IpAddr) {
     let address = address_or_nowhere(from);
-    let network = site(address).map_or(address, |site| Ipv6Addr::from_bits(site << 80).into());
+    let network = Network::from(address).site().map_or(address, |site| site.first().into());
     (client.clone(), network)
 }
 
@@ -141,7 +142,7 @@ impl<K: Hash + Eq + Clone> Cells<K> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
+    use std::net::{Ipv4Addr, Ipv6Addr};
 
     use super::*;
 

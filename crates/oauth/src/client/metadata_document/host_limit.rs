@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr};
 
+use sluice_net::Network;
 use sluice_primitives::{Lifetime, Timestamp};
 
-use crate::network_limit::{Counts, network};
+use crate::network_limit::Counts;
 
 /// How often a host may be asked within [`WINDOW`].
 const MOST: u32 = 30;
@@ -35,7 +36,7 @@ impl HostLimit {
 fn counted(host: &str) -> Cow<'_, str> {
     let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')?.parse::<Ipv6Addr>().ok());
     match address {
-        Some(address) => Cow::Owned(network(IpAddr::V6(address)).to_string()),
+        Some(address) => Cow::Owned(Network::from(IpAddr::V6(address)).to_string()),
         None => Cow::Borrowed(host),
     }
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 use sluice_net::bounded::half_for_new;
+use sluice_net::{Network, Site};
 use sluice_primitives::{Lifetime, Timestamp};
 
 use super::Quota;
-use crate::network_limit::{network, site};
 
 /// How many networks, and sites, are counted at once.
 const COUNTED: usize = 10_000;
@@ -63,8 +63,8 @@ pub(super) struct Shares {
     part: Lifetime,
     most_of_network: u64,
     most_exempt: u64,
-    networks: Cache<IpAddr, Recent>,
-    sites: Cache<u128, Recent>,
+    networks: Cache<Network, Recent>,
+    sites: Cache<Site, Recent>,
     /// Those who are not told apart; whoever counts has this lock.
     exempt: Mutex<Recent>,
 }
@@ -103,9 +103,9 @@ impl Shares {
             *exempt = counted.one_more();
             return Ok(());
         };
-        let (network, site) = (network(address), site(address));
+        let network = Network::from(address);
         let of_network = self.networks.get(&network).unwrap_or_default().at(part);
-        let of_site = site.map(|site| (site, self.sites.get(&site).unwrap_or_default().at(part)));
+        let of_site = network.site().map(|site| (site, self.sites.get(&site).unwrap_or_default().at(part)));
         let most_of_site = self.most_of_network.saturating_mul(OF_SITE);
         let is_full = of_network.all() >= self.most_of_network
             || of_site.is_some_and(|(_, of_site)| of_site.all() >= most_of_site);
@@ -125,11 +125,11 @@ impl Shares {
             *exempt = exempt.one_less();
             return;
         };
-        let network = network(address);
+        let network = Network::from(address);
         if let Some(counted) = self.networks.get(&network) {
             self.networks.insert(network, counted.one_less());
         }
-        let Some(site) = site(address) else { return };
+        let Some(site) = network.site() else { return };
         if let Some(counted) = self.sites.get(&site) {
             self.sites.insert(site, counted.one_less());
         }
