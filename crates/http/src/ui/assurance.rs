@@ -114,14 +114,18 @@ async fn present(ui: &UiState, looked_at: &Identity) -> Result<Option<Identity>,
     Ok(found.filter(holds))
 }
 
-/// The person has not got what the client asks for (OpenID Connect Core Unmet Authentication Requirements 1.0 §2).
+/// The person has not got what the client asks for (OpenID Connect Core Unmet Authentication Requirements 1.0 §2), and reads so before
+/// the client hears it; at once it does where no page may be shown.
 async fn refuse(ui: &UiState, place: &Place<'_>) -> Result<Response, Problem> {
     let reject = RejectFlow {
         error: ErrorCode::UnmetAuthenticationRequirements.as_str().to_owned(),
         description: "The account has no second factor.".to_owned(),
     };
     let next = ui.flows.reject_login(place.challenge, reject).await?;
-    Ok(onward(&ui.config, &next))
+    if place.answer.flow.request.prompt.none {
+        return Ok(onward(&ui.config, &next));
+    }
+    Ok(factor::missing(ui, place, &next))
 }
 
 /// The class that the client is told: the one reached, or, of those that it cannot do without (OpenID Connect Core

@@ -1,4 +1,4 @@
-//! The second step of a login: what somebody shows beside the password.
+//! The second step of a login: what somebody shows beside the password, or that there is nothing to show.
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -17,9 +17,9 @@ use super::policy::Policy;
 use super::problem::Problem;
 use super::script::script;
 use super::sentences::{USED_CODE, wait_sentence};
-use super::views::{FactorPage, PasskeyButton};
+use super::views::{FactorMissingPage, FactorPage, PasskeyButton, WayOut};
 use super::visit::Visit;
-use super::{UiState, brand};
+use super::{UiState, account, brand};
 
 const MISSING: &str = "Enter the code.";
 const WRONG_CODE: &str = "This code is not right. It may have changed meanwhile: enter the one shown now.";
@@ -54,6 +54,19 @@ pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Respo
 /// Asks for the second factor.
 pub(super) async fn ask(ui: &UiState, place: &Place<'_>, step: &Step<'_>) -> Result<Response, Problem> {
     form(ui, place, step, (StatusCode::OK, Mistake::default())).await
+}
+
+/// Says that there is none to ask for. At `next` the application hears of that, or the device's user sees that it ends so.
+pub(super) fn missing(ui: &UiState, place: &Place<'_>, next: &str) -> Response {
+    let (set_up_url, home) = (account::factors_url(ui), WayOut::home(next));
+    let ends_here = place.answer.flow.request.details.device;
+    let view = FactorMissingPage {
+        brand: &brand(&ui.config),
+        client_name: super::client_name(&place.answer.client),
+        set_up_url: set_up_url.as_deref(),
+        way_out: if ends_here { WayOut { label: "Continue", ..home } } else { home },
+    };
+    page(StatusCode::OK, &view, &Policy::no_form())
 }
 
 async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {

@@ -17,7 +17,8 @@ use askama::Template;
 use super::Brand;
 pub(crate) use detail::DetailEntry;
 pub(crate) use entry::{
-    CheckMailPage, FactorPage, LoginPage, PasskeyButton, RegistrationClosedPage, RegistrationPage, Wanted,
+    CheckMailPage, FactorMissingPage, FactorPage, LoginPage, PasskeyButton, RegistrationClosedPage,
+    RegistrationPage, Wanted,
 };
 pub(crate) use moment::Moment;
 

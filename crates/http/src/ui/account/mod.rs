@@ -73,6 +73,11 @@ pub(super) fn is_entrance(ui: &UiState, page: &Url) -> bool {
     ui.has_account_pages() && ui.is_own(page, Place::Overview.path())
 }
 
+/// The page where one adds a second factor, if people have their accounts here.
+pub(super) fn factors_url(ui: &UiState) -> Option<String> {
+    ui.has_account_pages().then(|| Place::Factors.url(ui))
+}
+
 /// To the page that one comes to first.
 pub(super) async fn to_account(State(ui): State<UiState>) -> Response {
     redirect(StatusCode::SEE_OTHER, &Place::Overview.url(&ui))

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use sluice_identity::factor::EnrolmentOutcome;
 use sluice_oauth::authorization::SessionCookie;
-use sluice_oauth::flow::Request;
+use sluice_oauth::flow::{Decision, Request};
 use sluice_primitives::{IdentityId, Lifetime, OsRng, SessionId};
 use sluice_protocol::Prompt;
 use sluice_store_contract::given;
@@ -51,6 +51,16 @@ impl World {
             .collect();
         let hidden: Vec<(&str, &str)> = hidden.iter().map(|(name, value)| (*name, value.as_str())).collect();
         self.post("/ui/login/factor", &[&hidden, fields].concat()).await
+    }
+
+    /// What the application hears by the link of the page that says that there is no second factor.
+    pub(super) async fn rejected_behind(&self, page: &Answer) -> String {
+        let next = page.after("<a class=\"button\" href=\"");
+        let (_, verifier) = next.split_once("?login_verifier=").unwrap();
+        match self.flows.open_login_verifier(verifier).await.unwrap().answer {
+            Decision::Rejected(rejection) => rejection.error,
+            Decision::Accepted(login) => panic!("{login:?}"),
+        }
     }
 
     fn request_for(&self, acr_values: &str) -> Request {
@@ -190,19 +200,46 @@ async fn a_ticket_is_of_no_use_later_or_in_another_flow() {
 }
 
 #[tokio::test]
-async fn a_client_that_asks_for_two_factors_is_told_if_there_is_one() {
+async fn a_client_that_asks_for_two_factors_is_told_that_there_is_one_after_its_user_has_read_so() {
     let world = World::new().await;
     world.register_alice().await;
     let requests =
         [world.request_for("aal2"), world.request_for_claim(r#"{"essential":true,"value":"aal2"}"#)];
     for request in requests {
         let page = world.at_with("/ui/login", request, None).await;
-        let answer = world.after_password(&page, &[]).await;
-        assert_eq!(world.rejected(&answer).await, "unmet_authentication_requirements");
+        let told = world.after_password(&page, &[]).await;
+        assert!(told.header("refresh").is_empty(), "it does not move on by itself");
+        for sentence in ["&#60;b&#62;Shop&#60;/b&#62;</bdi> asks for more", ">Back to the application</a>"] {
+            assert!(told.body.contains(sentence), "{sentence}: {}", told.body);
+        }
+        let set_up = told.after("<a class=\"button button-primary\" href=\"");
+        assert_eq!(set_up, "/ui/account/factors");
+        assert_eq!(world.rejected_behind(&told).await, "unmet_authentication_requirements");
     }
     let page = world.at_with("/ui/login", world.request_for("aal1 aal2"), None).await;
     let answer = world.after_password(&page, &[]).await;
     assert_eq!(world.accepted(&answer).await.acr.as_deref(), Some("aal1"));
+}
+
+#[tokio::test]
+async fn who_has_no_second_factor_for_a_device_is_led_to_no_application() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let mut request = world.request_for("aal2");
+    request.details.device = true;
+    let told = world.after_password(&world.at_with("/ui/login", request, None).await, &[]).await;
+    assert!(told.body.contains(">Continue</a>") && !told.body.contains("Back to"), "{}", told.body);
+    assert_eq!(world.rejected_behind(&told).await, "unmet_authentication_requirements");
+}
+
+#[tokio::test]
+async fn where_no_page_may_be_shown_a_client_hears_at_once_that_there_is_no_second_factor() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let prompt = Prompt { none: true, ..Prompt::default() };
+    let page = world.at_with("/ui/login", Request { prompt, ..world.request_for("aal2") }, None).await;
+    let answer = world.after_password(&page, &[]).await;
+    assert_eq!(world.rejected(&answer).await, "unmet_authentication_requirements");
 }
 
 #[tokio::test]

@@ -170,5 +170,5 @@ async fn a_new_account_is_not_enough_where_two_factors_are_asked_for() {
     let request = sluice_oauth::flow::Request { acr_values: Some("aal2".to_owned()), ..world.request() };
     let page = world.at_with("/ui/registration", request, None).await;
     let answer = world.fill_in(&page, &[("email", ALICE), ("password", PASSWORD)]).await;
-    assert_eq!(world.rejected(&answer).await, "unmet_authentication_requirements");
+    assert_eq!(world.rejected_behind(&answer).await, "unmet_authentication_requirements");
 }

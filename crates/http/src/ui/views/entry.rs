@@ -1,9 +1,10 @@
-//! The ways in: [`LoginPage`], [`FactorPage`], [`RegistrationPage`], and what the last may end with.
+//! The ways in: [`LoginPage`], [`FactorPage`], [`RegistrationPage`], and what these may end with.
 
 use askama::Template;
 use sluice_identity::factor::PasskeyChallenge;
 use sluice_identity::proof_of_work::Puzzle;
 
+use super::WayOut;
 use crate::ui::Brand;
 
 /// A button that asks for a passkey, of a form with the hidden fields `passkey_state` and `passkey`.
@@ -115,6 +116,19 @@ impl FactorPage<'_> {
     fn has_error(&self) -> bool {
         self.code_error.or(self.recovery_error).or(self.form_error).is_some()
     }
+}
+
+/// Says that the application asks for a second factor, and that there is none.
+#[derive(Template)]
+#[template(path = "factor_missing.html")]
+pub(crate) struct FactorMissingPage<'a> {
+    pub(crate) brand: &'a Brand,
+    /// The application that sent the user here.
+    pub(crate) client_name: &'a str,
+    /// Where a factor is added; `None` where there are no account pages.
+    pub(crate) set_up_url: Option<&'a str>,
+    /// Where the application hears of it.
+    pub(crate) way_out: WayOut<'a>,
 }
 
 /// Creates an account. Posts `login_challenge`, `csrf`, `email`, `username` and `password`; with a puzzle `puzzle` and
