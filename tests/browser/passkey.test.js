@@ -261,6 +261,8 @@ describe('a passkey', () => {
     await pressPasskey(ALONE)
     await page.getByText('Change This laptop').click()
     await press(page, 'Remove This laptop')
+    await arrives(page, 'Remove this passkey?')
+    await press(page, 'Remove')
     await page.getByRole('status').getByText('It is removed.').waitFor()
     await service.mailbox.take(person.email, /^A sign-in method was removed from/)
     await browser.context.clearCookies()

@@ -1,5 +1,5 @@
 //! `/ui/account/factors`: what is asked beside the password; names, removal, new recovery codes. What changes how the person
-//! signs in asks who it is, once more, if that was not shown a moment ago.
+//! signs in asks who it is, once more, if that was not shown a moment ago; and before something is lost it is said what.
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -9,13 +9,13 @@ use sluice_identity::factor::{EnrolledFactor, FactorKind, RecoveryCode, RenameOu
 use sluice_identity::identity::email::readable;
 use uuid::Uuid;
 
-use super::frame::frame;
+use super::frame::{CONFIRMED, form_page, frame, is_confirmed};
 use super::member::{Member, Refused, answer};
 use super::mistake::Mistake;
 use super::notice::Notice;
 use super::password::known_again;
 use super::place::Place;
-use super::views::{CodesPage, FactorRow, FactorsPage, Moment};
+use super::views::{CodesPage, FactorRow, FactorsPage, FormPage, Link, Moment};
 use crate::respond::redirect::redirect;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
@@ -31,7 +31,7 @@ pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Respons
     answer(&ui, shown.await)
 }
 
-/// `POST /ui/account/factors`: gives `factor` the name `name`, or removes it.
+/// `POST /ui/account/factors`: gives `factor` the name `name`, or removes it once that is `confirmed`.
 pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
     let taken = async { take(&ui, &Member::of_form(&ui, request, HERE).await?).await };
     answer(&ui, taken.await)
@@ -42,7 +42,7 @@ pub(super) async fn show_codes(State(ui): State<UiState>) -> Response {
     redirect(StatusCode::SEE_OTHER, &HERE.url(&ui))
 }
 
-/// `POST /ui/account/factors/recovery-codes`
+/// `POST /ui/account/factors/recovery-codes`: makes new ones once it is `confirmed` that those that are left are lost.
 pub(super) async fn submit_codes(State(ui): State<UiState>, request: Request) -> Response {
     let taken = async { make_codes(&ui, &Member::of_form(&ui, request, HERE).await?).await };
     answer(&ui, taken.await)
@@ -65,10 +65,54 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
 
 async fn remove(ui: &UiState, member: &Member, factor: Uuid) -> Result<Response, Refused> {
     member.must_be_fresh(ui, HERE).await?;
+    if !is_confirmed(&member.visit.parameters()?) {
+        return ask_about_removal(ui, member, factor).await;
+    }
     if !ui.factors.remove(&member.identity, factor).await? {
         return Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui)));
     }
     Ok(known_again(ui, member, done(ui, member, Notice::FactorRemoved)).await)
+}
+
+/// Asks once more, and says what is lost.
+async fn ask_about_removal(ui: &UiState, member: &Member, id: Uuid) -> Result<Response, Refused> {
+    let factors = ui.factors.list(member.identity.id).await?;
+    let Some(factor) = factors.iter().find(|factor| factor.id == id) else {
+        return Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui)));
+    };
+    let lost = format!("{} {}", loss_of(factor), loss_with_it(member, factors.len()));
+    let (id, back) = (id.to_string(), HERE.url(ui));
+    let page = FormPage {
+        title: match factor.kind {
+            FactorKind::Totp => "Remove this authenticator app?",
+            FactorKind::Passkey => "Remove this passkey?",
+        },
+        lead: Some(&lost),
+        hidden: vec![("factor", id.as_str()), ("decision", "remove"), CONFIRMED],
+        submit: "Remove",
+        is_grave: true,
+        back: Some(Link { url: &back, label: "Keep it" }),
+        ..FormPage::default()
+    };
+    form_page(ui, (member, HERE), None, page)
+}
+
+fn loss_of(factor: &EnrolledFactor) -> String {
+    match factor.kind {
+        FactorKind::Totp => format!("Codes of “{}” are good for nothing then.", factor.name),
+        FactorKind::Passkey => format!("You cannot sign in with “{}” any more.", factor.name),
+    }
+}
+
+/// What is lost with one of so many factors. With the last one the recovery codes go.
+const fn loss_with_it(member: &Member, factors: usize) -> &'static str {
+    match (factors, member.has_password()) {
+        (2.., _) => "What else you have, and your recovery codes, stay.",
+        (_, true) => {
+            "Your account then has no second factor, and no recovery codes: whoever knows your password gets in."
+        }
+        (_, false) => "Your account then has neither a password nor a second factor, and no recovery codes.",
+    }
 }
 
 fn done(ui: &UiState, member: &Member, notice: Notice) -> Response {
@@ -83,6 +127,12 @@ async fn make_codes(ui: &UiState, member: &Member) -> Result<Response, Refused> 
         return seen(ui, member).await;
     }
     member.must_be_fresh(ui, HERE).await?;
+    if !is_confirmed(&fields) {
+        let left = ui.factors.recovery_codes_left(member.identity.id).await?;
+        if left > 0 {
+            return ask_about_codes(ui, member, left);
+        }
+    }
     match ui.factors.regenerate_recovery_codes(&member.identity).await {
         Ok(Some(codes)) => {
             let response = codes_page(ui, (member, &member.csrf()?), &codes);
@@ -92,6 +142,26 @@ async fn make_codes(ui: &UiState, member: &Member) -> Result<Response, Refused> 
         Ok(None) | Err(IdentityError::Changed) => Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui))),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Asks once more, and says what is lost: these codes, which may be written down somewhere.
+fn ask_about_codes(ui: &UiState, member: &Member, left: u32) -> Result<Response, Refused> {
+    let (revision, back) = (revision(member), HERE.url(ui));
+    let lost = if left == 1 {
+        "The code that you have left is good for nothing then.".to_owned()
+    } else {
+        format!("The {left} codes that you have left are good for nothing then.")
+    };
+    let page = FormPage {
+        title: "Make new recovery codes?",
+        lead: Some(&lost),
+        hidden: vec![("revision", revision.as_str()), CONFIRMED],
+        submit: "Make new codes",
+        is_grave: true,
+        back: Some(Link { url: &back, label: "Keep them" }),
+        ..FormPage::default()
+    };
+    form_page(ui, (member, Place::RecoveryCodes), None, page)
 }
 
 /// The list, and what is to know of codes that are there.

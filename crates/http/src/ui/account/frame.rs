@@ -21,6 +21,9 @@ const MENU: [(Place, &str); 4] = [
     (Place::Applications, "Applications"),
 ];
 
+/// The field of a form that asks once more before something is lost.
+pub(super) const CONFIRMED: (&str, &str) = ("confirmed", "true");
+
 /// What stands around the page `here`; `csrf` is the token of the session.
 pub(super) fn frame<'a>(ui: &UiState, member: &Member, here: Place, csrf: &'a str) -> Frame<'a> {
     let current = |place| match place {
@@ -36,6 +39,12 @@ pub(super) fn frame<'a>(ui: &UiState, member: &Member, here: Place, csrf: &'a st
         entries: MENU.into_iter().map(entry).collect(),
         notice,
     }
+}
+
+/// Whether it was asked once more, and this is the answer.
+pub(super) fn is_confirmed(fields: &Parameters<'_>) -> bool {
+    let (name, value) = CONFIRMED;
+    fields.get(name) == Some(value)
 }
 
 /// The field for the present password, if the person has one.

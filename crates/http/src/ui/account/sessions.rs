@@ -6,22 +6,25 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::session::IdentitySession;
+use sluice_oauth::authorization::SessionCookie;
 use sluice_oauth::login_session::{EndSessions, LoginSession};
 use sluice_primitives::SessionId;
 
 use super::device::device_name;
-use super::frame::frame;
+use super::frame::{CONFIRMED, form_page, frame, is_confirmed};
 use super::logout::gone;
 use super::member::{Member, Refused, answer};
 use super::notice::Notice;
 use super::place::Place;
-use super::views::{BrowserRow, DeviceRow, Moment, SessionsPage};
+use super::views::{BrowserRow, DeviceRow, FormPage, Link, Moment, SessionsPage};
 use crate::respond::redirect::redirect;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
 use crate::ui::{UiState, brand};
 
 const HERE: Place = Place::Sessions;
+const EVERYWHERE: &str =
+    "Every browser and device is signed out, this one too, and applications lose what they were given.";
 
 /// `GET /ui/account/sessions`
 pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
@@ -29,7 +32,7 @@ pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Respons
     answer(&ui, shown.await)
 }
 
-/// `POST /ui/account/sessions`: `session`, `browser`, `others` or `everything` says what ends.
+/// `POST /ui/account/sessions`: `session`, `browser`, `others` or `everything` says what ends, the last once it is `confirmed`.
 pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
     let taken = async { take(&ui, &Member::of_form(&ui, request, HERE).await?).await };
     answer(&ui, taken.await)
@@ -39,6 +42,9 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let fields = member.visit.parameters()?;
     let (sessions, id) = (&ui.accounts.sessions, member.identity.id);
     if fields.get("everything").is_some() {
+        if !is_confirmed(&fields) {
+            return ask_about_everything(ui, member);
+        }
         // First those that applications hear of: whoever is still in can try again.
         ui.login_sessions.end(EndSessions::Subject(member.subject()?)).await?;
         sessions.end_all(id).await?;
@@ -60,6 +66,21 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui)))
 }
 
+/// Asks once more, and says what ends.
+fn ask_about_everything(ui: &UiState, member: &Member) -> Result<Response, Refused> {
+    let back = HERE.url(ui);
+    let page = FormPage {
+        title: "Sign out everywhere?",
+        lead: Some(EVERYWHERE),
+        hidden: vec![("everything", "true"), CONFIRMED],
+        submit: "Sign out everywhere",
+        is_grave: true,
+        back: Some(Link { url: &back, label: "Stay signed in" }),
+        ..FormPage::default()
+    };
+    form_page(ui, (member, HERE), None, page)
+}
+
 fn named(id: Option<&str>) -> Option<SessionId> {
     id?.parse().ok()
 }
@@ -70,7 +91,11 @@ fn done(ui: &UiState, member: &Member, notice: Notice) -> Response {
 
 async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let devices = ui.accounts.sessions.list(member.identity.id).await?;
-    let browsers = ui.login_sessions.of_subject(&member.subject()?).await?;
+    let mut browsers = ui.login_sessions.of_subject(&member.subject()?).await?;
+    let cookie = session_cookie(ui, member);
+    let is_this = |session: &LoginSession| cookie.as_ref().is_some_and(|cookie| holds(cookie, session));
+    // Those of this browser first, and all of them the newest first, as they are.
+    browsers.sort_by_key(|session| !is_this(session));
     let csrf = member.csrf()?;
     let view = SessionsPage {
         brand: &brand(&ui.config),
@@ -78,7 +103,7 @@ async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
         action: HERE.url(ui),
         csrf: &csrf,
         devices: devices.iter().map(|session| device_row(session, member)).collect(),
-        browsers: browsers.iter().map(browser_row).collect(),
+        browsers: browsers.iter().map(|session| browser_row(session, is_this(session))).collect(),
     };
     Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))
 }
@@ -100,11 +125,22 @@ fn place_of(network: &str) -> String {
     if is_untold { "an unknown network".to_owned() } else { network.to_owned() }
 }
 
-fn browser_row(session: &LoginSession) -> BrowserRow {
+/// What this browser says of the logins to applications that it holds, whosever they are.
+fn session_cookie(ui: &UiState, member: &Member) -> Option<SessionCookie> {
+    SessionCookie::open(member.browser.session.as_deref()?, &ui.cookies.sealer)
+}
+
+/// Whether the browser with this cookie signs in by the session, or did before it began another.
+fn holds(cookie: &SessionCookie, session: &LoginSession) -> bool {
+    cookie.session == session.id || cookie.former.contains(&session.id)
+}
+
+fn browser_row(session: &LoginSession, is_this: bool) -> BrowserRow {
     BrowserRow {
         id: session.id.to_string(),
         began: Moment::new(session.authenticated_at),
         seen: Moment::new(session.last_seen_at),
         is_remembered: session.remembered,
+        is_this,
     }
 }

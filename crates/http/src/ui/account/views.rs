@@ -217,7 +217,8 @@ pub(super) struct OverviewPage<'a> {
     pub(super) deletion_url: String,
 }
 
-/// Where the person is signed in. Posts `csrf` and one of `session`, `browser`, `others=true`, `everything=true`.
+/// Where the person is signed in. Posts `csrf` and one of `session`, `browser`, `others=true`, `everything=true`, of which the last
+/// is asked about once more.
 #[derive(Template)]
 #[template(path = "account/sessions.html")]
 pub(super) struct SessionsPage<'a> {
@@ -227,7 +228,7 @@ pub(super) struct SessionsPage<'a> {
     pub(super) csrf: &'a str,
     /// Sessions of the account pages and of the API.
     pub(super) devices: Vec<DeviceRow>,
-    /// Browsers that sign in to applications.
+    /// Browsers that sign in to applications, this one first.
     pub(super) browsers: Vec<BrowserRow>,
 }
 
@@ -247,6 +248,8 @@ pub(super) struct BrowserRow {
     pub(super) began: Moment,
     pub(super) seen: Moment,
     pub(super) is_remembered: bool,
+    /// Whether it is the one that shows the page.
+    pub(super) is_this: bool,
 }
 
 /// Who may act for the person. Posts `csrf` and `client`.
@@ -272,7 +275,8 @@ pub(super) struct ApplicationRow {
     pub(super) since: Moment,
 }
 
-/// What is asked beside the password. Posts `csrf`, `factor`, `name` and `decision`; for new codes `csrf` and `revision`.
+/// What is asked beside the password. Posts `csrf`, `factor`, `name` and `decision`; for new codes `csrf` and `revision`. A removal, and
+/// new codes for those that are left, are asked about once more.
 #[derive(Template)]
 #[template(path = "account/factors.html")]
 pub(super) struct FactorsPage<'a> {

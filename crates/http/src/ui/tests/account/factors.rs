@@ -1,7 +1,9 @@
 //! Second factors, and signing in with them.
 
+use std::net::IpAddr;
+
 use axum::http::StatusCode;
-use sluice_identity::factor::EnrolmentOutcome;
+use sluice_identity::factor::{EnrolmentOutcome, FactorCheck, FactorProof};
 use sluice_primitives::Lifetime;
 use sluice_store_contract::given;
 use sluice_testkit::Authenticator;
@@ -21,10 +23,15 @@ const TOOK_TOO_LONG: &str =
     "That took too long, or something about this account was changed. Nothing was added. Please begin anew.";
 
 impl Visitor<'_> {
-    /// Sends the form for new codes of the page that lists factors.
+    /// Sends the form for new codes of the page that lists factors, or the one behind it, which has the same fields and one more.
     pub(super) async fn make_codes(&self, shown: &Answer) -> Answer {
+        self.send_for_codes(shown, &[("confirmed", "true")]).await
+    }
+
+    async fn send_for_codes(&self, shown: &Answer, more: &[(&str, &str)]) -> Answer {
         let (csrf, revision) = (shown.field("csrf"), shown.field("revision"));
-        self.post(CODES, &[("csrf", &csrf), ("revision", &revision)]).await
+        let fields = [("csrf", csrf.as_str()), ("revision", revision.as_str())];
+        self.post(CODES, &[&fields, more].concat()).await
     }
 }
 
@@ -312,9 +319,92 @@ async fn a_factor_gets_another_name_and_is_removed() {
     assert_eq!(stale.header("location"), "/ui/account/confirm?then=factors");
     alice.fill_in("/ui/account/confirm?then=factors", &[("password", PASSWORD)]).await;
     let page = alice.get(FACTORS).await;
-    let removed = alice.answer(&page, FACTORS, &[("decision", "remove")]).await;
+    let asked = alice.answer(&page, FACTORS, &[("decision", "remove")]).await;
+    let removed = alice.answer(&asked, "", &[]).await;
     let shown = alice.follow(&removed).await;
     assert!(shown.body.contains("It is removed.") && shown.body.contains("You have none yet."));
+}
+
+/// Whether the page asks before it does something, and with a link to where nothing is done.
+fn asks(page: &Answer, title: &str, keep: &str) -> bool {
+    let link = format!("<a class=\"button\" href=\"{FACTORS}\">{keep}</a>");
+    let asks = page.body.contains(&format!("<h1>{title}</h1>")) && page.body.contains(&link);
+    page.status == StatusCode::OK && asks && page.body.contains("class=\"button button-danger\"")
+}
+
+#[tokio::test]
+async fn before_a_factor_is_removed_it_is_said_what_goes_with_it() {
+    let world = World::of(|config| config.passkeys = Some(passkeys())).await;
+    let id = world.register_alice().await;
+    world.verify(id).await;
+    let alice = Visitor::signed_in(&world).await;
+    with_passkey(&alice).await;
+    let asked = alice.answer(&alice.get(FACTORS).await, FACTORS, &[("decision", "remove")]).await;
+    assert!(asks(&asked, "Remove this passkey?", "Keep it"), "{}", asked.body);
+    for lost in ["You cannot sign in with “Key” any more.", "Your account then has no second factor"] {
+        assert!(asked.body.contains(lost), "{lost}: {}", asked.body);
+    }
+    let shown = alice.get(TOTP).await;
+    let code = app_code(&secret(&shown), &world.clock);
+    alice.answer(&shown, TOTP, &[("code", &code), ("name", "<i>Phone")]).await;
+    let factors = world.ui.factors.list(id).await.unwrap();
+    let app = factors.iter().find(|factor| factor.name == "<i>Phone").unwrap().id.to_string();
+    let csrf = alice.get(FACTORS).await.field("csrf");
+    let fields = [("csrf", csrf.as_str()), ("factor", &app), ("decision", "remove")];
+    let asked = alice.post(FACTORS, &fields).await;
+    assert!(asks(&asked, "Remove this authenticator app?", "Keep it"), "{}", asked.body);
+    for lost in ["Codes of “&#60;i&#62;Phone” are", "What else you have, and your recovery codes, stay."]
+    {
+        assert!(asked.body.contains(lost), "{lost}: {}", asked.body);
+    }
+    assert_eq!(world.ui.factors.list(id).await.unwrap().len(), 2, "nothing is done yet");
+    let removed = alice.answer(&asked, "", &[]).await;
+    assert!(alice.follow(&removed).await.body.contains("It is removed."));
+    let left = world.ui.factors.list(id).await.unwrap();
+    assert_eq!(left.iter().map(|factor| factor.name.as_str()).collect::<Vec<_>>(), ["Key"]);
+    assert_eq!(world.ui.factors.recovery_codes_left(id).await.unwrap(), 10);
+}
+
+#[tokio::test]
+async fn before_new_codes_are_made_it_is_said_that_the_old_ones_are_good_for_nothing_then() {
+    let world = World::new().await;
+    let id = world.register_alice().await;
+    world.verify(id).await;
+    let alice = Visitor::signed_in(&world).await;
+    let (_, old) = with_app(&alice).await;
+    let asked = alice.send_for_codes(&alice.get(FACTORS).await, &[]).await;
+    assert!(asks(&asked, "Make new recovery codes?", "Keep them"), "{}", asked.body);
+    let lost = "The 10 codes that you have left are good for nothing then.";
+    assert!(asked.body.contains(lost), "{}", asked.body);
+    // Nothing is done yet.
+    let visitor = Visitor::of(&world);
+    let step = visitor.sign_in("/ui/account/login", ALICE).await;
+    let right = visitor.answer(&step, "", &[("recovery_code", &old[0])]).await;
+    assert_eq!(right.header("location"), "/ui/account", "{}", right.body);
+    let asked = alice.send_for_codes(&alice.get(FACTORS).await, &[]).await;
+    assert!(asked.body.contains("The 9 codes that you have left"), "{}", asked.body);
+    let made = alice.answer(&asked, "", &[]).await;
+    assert_eq!(made.body.matches("<li><code>").count(), 10, "{}", made.body);
+    assert!(old.iter().all(|code| !made.body.contains(code.as_str())));
+}
+
+#[tokio::test]
+async fn who_has_used_all_codes_makes_new_ones_without_a_question() {
+    let world = World::of(|config| config.limits.codes_per_account = None).await;
+    let id = world.register_alice().await;
+    world.verify(id).await;
+    let alice = Visitor::signed_in(&world).await;
+    let (_, codes) = with_app(&alice).await;
+    let (identity, network) = (world.identity(id).await, IpAddr::from([192, 0, 2, 1]).into());
+    for code in &codes {
+        let proof = FactorProof::RecoveryCode(code);
+        let spent = world.ui.factors.check(&identity, proof, b"", network).await.unwrap();
+        assert!(matches!(spent, FactorCheck::Right(_)), "{code}");
+    }
+    let shown = alice.get(FACTORS).await;
+    assert!(shown.body.contains("You have none left."), "{}", shown.body);
+    let made = alice.send_for_codes(&shown, &[]).await;
+    assert_eq!(made.body.matches("<li><code>").count(), 10, "{}", made.body);
 }
 
 #[tokio::test]
@@ -399,8 +489,9 @@ async fn nobody_changes_the_factor_of_somebody_else() {
         world.ui.factors.confirm_totp(given::enroller(&bob), &begun.ticket, &code, "Bob's").await.unwrap();
     let EnrolmentOutcome::Enrolled(enrolled) = enrolled else { panic!("{enrolled:?}") };
     let (csrf, factor) = (alice.get(FACTORS).await.field("csrf"), enrolled.factor.to_string());
-    for decision in ["rename", "remove"] {
-        let fields = [("csrf", csrf.as_str()), ("factor", &factor), ("name", "Mine"), ("decision", decision)];
+    for (decision, confirmed) in [("rename", ""), ("remove", ""), ("remove", "true")] {
+        let which = [("csrf", csrf.as_str()), ("factor", &factor), ("name", "Mine")];
+        let fields = [&which[..], &[("decision", decision), ("confirmed", confirmed)]].concat();
         assert_eq!(alice.post(FACTORS, &fields).await.header("location"), FACTORS);
     }
     let bobs = world.ui.factors.list(bob.id).await.unwrap();

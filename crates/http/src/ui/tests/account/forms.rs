@@ -6,6 +6,8 @@ use sluice_primitives::Lifetime;
 use super::Visitor;
 use crate::ui::tests::world::{ALICE, PASSWORD, World, form};
 
+/// What each of them would do something with.
+const DEED: [(&str, &str); 3] = [("username", "Mallory"), ("everything", "true"), ("confirmed", "true")];
 const FORMS: [&str; 9] = [
     "/logout",
     "/confirm",
@@ -29,10 +31,10 @@ async fn a_form_of_another_site_or_session_is_refused_everywhere() {
     for page in FORMS {
         let target = format!("/ui/account{page}");
         for fields in [vec![], vec![("csrf", foreign.as_str())], vec![("csrf", "AAAA")]] {
-            let fields = [&fields[..], &[("username", "Mallory"), ("everything", "true")]].concat();
+            let fields = [&fields[..], &DEED].concat();
             assert!(alice.post(&target, &fields).await.status.is_client_error(), "{page}");
         }
-        let mut request = form(&target, &[("csrf", &own), ("everything", "true")]);
+        let mut request = form(&target, &[&[("csrf", own.as_str())][..], &DEED].concat());
         request.headers_mut().insert("sec-fetch-site", "cross-site".parse().unwrap());
         assert!(alice.send(request).await.status.is_client_error(), "{page}");
     }

@@ -125,7 +125,7 @@ async fn a_session_that_ends_before_the_record_is_looked_at_removes_no_factor() 
     with_app(&alice).await;
     let page = alice.get(FACTORS).await;
     people.by.changes_next.store(true, SeqCst);
-    let late = alice.answer(&page, FACTORS, &[("decision", "remove")]).await;
+    let late = alice.answer(&page, FACTORS, &[("decision", "remove"), ("confirmed", "true")]).await;
     assert_eq!(late.header("location"), "/ui/account/login?then=factors", "{}", late.body);
     assert_eq!(world.ui.factors.list(id).await.unwrap().len(), 1);
 }

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use axum::http::StatusCode;
+use sluice_oauth::authorization::SessionCookie;
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::grant::{Grant, Listed};
 use sluice_oauth::login_session::LoginSession;
@@ -12,7 +13,7 @@ use sluice_store_contract::given;
 use sluice_testkit::Captured;
 
 use super::{BOB, Visitor};
-use crate::ui::tests::world::World;
+use crate::ui::tests::world::{Answer, World};
 
 impl World {
     /// A browser in which this person signed in to an application.
@@ -115,6 +116,54 @@ async fn a_browser_is_signed_out_of_applications_by_its_own_person_only() {
     assert_eq!((world.login_sessions(alices).await, world.login_sessions(bobs).await), (0, 1));
 }
 
+/// What the buttons of the list of browsers say to those who hear them.
+fn browsers_by_ear(page: &Answer) -> Vec<String> {
+    let (_, list) = page.body.split_once("<h2 id=\"browsers\">").unwrap();
+    let (list, _) = list.split_once("</section>").unwrap();
+    let buttons = list.split("Sign out<span class=\"visually-hidden\"> ").skip(1);
+    buttons.map(|rest| rest.split("</span>").next().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn the_browser_that_one_sits_at_is_the_first_and_no_two_buttons_are_called_the_same() {
+    let world = World::new().await;
+    let (alices, bobs) = (world.register_alice().await, world.register_bob().await);
+    let former = world.login_session(alices).await;
+    world.clock.advance(Lifetime::minutes(1));
+    let own = world.login_session(alices).await;
+    world.clock.advance(Lifetime::minutes(1));
+    let other = world.login_session(alices).await;
+    let bobs = world.login_session(bobs).await;
+    let alice = Visitor::signed_in(&world).await;
+    for (session, former, is_this) in [
+        (own, vec![former], [true, true, false]),
+        (bobs, vec![], [false; 3]),
+        (own, vec![], [true, false, false]),
+    ] {
+        let cookie = SessionCookie {
+            session,
+            subject: subject(alices),
+            authenticated_at: world.now(),
+            remembered: true,
+            until_closed: Some(false),
+            former,
+        };
+        let sealed = cookie.seal(&world.sealer, &OsRng);
+        alice.jar.borrow_mut().insert("__Host-session".to_owned(), sealed);
+        let page = alice.get("/ui/account/sessions").await;
+        let names = browsers_by_ear(&page);
+        for (place, (name, is_this)) in names.iter().zip(is_this).enumerate() {
+            assert!(name.starts_with(&format!("browser {}", place + 1)), "{names:?}");
+            assert_eq!(name.contains(", this one, signed in 15 June 2025, "), is_this, "{names:?}");
+        }
+        assert_eq!(names.len(), 3, "{names:?}");
+        let marked = page.body.matches(">This browser</span>").count();
+        assert_eq!(marked, is_this.iter().filter(|is_this| **is_this).count());
+        let first = if is_this[0] { own } else { other };
+        assert_eq!(page.after("name=\"browser\" value=\""), first.to_string(), "{session}");
+    }
+}
+
 #[tokio::test]
 async fn nobody_ends_the_session_of_somebody_else() {
     let world = World::new().await;
@@ -137,7 +186,14 @@ async fn to_sign_out_everywhere_ends_all_sessions_and_nothing_of_others() {
     world.login_session(bobs).await;
     let (alice, other) = (Visitor::signed_in(&world).await, Visitor::signed_in(&world).await);
     let csrf = alice.get("/ui/account/sessions").await.field("csrf");
-    let out = alice.post("/ui/account/sessions", &[("csrf", &csrf), ("everything", "true")]).await;
+    let asked = alice.post("/ui/account/sessions", &[("csrf", &csrf), ("everything", "true")]).await;
+    assert!(asked.body.contains("<h1>Sign out everywhere?</h1>"), "{}", asked.body);
+    for told in ["applications lose what they were given", "href=\"/ui/account/sessions\">Stay signed in</a>"]
+    {
+        assert!(asked.body.contains(told), "{told}: {}", asked.body);
+    }
+    assert!(alice.is_in().await && other.is_in().await && world.login_sessions(alices).await == 1);
+    let out = alice.answer(&asked, "", &[]).await;
     assert!(alice.follow(&out).await.body.contains("You are signed out."));
     assert!(!alice.is_in().await && !other.is_in().await);
     assert_eq!((world.login_sessions(alices).await, world.login_sessions(bobs).await), (0, 1));
