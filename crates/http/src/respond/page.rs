@@ -22,7 +22,7 @@ use crate::ui::views::{ErrorPage, ExpiredPage, LoggedOutPage, WayOut};
 const POLICY: &str =
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// The same of a page that any page may show in a frame: there is nothing on it that a click could be led to.
+/// The same of a page that any page may show in a frame: a click on it does nothing, and leads at most to what operators link to.
 const FRAMED: &str =
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors *";
 

@@ -6,19 +6,19 @@ use std::sync::LazyLock;
 use axum::extract::RawQuery;
 use axum::response::Response;
 use sluice_oauth::Config;
+use sluice_oauth::config::PageFile;
 
-use super::stylesheet::{asset, version_of};
+use super::stylesheet::{address, asset};
 
-const ICON: &str = include_str!("icon.svg");
-
-static VERSION: LazyLock<String> = LazyLock::new(|| version_of(ICON));
+static ICON: LazyLock<PageFile> =
+    LazyLock::new(|| PageFile::new("image/svg+xml", include_bytes!("icon.svg")));
 
 /// Where the pages find it.
 pub(super) fn icon(config: &Config) -> String {
-    format!("{}/ui/icon.svg?v={}", config.issuer.path(), *VERSION)
+    address(config, "/ui/icon.svg", &ICON)
 }
 
 /// The icon. Without the hash in the address browsers ask again each time.
 pub(super) async fn show(RawQuery(query): RawQuery) -> Response {
-    asset(query.as_deref(), &VERSION, ("image/svg+xml", ICON))
+    asset(query.as_deref(), &ICON)
 }

@@ -4,7 +4,7 @@
 //! [`login`], [`factor`], [`registration`], [`recovery`], [`verification`], [`consent`], [`device`], [`logout`]: one file per page,
 //! showing it and taking its form. [`account`]: one's own record. [`error`], [`logged_out`], [`email_change`]: pages without a form. [`assurance`]:
 //! how a login ends. [`expected`]: whom a login page asks for. [`puzzle`], [`standalone`], [`sentences`], [`mailed`]: what forms share. [`visit`]: who asks, and the token that every
-//! form carries. [`known_browser`]: what a browser proves to have logged in to. [`mod@brand`], [`page`], [`policy`], [`mod@stylesheet`], [`mod@script`], [`icon`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
+//! form carries. [`known_browser`]: what a browser proves to have logged in to. [`mod@brand`], [`page`], [`policy`], [`mod@stylesheet`], [`mod@script`], [`icon`], [`look`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
 //! show.
 
 mod account;
@@ -21,6 +21,7 @@ mod known_browser;
 mod logged_out;
 mod login;
 mod logout;
+mod look;
 mod mailed;
 mod page;
 mod policy;
@@ -183,7 +184,9 @@ pub(crate) fn routes(state: UiState) -> Router {
         .route("/ui/logged-out", get(logged_out::show))
         .route("/ui/style.css", get(stylesheet::show))
         .route("/ui/sluice.js", get(script::show))
-        .route("/ui/icon.svg", get(icon::show));
+        .route("/ui/icon.svg", get(icon::show))
+        .route(look::THEME, get(look::show_theme))
+        .route(look::LOGO, get(look::show_logo));
     if state.has_account_pages() {
         routes = routes
             .route(LOGIN, get(login::show).post(login::submit))

@@ -5,19 +5,19 @@ use std::sync::LazyLock;
 use axum::extract::RawQuery;
 use axum::response::Response;
 use sluice_oauth::Config;
+use sluice_oauth::config::PageFile;
 
-use super::stylesheet::{asset, version_of};
+use super::stylesheet::{address, asset};
 
-const SCRIPT: &str = include_str!("sluice.js");
-
-static VERSION: LazyLock<String> = LazyLock::new(|| version_of(SCRIPT));
+static SCRIPT: LazyLock<PageFile> =
+    LazyLock::new(|| PageFile::new("text/javascript; charset=utf-8", include_bytes!("sluice.js")));
 
 /// Where the pages find it. Their policy must allow it: [`super::policy::Policy::with_script`].
 pub(crate) fn script(config: &Config) -> String {
-    format!("{}/ui/sluice.js?v={}", config.issuer.path(), *VERSION)
+    address(config, "/ui/sluice.js", &SCRIPT)
 }
 
 /// The script. Without the hash in the address browsers ask again each time.
 pub(super) async fn show(RawQuery(query): RawQuery) -> Response {
-    asset(query.as_deref(), &VERSION, ("text/javascript; charset=utf-8", SCRIPT))
+    asset(query.as_deref(), &SCRIPT)
 }

@@ -1,52 +1,44 @@
 //! `GET /ui/style.css`: kept by browsers for as long as they like, because another content has another address. So are the
-//! script and the icon.
+//! script, the icon, and what operators add.
 
-use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use axum::extract::RawQuery;
 use axum::http::HeaderName;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, X_CONTENT_TYPE_OPTIONS};
 use axum::response::{IntoResponse, Response};
-use sluice_crypto::digest::sha256;
+use bytes::Bytes;
 use sluice_oauth::Config;
+use sluice_oauth::config::PageFile;
 
-const STYLE: &str = include_str!("style.css");
-
-/// The beginning of the hash of the content, in hexadecimal.
-static VERSION: LazyLock<String> = LazyLock::new(|| version_of(STYLE));
+static STYLE: LazyLock<PageFile> =
+    LazyLock::new(|| PageFile::new("text/css; charset=utf-8", include_bytes!("style.css")));
 
 /// Where the pages find it.
 pub(crate) fn stylesheet(config: &Config) -> String {
-    format!("{}/ui/style.css?v={}", config.issuer.path(), *VERSION)
+    address(config, "/ui/style.css", &STYLE)
 }
 
 /// The style sheet. Without the hash in the address browsers ask again each time.
 pub(super) async fn show(RawQuery(query): RawQuery) -> Response {
-    asset(query.as_deref(), &VERSION, ("text/css; charset=utf-8", STYLE))
+    asset(query.as_deref(), &STYLE)
 }
 
-/// The beginning of the hash of a content, in hexadecimal.
-pub(super) fn version_of(content: &str) -> String {
-    sha256(content.as_bytes()).iter().take(8).fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}"); // a String takes whatever is written
-        text
-    })
+/// Where the pages find what is at this path, in this version.
+pub(super) fn address(config: &Config, path: &str, file: &PageFile) -> String {
+    format!("{}{path}?v={}", config.issuer.path(), file.version())
 }
 
-/// A content of this version and type, for whoever asks with this query.
-pub(super) fn asset(
-    query: Option<&str>,
-    version: &str,
-    (media_type, content): (&str, &'static str),
-) -> Response {
+/// A file, for whoever asks with this query.
+pub(super) fn asset(query: Option<&str>, file: &PageFile) -> Response {
+    let version = file.version();
     let current = query.and_then(|query| query.strip_prefix("v=")) == Some(version);
     let caching = if current { "public, max-age=31536000, immutable" } else { "no-cache" };
     let headers: [(HeaderName, &str); 4] = [
-        (CONTENT_TYPE, media_type),
+        (CONTENT_TYPE, file.media_type()),
         (CACHE_CONTROL, caching),
         (ETAG, &format!("\"{version}\"")),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
-    (headers, content).into_response()
+    (headers, Bytes::from_owner(file.content())).into_response()
 }

@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     const LOGIN: LoginPage<'static> = LoginPage {
-        brand: &Brand { service: String::new(), stylesheet: String::new(), icon: String::new() },
+        brand: &Brand::NONE,
         script: "/ui/sluice.js",
         action: "/ui/login",
         login_challenge: "challenge",

@@ -3,7 +3,7 @@
 use sluice_token::jwt::{BelowExt, HeaderType, ScopeClaim};
 use url::Url;
 
-use super::{Config, Lifetimes, Pages, PkcePolicy, Policies, ScopeStrategy};
+use super::{Config, Lifetimes, Look, Pages, PkcePolicy, Policies, ScopeStrategy};
 use crate::client::AccessTokenStrategy;
 use crate::discovery::Announced;
 
@@ -13,6 +13,7 @@ pub(crate) fn config() -> Config {
         issuer: "https://op.example/".parse().unwrap(),
         pages: Pages {
             service_name: "Sluice".to_owned(),
+            look: Look::default(),
             login: page(),
             registration: page(),
             consent: page(),

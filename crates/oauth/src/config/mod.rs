@@ -3,6 +3,7 @@
 mod addresses;
 #[cfg(test)]
 pub(crate) mod fake;
+mod look;
 mod policy;
 
 use sluice_primitives::Lifetime;
@@ -11,6 +12,7 @@ use sluice_token::jwt::{BelowExt, HeaderType, ScopeClaim};
 use thiserror::Error;
 use url::Url;
 
+pub use look::{Look, PageFile, PageLink};
 pub use policy::{
     AssertionPolicy, DevicePolicy, DpopPolicy, DynamicRegistrationPolicy, LogoutTokenType, LongRequestPolicy,
     MetadataDocumentPolicy, MtlsPolicy, Policies, PreferredUsername, PushedRequestPolicy,
@@ -94,6 +96,8 @@ impl std::str::FromStr for Issuer {
 pub struct Pages {
     /// What built-in pages call this service. Default: `Sluice`.
     pub service_name: String,
+    /// What operators put around built-in pages. Default: nothing.
+    pub look: Look,
     pub login: Url,
     pub registration: Url,
     pub consent: Url,

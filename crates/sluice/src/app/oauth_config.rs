@@ -6,7 +6,9 @@ use sluice_crypto::Sealer;
 use sluice_http::{CookiePolicy, CorsPolicy, Proxies};
 use sluice_net::TrustedProxies;
 use sluice_oauth::client::AccessTokenStrategy;
-use sluice_oauth::config::{Config, Issuer, Lifetimes, Pages, PkcePolicy, ScopeStrategy, remembered_for};
+use sluice_oauth::config::{
+    Config, Issuer, Lifetimes, Look, Pages, PkcePolicy, ScopeStrategy, remembered_for,
+};
 use sluice_oauth::discovery::Announced;
 use sluice_oauth::keys::RotationPolicy;
 use sluice_primitives::Lifetime;
@@ -95,6 +97,7 @@ fn pages(settings: &Settings, issuer: &Issuer) -> Result<Pages, StartError> {
     let is_closed = !settings.identity.registration.enabled && registration == own("/ui/registration")?;
     Ok(Pages {
         service_name: settings.identity.service_name.clone(),
+        look: Look::default(),
         registration: if is_closed { login.clone() } else { registration },
         login,
         consent: or_own(&settings.urls.consent, "/ui/consent")?,

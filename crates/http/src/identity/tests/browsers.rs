@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sluice_oauth::Config;
 use sluice_oauth::client::{AccessTokenStrategy, ClientDirectory};
-use sluice_oauth::config::{Issuer, Lifetimes, Pages, PkcePolicy, Policies, ScopeStrategy};
+use sluice_oauth::config::{Issuer, Lifetimes, Look, Pages, PkcePolicy, Policies, ScopeStrategy};
 use sluice_oauth::discovery::Announced;
 use sluice_oauth::login_session::LoginSessionService;
 use sluice_primitives::ManualClock;
@@ -26,6 +26,7 @@ fn config(issuer: Issuer) -> Config {
     Config {
         pages: Pages {
             service_name: "Sluice".to_owned(),
+            look: Look::default(),
             login: own("/ui/login"),
             registration: own("/ui/registration"),
             consent: own("/ui/consent"),

@@ -10,6 +10,7 @@ mod known_browser;
 mod login;
 mod login_elsewhere;
 mod logout;
+mod look;
 mod other_browser;
 mod parts;
 mod passkey;

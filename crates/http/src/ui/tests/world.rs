@@ -19,7 +19,7 @@ use sluice_identity::{Identity, RegistrationOutcome, SignUp};
 use sluice_oauth::Config;
 use sluice_oauth::authorization::{Browser, SessionCookie};
 use sluice_oauth::client::{AccessTokenStrategy, Client, ClientRepository};
-use sluice_oauth::config::{Issuer, Lifetimes, Pages, PkcePolicy, Policies, ScopeStrategy};
+use sluice_oauth::config::{Issuer, Lifetimes, Look, Pages, PkcePolicy, Policies, ScopeStrategy};
 use sluice_oauth::device::UserCodeKeys;
 use sluice_oauth::discovery::Announced;
 use sluice_oauth::flow::{
@@ -94,6 +94,7 @@ fn config(issuer: &str, pages: impl FnOnce(&mut Pages)) -> Config {
     let mut config = Config {
         pages: Pages {
             service_name: "Sluice".to_owned(),
+            look: Look::default(),
             login: own("/ui/login"),
             registration: own("/ui/registration"),
             consent: own("/ui/consent"),
