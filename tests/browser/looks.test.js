@@ -2,10 +2,13 @@
 //
 // PICTURES names a folder for pictures of the pages.
 import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import path from 'node:path'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { arrives, openBrowser, press } from '../support/chromium.js'
 import { OTHER_PASSWORD, PASSWORD, authenticatorApp, enrolApp, givenPerson, newEmail, openAccount, recoveryCodes, startIdentity, typePassword, virtualAuthenticator } from '../support/identity.js'
 import { looksRight } from '../support/looks.js'
+import { temporaryFolder } from '../support/sluice.js'
 
 /** As long as names and addresses get. */
 const LONG_NAME = 'Wolfeschlegelsteinhausenbergerdorffwelchevoralternwarengewissenha'.slice(0, 64)
@@ -248,6 +251,55 @@ describe('where nobody may register, for everybody to use', () => {
     await page.goto(url.replace('/ui/login', '/ui/registration'))
     await arrives(page, /./)
     await looksRight(page, 'Registration closed')
+  })
+})
+
+/** Settings with other colours, a logo, and links. */
+function ownLook() {
+  const folder = temporaryFolder('look')
+  const [stylesheet, logo] = ['theme.css', 'logo.svg'].map((name) => path.join(folder, name))
+  fs.writeFileSync(
+    stylesheet,
+    `:root { --accent: #5a1e78; --accent-hover: #451560; --on-accent: #ffffff }
+    @media (prefers-color-scheme: dark) { :root { --accent: #d9b3f0; --accent-hover: #e5c9f6; --on-accent: #2a0f3a } }`,
+  )
+  const picture = '<style>rect { fill: #5a1e78 }</style><rect width="96" height="32" rx="8"/>'
+  fs.writeFileSync(logo, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 96 32" width="96" height="32">${picture}</svg>`)
+  return {
+    IDENTITY_PAGES_STYLESHEET: stylesheet,
+    IDENTITY_PAGES_LOGO: logo,
+    IDENTITY_SUPPORT: 'help@example.com',
+    IDENTITY_PAGES_PRIVACY_URL: 'https://example.com/privacy',
+    IDENTITY_PAGES_TERMS_URL: 'https://example.com/terms',
+    IDENTITY_PAGES_IMPRINT_URL: 'https://example.com/imprint',
+  }
+}
+
+describe('in a look of their own, for everybody to use', () => {
+  hooks(ownLook())
+
+  async function isOwnLook(heading, name) {
+    await at(heading, `${name}, in a look of its own`)
+    const accent = await page.locator('html').evaluate((root) => getComputedStyle(root).getPropertyValue('--accent'))
+    assert.equal(accent.trim(), '#5a1e78', name)
+    const logo = page.getByRole('img', { name: 'Sluice' })
+    assert.ok(await logo.evaluate((image) => image.complete && image.naturalWidth > 0), `${name}: the logo is there`)
+    const links = page.getByRole('navigation', { name: 'About this service' }).getByRole('link')
+    const expected = ['mailto:help@example.com', 'https://example.com/privacy', 'https://example.com/terms', 'https://example.com/imprint']
+    assert.deepEqual(await links.evaluateAll((all) => all.map((link) => link.href)), expected, name)
+  }
+
+  test('the pages have the colours, the logo and the links that they are given', async () => {
+    await service.application.begin(page)
+    await isOwnLook('Sign in', 'Sign in')
+    const button = page.getByRole('button', { name: 'Sign in', exact: true })
+    assert.equal(await button.evaluate((element) => getComputedStyle(element).backgroundColor), 'rgb(90, 30, 120)')
+    await openAccount(service, page, await givenPerson(service))
+    await isOwnLook('Your account', 'Your account')
+    await page.goto(new URL('ui/device/success', service.issuer).href)
+    await isOwnLook(/./, 'A device')
+    await page.goto(new URL('oauth2/auth?client_id=nobody&response_type=code', service.issuer).href)
+    await isOwnLook(/./, 'An application that nobody knows')
   })
 })
 

@@ -16,12 +16,20 @@ use sluice_token::jwt::{BelowExt, HeaderType, ScopeClaim};
 use url::Url;
 
 use super::listeners::certificate_policy;
+use super::look::look;
 use super::policies;
 use super::stores::StartError;
 use crate::config::{self, CorsSettings, Settings, WebfingerSettings};
 
 /// How many flows may be parked at once.
 const PARKED_QUOTA: u64 = 100_000;
+
+/// What the authorization server of a node is told, which shows pages: their files are read.
+pub(crate) fn of_node(settings: &Settings) -> Result<Config, StartError> {
+    let mut config = oauth(settings)?;
+    config.pages.look = look(&settings.identity)?;
+    Ok(config)
+}
 
 /// What the authorization server is told.
 pub(crate) fn oauth(settings: &Settings) -> Result<Config, StartError> {

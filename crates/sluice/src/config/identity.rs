@@ -1,6 +1,6 @@
 //! `identity`: people's accounts.
 //!
-//! Sections of their own: `identity_hashing`, `identity_limits`, `identity_passkeys`, `identity_mail`.
+//! Sections of their own: `identity_hashing`, `identity_limits`, `identity_passkeys`, `identity_mail`, `identity_pages`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use url::Url;
 use super::identity_hashing::{self, HardeningSettings, HashPoolSettings, PasswordHashSettings};
 use super::identity_limits::{self, LimitsSettings};
 use super::identity_mail::{self, MailSettings};
+use super::identity_pages::{self, LookSettings};
 use super::identity_passkeys::{self, PasskeySettings};
 use super::key::{Choice, Key, Kind, names};
 use super::reader::Reader;
@@ -41,7 +42,8 @@ pub(super) const KEYS: &[Key] = &[
     Key::own(
         "support",
         Kind::Text,
-        "Where people find help: an http or https URL, or a mail address. Mails name it that tell of a change which only you can undo.",
+        "Where people find help: an http or https URL, or a mail address. The built-in pages link to it, and mails name it that tell of a \
+         change which only you can undo.",
     ),
     Key::own(
         "preferred_username",
@@ -168,6 +170,7 @@ pub(crate) struct IdentitySettings {
     /// `None`: no mail is sent.
     pub(crate) mail: Option<MailSettings>,
     pub(crate) pages: AccountPageSettings,
+    pub(crate) look: LookSettings,
 }
 
 /// What people are called to applications.
@@ -290,6 +293,7 @@ pub(super) fn read(reader: &mut Reader<'_>, base: &Url, urls: Option<&UrlsSettin
         passkeys: identity_passkeys::read(reader, urls.map(|urls| &urls.public), &service_name),
         mail,
         pages: read_pages(reader, base),
+        look: identity_pages::read(reader),
         service_name,
     }
 }

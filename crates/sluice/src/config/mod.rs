@@ -25,6 +25,7 @@ mod identity;
 mod identity_hashing;
 mod identity_limits;
 mod identity_mail;
+mod identity_pages;
 mod identity_passkeys;
 mod jwt_bearer;
 mod key;
@@ -95,6 +96,7 @@ pub(crate) use self::{
     identity::{BreachedList, IdentitySettings, PreferredUsername},
     identity_limits::LimitsSettings,
     identity_mail::MailSettings,
+    identity_pages::LookSettings,
     registration::{KeySetSource, RegistrationSettings, SoftwareStatements},
     rotation::KeyRotationSettings,
 };

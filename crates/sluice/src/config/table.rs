@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use super::key::{Environment, Key};
 use super::{
     clients, cookies, cors, database, device, dpop, gateway, hook, identity, identity_hashing,
-    identity_limits, identity_mail, identity_passkeys, jwt_bearer, listener, log, metadata_documents, mode,
-    mtls, oauth2, oidc, registration, requests, rotation, secrets, serve, strategies, tls, tracing, ttl,
-    urls, webfinger, without_effect,
+    identity_limits, identity_mail, identity_pages, identity_passkeys, jwt_bearer, listener, log,
+    metadata_documents, mode, mtls, oauth2, oidc, registration, requests, rotation, secrets, serve,
+    strategies, tls, tracing, ttl, urls, webfinger, without_effect,
 };
 
 /// The sections in the order of the reference page.
@@ -73,6 +73,7 @@ const SECTIONS: &[(&str, &[Key])] = &[
     ("identity.limits.", identity_limits::KEYS),
     ("identity.passkeys.", identity_passkeys::KEYS),
     ("identity.mail.", identity_mail::KEYS),
+    ("identity.pages.", identity_pages::KEYS),
     ("gateway.", gateway::KEYS),
     ("clients.", clients::KEYS),
     ("log.", log::KEYS),

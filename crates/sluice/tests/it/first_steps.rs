@@ -92,6 +92,16 @@ fn a_file_that_a_setting_names_and_that_is_no_good_is_named_with_that() {
 }
 
 #[test]
+fn a_file_of_the_look_of_pages_that_is_missing_is_named_with_its_setting() {
+    let directory = tempfile::tempdir().unwrap();
+    for (key, name) in [("identity.pages.stylesheet", "theme.css"), ("identity.pages.logo", "logo.svg")] {
+        let missing = directory.path().join(name).display().to_string();
+        let said = refusal(&["serve.public.port=0", &format!("{key}={missing}")]);
+        assert!(said.contains(&format!("the setting {key}: {missing} cannot be read: No such")), "{said}");
+    }
+}
+
+#[test]
 fn an_access_log_that_cannot_be_written_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let (routes, missing) =

@@ -70,6 +70,7 @@ mod oidc_request;
 mod oidc_userinfo;
 mod operations;
 mod overload;
+mod own_look;
 mod process;
 mod program;
 mod refresh;

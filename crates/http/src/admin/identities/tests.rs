@@ -475,7 +475,7 @@ async fn who_has_the_address_is_told_what_an_administrator_does_unless_nobody_is
     let mails = world.mails().await;
     let mut told: Vec<_> = mails.iter().map(|mail| (mail.to.as_str(), mail.subject.as_str())).collect();
     told.sort_unstable();
-    let expected = ["Your e-mail address at Example was changed", "Your password at Example was changed"];
+    let expected = ["Your email address at Example was changed", "Your password at Example was changed"];
     assert_eq!(told, expected.map(|subject| (ALICE, subject)));
     assert_eq!(ask(&world, "DELETE", &path, Value::Null).await.status, 204);
     assert_eq!(subjects(&world).await, ["Your account at Example was deleted"]);
@@ -495,7 +495,7 @@ async fn what_comes_to_nothing_takes_no_place_of_a_later_notice() {
     }
     assert_eq!(subjects(&world).await, <[&str; 0]>::default());
     assert_eq!(ask(&world, "PATCH", &path, json!({"email": "alice@example.org"})).await.status, 200);
-    assert_eq!(subjects(&world).await, ["Your e-mail address at Example was changed"]);
+    assert_eq!(subjects(&world).await, ["Your email address at Example was changed"]);
 }
 
 #[tokio::test]

@@ -106,6 +106,7 @@ async fn a_key_that_is_put_in_the_place_of_one_that_is_over_stays() {
     let world = World::new();
     let ring = world.node().await;
     let (old, rotation) = (signer(&ring), KeyRotation::new(ring.clone()));
+    world.clock.advance(Lifetime::secs(1));
     let asked = Rotate { algorithm: Some(ALGORITHM), ..Rotate::default() };
     world.service(&ring).rotate(ID_TOKEN_SET, asked).await.unwrap();
     world.clock.advance(ring.policy().announce_for);

@@ -68,7 +68,7 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) async fn new(settings: &Settings, base: Foundation) -> Result<Self, StartError> {
-        let config = Arc::new(oauth_config::oauth(settings)?);
+        let config = Arc::new(oauth_config::of_node(settings)?);
         let sealer = Arc::new(base.secrets.in_flight(base.network));
         let at_rest = Arc::new(base.secrets.at_rest(base.network));
         let secret_keys = base.secrets.client_secrets().ok_or(SecretsError::Missing)?;
