@@ -43,6 +43,11 @@ impl<'a> Caller<'a> {
         Ok(Self { link, held: Some((Arc::clone(link), (link.place()?, turn))), asked: None })
     }
 
+    /// One who has a place already.
+    pub(crate) fn holding(link: &'a Arc<Link>, place: Place) -> Self {
+        Self { link, held: Some((Arc::clone(link), (place, None))), asked: None }
+    }
+
     /// Runs the statement once.
     pub(crate) async fn query(&mut self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Failure> {
         let session = self.link.session().await?;

@@ -40,7 +40,7 @@ use crate::rounds::Rounds;
 use crate::serial::Serial;
 use crate::statistics::{Counters, Kind, StoreStatistics};
 use crate::tls;
-use crate::turn::Turn;
+use crate::turn::{Place, Turn};
 
 const NETWORK_ID: &str = include_str!("network_id.sql");
 const PING: &str = include_str!("ping.sql");
@@ -56,6 +56,8 @@ const FEW: usize = BESIDE_LANES_AND_READERS + 4;
 const TRANSACTIONS: usize = 512;
 /// So many listings of grants may wait for the one that is under way: more would hardly have their turn in time.
 const LISTINGS: usize = 128;
+/// So many polls of devices may be under way, beside the other single writes: nobody else finds their place taken by them.
+const POLLS: usize = 64;
 
 /// How a node uses the store.
 #[derive(Clone)]
@@ -144,6 +146,7 @@ pub struct PostgresStore {
     pub(crate) sweep: Mutex<Option<Pass>>,
     pub(crate) parked: ParkedCount,
     listing: Turn,
+    polls: Arc<AtomicUsize>,
     address: Address,
     patience: Duration,
     readers: Vec<Arc<Link>>,
@@ -208,6 +211,7 @@ impl PostgresStore {
             sweep: Mutex::default(),
             parked: ParkedCount::default(),
             listing: Turn::new(LISTINGS),
+            polls: Arc::default(),
             address,
             patience,
             readers,
@@ -409,11 +413,28 @@ impl PostgresStore {
     /// Runs a single statement that writes and is harmless to repeat, as a transaction of its own. No login waits behind it, unless there are
     /// too few connections for that.
     pub(crate) async fn write(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        let link = self.write_link.as_ref().or_else(|| self.next_lane());
-        let written = self.persist_with_place(link, None, (sql, params)).await;
-        let rows = self.refusals.writes.noted(written)?;
-        self.counters.count(Kind::Other, 1, 1);
-        Ok(rows)
+        let written = self.persist_with_place(self.link_for_writes(), None, (sql, params)).await;
+        self.written(written)
+    }
+
+    /// The same of a poll of a device: polls have places of their own, and take none of those who write something else.
+    pub(crate) async fn write_poll(
+        &self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let place = self.refusals.writes.noted(Place::take(&self.polls, POLLS))?;
+        let caller = self.link_for_writes().map(|link| Caller::holding(link, place));
+        let written = self.persist_by(Tries::within(self.patience), caller, sql, params).await;
+        self.written(written)
+    }
+
+    /// The same for the node itself, of what became of something that it had taken on, as a mail that is sent: were that refused for want of a
+    /// place, it would be done again. It goes where upkeep does, and is tried as long as anything.
+    pub(crate) async fn note(&self, sql: &'static str, params: Params<'_>) -> Result<(), StoreError> {
+        let link = self.upkeep_link.as_ref().or_else(|| self.next_lane());
+        let written = self.persist(link.map(Arc::as_ref), sql, params).await;
+        self.written(written).map(drop)
     }
 
     /// The same for a statement that nobody asked for: it looks for what there is to do. Whatever it finds, no login waits behind it, unless
@@ -433,6 +454,18 @@ impl PostgresStore {
         let shared =
             lanes.chain(&self.readers).chain(&self.upkeep_link).chain(&self.write_link).map(Arc::as_ref);
         shared.chain([self.serial.link(), self.listener.link()])
+    }
+
+    /// Where single writes go.
+    fn link_for_writes(&self) -> Option<&Arc<Link>> {
+        self.write_link.as_ref().or_else(|| self.next_lane())
+    }
+
+    /// Counts a single write.
+    fn written(&self, written: Result<Vec<Row>, StoreError>) -> Result<Vec<Row>, StoreError> {
+        let rows = self.refusals.writes.noted(written)?;
+        self.counters.count(Kind::Other, 1, 1);
+        Ok(rows)
     }
 
     fn next_reader(&self) -> Option<&Arc<Link>> {

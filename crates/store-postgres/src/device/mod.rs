@@ -54,7 +54,7 @@ impl DeviceCodeRepository for PostgresStore {
     async fn poll(&self, id: GrantId, now: Timestamp, interval: Lifetime) -> Result<DevicePoll, StoreError> {
         let (id, attempt) = (id.as_uuid(), self.attempt());
         let (now, interval, slow_down) = (now.as_millis(), interval.as_millis(), SLOW_DOWN.as_millis());
-        let rows = self.write(POLL, &[&id, &now, &interval, &slow_down, &attempt]).await?;
+        let rows = self.write_poll(POLL, &[&id, &now, &interval, &slow_down, &attempt]).await?;
         let polled = rows.first().map(polled).transpose()?;
         Ok(polled.map_or(DevicePoll::Unknown, DevicePoll::from))
     }

@@ -56,11 +56,11 @@ impl MailRepository for PostgresStore {
     }
 
     async fn sent(&self, id: Uuid) -> Result<(), StoreError> {
-        self.write(SENT, &[&id]).await.map(drop)
+        self.note(SENT, &[&id]).await
     }
 
     async fn failed(&self, id: Uuid, next: Option<Timestamp>) -> Result<(), StoreError> {
-        self.write(FAILED, &[&id, &next.map(Timestamp::as_millis)]).await.map(drop)
+        self.note(FAILED, &[&id, &next.map(Timestamp::as_millis)]).await
     }
 
     async fn bring_forward(&self, id: Uuid, from: Timestamp, to: Timestamp) -> Result<(), StoreError> {

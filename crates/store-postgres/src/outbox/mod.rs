@@ -38,15 +38,15 @@ impl OutboxRepository for PostgresStore {
     }
 
     async fn delivered(&self, id: Uuid) -> Result<(), StoreError> {
-        self.write(DELIVERED, &[&id]).await.map(drop)
+        self.note(DELIVERED, &[&id]).await
     }
 
     async fn failed(&self, id: Uuid, next: Option<Timestamp>) -> Result<(), StoreError> {
-        self.write(FAILED, &[&id, &next.map(Timestamp::as_millis)]).await.map(drop)
+        self.note(FAILED, &[&id, &next.map(Timestamp::as_millis)]).await
     }
 
     async fn postponed(&self, id: Uuid, until: Timestamp) -> Result<(), StoreError> {
-        self.write(POSTPONED, &[&id, &until.as_millis()]).await.map(drop)
+        self.note(POSTPONED, &[&id, &until.as_millis()]).await
     }
 
     async fn depth(&self) -> Result<(u64, u64), StoreError> {

@@ -9,10 +9,12 @@ use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use sluice_commit::{StoreError, chain};
+use sluice_identity::mail::MailRepository;
 use sluice_oauth::client::ClientRepository;
-use sluice_oauth::device::DeviceCodeRepository;
+use sluice_oauth::device::{DeviceCodeRepository, DevicePoll};
 use sluice_oauth::grant::{GrantPage, GrantRepository, Listed};
 use sluice_oauth::logout::OutboxRepository;
+use sluice_primitives::Lifetime;
 use sluice_store_contract::{Fixture, given};
 use sluice_store_postgres::{PostgresStore, StoreOptions};
 use sluice_testkit::PrivateCluster;
@@ -70,7 +72,7 @@ async fn who_is_not_answered_in_time_is_counted() {
     stall.batch_execute("COMMIT").await.unwrap();
 }
 
-/// As devices that poll: each statement is a commit of its own, and a crowd of them must not be before those who log in.
+/// Each statement is a commit of its own, and a crowd of them must not be before those who log in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_logins_write_waits_for_no_single_writes_and_those_are_few() {
     let fixture = PostgresFixture::start().await;
@@ -92,6 +94,36 @@ async fn what_logins_write_waits_for_no_single_writes_and_those_are_few() {
     let (answered, ()) = tokio::join!(denials.collect::<Vec<_>>(), logging_in);
     assert_eq!(answered.len(), 256);
     assert!(answered.iter().all(|denied| matches!(denied, Ok(false))), "{answered:?}");
+}
+
+/// However many poll: a poll that is turned away comes again by itself, a code that somebody typed does not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn polls_of_devices_take_no_place_of_those_who_write_something_else() {
+    let fixture = PostgresFixture::start().await;
+    let store = PostgresStore::connect(fixture.dsn(), options()).await.unwrap();
+    let stall = connection(fixture.dsn()).await;
+    stall.batch_execute("BEGIN; LOCK TABLE device_code IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let poll = |_| DeviceCodeRepository::poll(&store, given::grant_id(), given::at(10), Lifetime::secs(5));
+    let mut polls: FuturesUnordered<_> = (0..100).map(poll).collect();
+    for _ in 0..100 - 64 {
+        let turned_away = polls.next().await.unwrap();
+        assert!(matches!(turned_away, Err(StoreError::Busy)), "{turned_away:?}");
+    }
+    assert_eq!(store.refusals().writes.turned_away_total(), 100 - 64);
+    let deny = |_| DeviceCodeRepository::deny(&store, given::grant_id(), given::at(10));
+    let mut denials: FuturesUnordered<_> = (0..256).map(deny).collect();
+    assert!(denials.next().now_or_never().is_none(), "each has a place");
+    // What the node has done is noted all the same: it would else be done again.
+    MailRepository::sent(&store, Uuid::nil()).await.unwrap();
+    MailRepository::failed(&store, Uuid::nil(), None).await.unwrap();
+    OutboxRepository::delivered(&store, Uuid::nil()).await.unwrap();
+    OutboxRepository::failed(&store, Uuid::nil(), None).await.unwrap();
+    OutboxRepository::postponed(&store, Uuid::nil(), given::at(20)).await.unwrap();
+    stall.batch_execute("COMMIT").await.unwrap();
+    let (polled, denied) = tokio::join!(polls.collect::<Vec<_>>(), denials.collect::<Vec<_>>());
+    assert_eq!((polled.len(), denied.len()), (64, 256));
+    assert!(polled.iter().all(|polled| matches!(polled, Ok(DevicePoll::Unknown))), "{polled:?}");
+    assert!(denied.iter().all(|denied| matches!(denied, Ok(false))), "{denied:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
