@@ -82,7 +82,8 @@ impl AuthorizationService {
     }
 
     /// The page said no. A flow that has its grant is over, and to its client nothing more is said. Nothing is written but for a device,
-    /// so that only this node knows that the flow is over.
+    /// so that only this node knows that the flow is over. Where the store does not answer, it is not known that there is a grant, and the
+    /// no is told: it lets nobody in.
     async fn end_refused(
         &self,
         (request, client): (&Request, &Client),
@@ -91,7 +92,11 @@ impl AuthorizationService {
         if request.details.device {
             return self.tell_device((request, client), Some(&login.subject)).await;
         }
-        if self.grants.find(request.flow).await?.is_some() {
+        let is_over = match self.grants.find(request.flow).await {
+            Err(error) if error.is_temporary() => false,
+            found => found?.is_some(),
+        };
+        if is_over {
             return Err(self.over((request, client)));
         }
         self.spent.add(request.flow);

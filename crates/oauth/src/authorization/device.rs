@@ -1,9 +1,8 @@
 //! The flow of a device (RFC 8628 §3.3): a user comes with a browser and types a code; from then on it is a flow like any
 //! other, but that its answer goes to the device, which polls for it.
 
-use sluice_primitives::{GrantId, SessionId, Timestamp};
+use sluice_primitives::{GrantId, SessionId};
 use sluice_protocol::{ClientId, Subject};
-use sluice_token::{Marker, Target};
 
 use super::begin::is_recent;
 use super::browser::{Browser, CookieChanges};
@@ -11,6 +10,7 @@ use super::error::{AuthorizationError, ShownError};
 use super::response::Location;
 use super::service::{AuthorizationService, Step};
 use crate::client::Client;
+use crate::consent::withdrawal::Withdrawal;
 use crate::device::{DeviceChallenge, DeviceVerifier, VERIFICATION_PATH};
 use crate::flow::{AwaitingLogin, FlowError, Request};
 use crate::query::with_parameter;
@@ -93,7 +93,7 @@ impl AuthorizationService {
     }
 
     /// A page said no: if a device waits for the answer, it is told. If it has been let in before, who had agreed takes that back, whatever
-    /// the device holds by now; from anybody else, or where nobody had logged in, the no comes too late.
+    /// the device holds by now, and what is remembered of it; from anybody else, or where nobody had logged in, the no comes too late.
     pub(super) async fn tell_device(
         &self,
         (request, client): (&Request, &Client),
@@ -110,19 +110,16 @@ impl AuthorizationService {
             if !is_told && refused_by != Some(&grant.subject) {
                 return Err(self.over((request, client)));
             }
-            if grant.revoked_at.is_none() {
-                self.take_back(grant.id, now).await?;
-            }
+            let withdrawal = Withdrawal {
+                consents: &*self.consents,
+                grants: &*self.grants,
+                revocations: &self.revocations,
+                marker_lifetime: self.config.lifetimes.revocation,
+                now,
+            };
+            withdrawal.of_found(grant).await?;
         }
         self.spent.add(request.flow);
-        Ok(())
-    }
-
-    /// Revokes the grant of a device: this node knows at once, the others by the feed.
-    async fn take_back(&self, grant: GrantId, now: Timestamp) -> Result<(), AuthorizationError> {
-        let expires_at = now + self.config.lifetimes.revocation;
-        self.grants.revoke(grant, now, expires_at).await?;
-        self.revocations.apply(&Marker { target: Target::Grant(grant), at: now, expires_at });
         Ok(())
     }
 

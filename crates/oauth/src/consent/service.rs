@@ -6,13 +6,14 @@ use sluice_commit::StoreError;
 use sluice_crypto::Sealer;
 use sluice_primitives::{Clock, GrantId, Lifetime, Rng, Timestamp};
 use sluice_protocol::{ClientId, Subject};
-use sluice_token::{Marker, RevocationSet, Target};
+use sluice_token::RevocationSet;
 
 use super::late_documents::LateDocuments;
 use super::name::DecisionName;
-use super::repository::{ConsentRepository, Forget};
+use super::repository::ConsentRepository;
+use super::withdrawal::Withdrawal;
 use crate::client::ClientDirectory;
-use crate::grant::{Grant, GrantPage, GrantRepository, Listed};
+use crate::grant::{GrantPage, GrantRepository, Listed};
 
 /// How many grants of a subject are looked through at a time for one to a client, and how many times: more than anybody has.
 const PAGE: u32 = 500;
@@ -62,12 +63,12 @@ impl ConsentService {
 
     /// Revokes consents with everything that was granted by them.
     pub async fn revoke(&self, revoke: Revoke) -> Result<(), StoreError> {
-        let now = self.clock.now();
+        let withdrawal = self.withdrawal(self.clock.now());
         match revoke {
-            Revoke::Grant(grant) => self.revoke_grant(grant, now).await,
-            Revoke::Decision(name) => self.forget_decision(name, now).await,
-            Revoke::Client(subject, client) => self.forget(subject, Some(client), now).await,
-            Revoke::All(subject) => self.forget(subject, None, now).await,
+            Revoke::Grant(grant) => withdrawal.of_grant(grant).await,
+            Revoke::Decision(name) => withdrawal.of_decision(name).await,
+            Revoke::Client(subject, client) => withdrawal.of_all(subject, Some(client)).await,
+            Revoke::All(subject) => withdrawal.of_all(subject, None).await,
         }
     }
 
@@ -77,7 +78,7 @@ impl ConsentService {
         let now = self.clock.now();
         let is_granted = self.has_granted(&subject, &client, now).await?;
         if is_granted {
-            self.forget(subject, Some(client), now).await?;
+            self.withdrawal(now).of_all(subject, Some(client)).await?;
         }
         Ok(is_granted)
     }
@@ -106,44 +107,13 @@ impl ConsentService {
         Ok(true)
     }
 
-    async fn revoke_grant(&self, grant: GrantId, now: Timestamp) -> Result<(), StoreError> {
-        let expires_at = now + self.marker_lifetime;
-        let found = self.grants.find(grant).await?;
-        self.grants.revoke(grant, now, expires_at).await?;
-        self.revocations.apply(&Marker { target: Target::Grant(grant), at: now, expires_at });
-        let decision = match found {
-            Some(Grant { subject, client, consented_at: decided_at, .. }) => {
-                Some(DecisionName { subject, client, decided_at })
-            }
-            // A decision outlives the grant that it was stored with.
-            None => self.consents.made_in(grant).await?,
-        };
-        match decision {
-            Some(decision) => self.forget_decision(decision, now).await,
-            None => Ok(()),
+    fn withdrawal(&self, now: Timestamp) -> Withdrawal<'_> {
+        Withdrawal {
+            consents: &*self.consents,
+            grants: &*self.grants,
+            revocations: &self.revocations,
+            marker_lifetime: self.marker_lifetime,
+            now,
         }
-    }
-
-    /// What came of it without asking again is in no list of its own, so all that the client was granted ends.
-    async fn forget_decision(&self, name: DecisionName, now: Timestamp) -> Result<(), StoreError> {
-        let remembered = self.consents.find(&name.subject, &name.client, now).await?;
-        if remembered.is_some_and(|decision| decision.decided_at == name.decided_at) {
-            self.forget(name.subject, Some(name.client), now).await?;
-        }
-        Ok(())
-    }
-
-    /// The other nodes hear of it by the feed.
-    async fn forget(
-        &self,
-        subject: Subject,
-        client: Option<ClientId>,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let forget = Forget { subject, client, now, marker_expires_at: now + self.marker_lifetime };
-        let marker = forget.marker();
-        self.consents.forget(forget).await?;
-        self.revocations.apply(&marker);
-        Ok(())
     }
 }

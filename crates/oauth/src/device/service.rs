@@ -9,6 +9,7 @@ use sluice_primitives::{Clock, Lifetime, Rng};
 use thiserror::Error;
 
 use super::VERIFICATION_PATH;
+use super::polls::DevicePolls;
 use super::repository::{DeviceCode, DeviceCodeRepository};
 use super::sealed::{DeviceChallenge, DeviceVerifier};
 use super::user_code::{UserCode, UserCodeKeys};
@@ -72,6 +73,8 @@ pub struct UserCodeService {
     pub clients: Arc<ClientDirectory>,
     /// Where codes are kept.
     pub devices: Arc<dyn DeviceCodeRepository>,
+    /// How devices poll here.
+    pub polls: Arc<DevicePolls>,
     /// Seals challenges and verifiers.
     pub sealer: Arc<Sealer>,
     /// Hashes the codes that users type.
@@ -136,6 +139,7 @@ impl UserCodeService {
         let challenge = self.challenge(challenge)?;
         let (code, _) = self.find(&challenge, typed).await?;
         let is_told = self.devices.deny(code.id, self.clock.now()).await?;
+        self.polls.forget(code.id);
         // Or something was decided about it at this moment.
         if is_told { Ok(()) } else { Err(UserCodeProblem::WrongCode) }
     }

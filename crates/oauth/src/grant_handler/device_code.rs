@@ -1,8 +1,8 @@
 //! A device polls (RFC 8628 §3.4): is told to wait, to slow down, that the user refused, or is given tokens.
 
 use sluice_primitives::Lifetime;
-use sluice_protocol::GrantType;
 use sluice_protocol::token_response::TokenResponse;
+use sluice_protocol::{ErrorCode, GrantType};
 
 use super::hooked::AboutToRedeem;
 use super::less::Less;
@@ -14,6 +14,8 @@ use crate::issuing::Issue;
 
 /// A poll may come so much too early: clocks and networks are not exact.
 const LEEWAY: Lifetime = Lifetime::secs(1);
+/// What is left of an interval at least, however short it is said to be: else each poll reached the store.
+const SHORTEST: Lifetime = Lifetime::millis(500);
 
 impl TokenService {
     pub(super) async fn poll_device(
@@ -22,12 +24,26 @@ impl TokenService {
         device_code: &str,
         less: Less,
     ) -> Result<TokenResponse, TokenError> {
-        let Call { client, confirmation, now, .. } = *call;
         let code = PollingCode::open(device_code, &self.sealer)?;
-        if code.client != client.id {
+        if code.client != call.client.id {
             return Err(TokenError::OtherClient);
         }
-        self.ask_for_decision(call, &code).await?;
+        let answered = self.answer_poll(call, &code, less).await;
+        if answered.as_ref().is_err_and(|why| why.code() == ErrorCode::TemporarilyUnavailable) {
+            // Nothing was said to the device: it comes again, and that is not too early.
+            self.polls.forget(code.device);
+        }
+        answered
+    }
+
+    async fn answer_poll(
+        &self,
+        call: &Call<'_>,
+        code: &PollingCode,
+        less: Less,
+    ) -> Result<TokenResponse, TokenError> {
+        let Call { client, confirmation, now, .. } = *call;
+        self.ask_for_decision(call, code).await?;
         let recipient = self.recipient(client, (code.device, true), |grant| Ok(is_spent(grant))).await?;
         self.spend_proof(call).await?;
         self.check_granted(client, code.device, &less).await?;
@@ -63,7 +79,7 @@ impl TokenService {
         if now >= code.expires_at {
             return Err(TokenError::DeviceExpired);
         }
-        let interval = (now + self.config.policies.device.interval).since(now + LEEWAY);
+        let interval = (now + self.config.policies.device.interval).since(now + LEEWAY).max(SHORTEST);
         let pace = self.polls.pace(code.device, now, interval);
         if pace == Pace::TooEarly {
             return Err(TokenError::DeviceTooFast);

@@ -3,18 +3,25 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 use sluice_testkit::{Backend, TestSluice, accept_consent, redirect_to};
+use tokio_postgres::NoTls;
 
 use crate::both_stores::on_both_stores;
-use crate::legs::{reject_consent, token};
-use crate::rfc8628::{INTERVAL, begin, connect, consent_challenge, login_challenge, poll, television};
+use crate::disclosure::Witness;
+use crate::legs::{consent_request, reject_consent, token};
+use crate::rfc8628::{
+    DEVICE_CODE, INTERVAL, begin, connect, consent_challenge, login_challenge, poll, television,
+};
 
 on_both_stores! {
     who_agreed_and_refuses_at_another_node_takes_it_back,
     what_a_device_holds_ends_when_its_user_refuses_after_all,
+    a_decision_that_is_taken_back_is_not_remembered,
     who_refused_does_not_agree_after_all,
     nobody_takes_back_what_another_agreed_to,
     polls_that_come_too_fast_write_nothing,
     a_decision_is_told_at_once_where_it_was_made_and_within_an_interval_elsewhere,
+    a_refusal_on_the_verification_page_is_told_at_once,
+    however_short_the_interval_is_a_device_that_does_not_wait_is_slowed_down,
 }
 
 /// What the administrator sees that Alice has agreed to.
@@ -61,6 +68,35 @@ async fn what_a_device_holds_ends_when_its_user_refuses_after_all(backend: Backe
     }
     client.refresh(token(&tokens, "refresh_token")).await.refused_with("invalid_grant");
     sluice.node.stop().await;
+}
+
+/// Of a client that authenticates; of a public one it is asked each time.
+async fn a_decision_that_is_taken_back_is_not_remembered(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let other = sluice.second_node().await;
+    let client = sluice.client(&json!({"grant_types": [DEVICE_CODE, "refresh_token"]})).await;
+    let (mut browser, alice) = (sluice.browser(), json!({"subject": "alice"}));
+    for is_revoked_before in [false, true] {
+        let given = begin(&client).await;
+        let challenge = consent_challenge(&sluice, &mut browser, &given, &alice).await;
+        assert_eq!(consent_request(&sluice, &challenge).await["skip"], false);
+        let accepted = accept_consent(&sluice, &challenge, &json!({"remember": true})).await;
+        let rejected = reject_consent(&sluice, &challenge).await;
+        browser.visit(&accepted).await;
+        let tokens = poll(&client, &given).await.ok();
+        if is_revoked_before {
+            client.revoke(token(&tokens, "refresh_token")).await.ok();
+        }
+        sluice.advance(INTERVAL);
+        assert_eq!(browser.at(&other).visit(&rejected).await.expect("error"), "access_denied");
+        assert!(!other.is_active(token(&tokens, "access_token")).await);
+        assert_eq!(agreed_to(&other).await, json!([]));
+    }
+    let given = begin(&client).await;
+    let challenge = consent_challenge(&other, &mut other.browser(), &given, &alice).await;
+    assert_eq!(consent_request(&other, &challenge).await["skip"], false);
+    sluice.node.stop().await;
+    other.node.stop().await;
 }
 
 async fn who_refused_does_not_agree_after_all(backend: Backend) {
@@ -137,4 +173,48 @@ async fn a_decision_is_told_at_once_where_it_was_made_and_within_an_interval_els
     poll(&client, &there).await.ok();
     sluice.node.stop().await;
     other.node.stop().await;
+}
+
+async fn a_refusal_on_the_verification_page_is_told_at_once(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let client = television(&sluice).await;
+    let given = begin(&client).await;
+    poll(&client, &given).await.refused_with("authorization_pending");
+    poll(&client, &given).await.refused_with("slow_down");
+    let mut witness = Witness::of(sluice.browser());
+    let begun = witness.browser.visit(given["verification_uri_complete"].as_str().unwrap()).await;
+    let asked = witness.land(begun).await;
+    let end = witness.submit(&asked, &[("decision", "reject")]).await;
+    assert!(end.body.contains("Your device is not connected"), "{}", end.body);
+    poll(&client, &given).await.refused_with("access_denied");
+    sluice.node.stop().await;
+}
+
+async fn however_short_the_interval_is_a_device_that_does_not_wait_is_slowed_down(backend: Backend) {
+    let setting = ("oauth2.device_authorization.token_polling_interval", "1s");
+    let sluice = TestSluice::with(backend, &[setting]).await;
+    let client = television(&sluice).await;
+    let given = begin(&client).await;
+    poll(&client, &given).await.refused_with("authorization_pending");
+    let before = sluice.written();
+    poll(&client, &given).await.refused_with("slow_down");
+    assert_eq!(sluice.written(), before);
+    sluice.node.stop().await;
+}
+
+/// Nothing was said to the device: it comes again, and has come too early no more than before.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_poll_that_failed_slows_no_device_down() {
+    let sluice = TestSluice::start(Backend::Postgres).await;
+    let client = television(&sluice).await;
+    let given = begin(&client).await;
+    let (database, connection) = tokio_postgres::connect(&sluice.database.dsn, NoTls).await.unwrap();
+    tokio::spawn(async move { drop(connection.await) });
+    database.batch_execute("BEGIN; LOCK TABLE device_code IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    poll(&client, &given).await.refused_with("temporarily_unavailable");
+    database.batch_execute("COMMIT").await.unwrap();
+    poll(&client, &given).await.refused_with("authorization_pending");
+    sluice.advance(INTERVAL);
+    poll(&client, &given).await.refused_with("authorization_pending");
+    sluice.node.stop().await;
 }

@@ -14,6 +14,7 @@ use sluice_testkit::{Backend, Database, PrivateCluster, TestClient, TestSluice};
 use crate::both_stores::on_both_stores;
 use crate::legs::{delete, token, tokens_of};
 use crate::program::run;
+use crate::rfc8628::{DEVICE_CODE, begin, connect, poll};
 
 on_both_stores!(
     a_new_key_is_published_by_every_node_before_any_signs_with_it,
@@ -129,16 +130,19 @@ async fn keys_that_are_deleted_at_once_are_replaced_before_a_token_cannot_be_sig
 
 /// Its row was deleted by hand, say.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_signed_for_want_of_a_key_uses_up_no_code_and_no_refresh_token() {
+async fn what_cannot_be_signed_for_want_of_a_key_uses_up_no_code_no_refresh_token_and_no_poll() {
     let cluster = PrivateCluster::shared().await;
     let temporary = TemporaryDatabase::of(cluster).await;
     let (name, clock) = (temporary.name().to_owned(), Arc::new(ManualClock::at(SystemClock.now())));
     let sluice = TestSluice::on(Arc::new(Database::of(temporary)), clock, &[]).await;
     let jwt = json!({"access_token_strategy": "jwt", "access_token_signed_response_alg": "ES384"});
-    for (set, asked) in
+    for (set, mut asked) in
         [(SET, json!({"id_token_signed_response_alg": "ES384"})), ("hydra.jwt.access-token", jwt)]
     {
+        asked["grant_types"] = json!(["authorization_code", "refresh_token", DEVICE_CODE]);
         let client = sluice.client(&asked).await;
+        let device = begin(&client).await;
+        connect(&sluice, &mut sluice.browser(), &device, &json!({})).await;
         let code = sluice.browser().log_in(&sluice, &client, "alice").await.expect("code");
         let tokens = tokens_of(&sluice, &client, "bob").await;
         let lose = async || {
@@ -151,7 +155,8 @@ async fn what_cannot_be_signed_for_want_of_a_key_uses_up_no_code_and_no_refresh_
         lose().await;
         for _ in 0..2 {
             let refresh_token = token(&tokens, "refresh_token");
-            for refused in [client.redeem(&code).await, client.refresh(refresh_token).await] {
+            let (redeemed, polled) = (client.redeem(&code).await, poll(&client, &device).await);
+            for refused in [redeemed, client.refresh(refresh_token).await, polled] {
                 assert_eq!(
                     (refused.status, &refused.body["error"]),
                     (503, &json!("temporarily_unavailable"))
@@ -161,6 +166,8 @@ async fn what_cannot_be_signed_for_want_of_a_key_uses_up_no_code_and_no_refresh_
         let asked = json!({"set": set, "alg": "ES384"});
         sluice.ask_json(Method::POST, "/admin/keys", Some(&asked), 201).await;
         let redeemed = client.redeem(&code).await.ok();
+        // Nor does a poll that came to nothing count as one.
+        poll(&client, &device).await.ok();
         client.refresh(token(&tokens, "refresh_token")).await.ok();
         lose().await;
         client.redeem(&code).await.refused_with("invalid_grant");

@@ -58,6 +58,7 @@ impl Parts {
             config: self.config.clone(),
             clients: self.clients.clone(),
             devices: self.store.clone(),
+            polls: Arc::default(),
             sealer: self.sealer.clone(),
             user_codes: user_codes(),
             wrong: UserCodeService::limit(),

@@ -84,11 +84,12 @@ impl Shared {
         }
     }
 
-    pub(super) fn user_codes(&self) -> UserCodeService {
+    pub(super) fn user_codes(&self, polls: &Arc<DevicePolls>) -> UserCodeService {
         UserCodeService {
             config: Arc::clone(&self.config),
             clients: Arc::clone(&self.directory),
             devices: Arc::clone(&self.base.store) as _,
+            polls: Arc::clone(polls),
             sealer: Arc::clone(&self.sealer),
             user_codes: self.user_codes.clone(),
             wrong: UserCodeService::limit(),

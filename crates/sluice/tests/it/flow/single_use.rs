@@ -3,6 +3,7 @@
 use serde_json::json;
 use sluice_testkit::{Authorize, Backend, Browser, TestSluice, accept_consent, accept_login, redirect_to};
 use tokio::task::JoinSet;
+use tokio_postgres::NoTls;
 
 use crate::both_stores::on_both_stores;
 use crate::keyed::redemption;
@@ -78,6 +79,22 @@ async fn a_rejection_that_comes_after_a_consent_is_not_told_to_the_client(backen
     client.redeem(&code).await.ok();
     sluice.node.stop().await;
     other.node.stop().await;
+}
+
+/// Nobody is let in by a no: it needs no store to be sure.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rejection_is_told_to_the_client_also_while_the_store_does_not_answer() {
+    let sluice = TestSluice::start(Backend::Postgres).await;
+    let client = sluice.client(&json!({})).await;
+    let mut browser = sluice.browser();
+    let challenge = consent_challenge(&sluice, &client, &mut browser, "alice").await;
+    let rejected = reject_consent(&sluice, &challenge).await;
+    let (database, connection) = tokio_postgres::connect(&sluice.database.dsn, NoTls).await.unwrap();
+    tokio::spawn(async move { drop(connection.await) });
+    database.batch_execute("BEGIN; LOCK TABLE oauth_grant IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    assert_eq!(browser.visit(&rejected).await.expect("error"), "access_denied");
+    database.batch_execute("COMMIT").await.unwrap();
+    sluice.node.stop().await;
 }
 
 /// A rejection writes nothing: what another node does not know of it is what docs/hydra.md says.
