@@ -15,7 +15,7 @@ use sluice_protocol::{ErrorCode, Parameters};
 
 use super::{authorize, refusing};
 use crate::extract::{ClientCall, NoCall, authorization, client_call, parameters};
-use crate::respond::oauth_error::{no_store, retry_later};
+use crate::respond::oauth_error::{Refusing, no_store, retry_later};
 use crate::state::PublicState;
 
 /// `POST /oauth2/device/auth`.
@@ -36,6 +36,7 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
         Err(error) => {
             let (told, client) = (error.description(), call.named_client());
             let refusing = refusing(&state, Endpoint::DeviceAuthorization, client.as_deref());
+            let refusing = Refusing { has_left: error.is_unheard(), ..refusing };
             let mut response = refusing.refuse_saying((error.code(), told.as_ref()), &error);
             retry_later(error.wait(), &mut response);
             response

@@ -14,7 +14,7 @@ use sluice_protocol::ErrorCode;
 use super::refusing;
 use crate::extract::{ClientCall, NoCall, accept, authorization, client_call, parameters};
 use crate::respond::Written;
-use crate::respond::oauth_error::no_store;
+use crate::respond::oauth_error::{Refusing, no_store};
 use crate::state::PublicState;
 
 /// The media type of an answer that is a token (RFC 9701 §4).
@@ -35,6 +35,7 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
         Err(error) => {
             let client = call.named_client();
             let refusing = refusing(&state, Endpoint::Introspection, client.as_deref());
+            let refusing = Refusing { has_left: error.is_unheard(), ..refusing };
             return refusing.refuse_saying((error.code(), error.description()), &error);
         }
     };

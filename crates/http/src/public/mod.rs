@@ -20,5 +20,5 @@ use crate::state::PublicState;
 
 /// What is told of a refusal at this endpoint, of a request that names this client.
 fn refusing<'a>(state: &'a PublicState, endpoint: Endpoint, client: Option<&'a str>) -> Refusing<'a> {
-    Refusing { endpoint, client, refusals: &state.authorization.metrics.refusals }
+    Refusing { endpoint, client, refusals: &state.authorization.metrics.refusals, has_left: false }
 }

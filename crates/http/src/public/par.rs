@@ -14,7 +14,7 @@ use sluice_protocol::ErrorCode;
 use super::refusing;
 use crate::extract::{ClientCall, InvalidForm, NoBody, NoCall, authorization, client_call, parameters};
 use crate::respond::dpop::offer_nonce;
-use crate::respond::oauth_error::{no_store, retry_later};
+use crate::respond::oauth_error::{Refusing, no_store, retry_later};
 use crate::state::PublicState;
 
 /// `POST /oauth2/par`: 201 and a request URI (RFC 9126 §2.2).
@@ -39,6 +39,7 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
         Err(error) => {
             let (told, client) = (error.description(), call.named_client());
             let refusing = refusing(&state, Endpoint::PushedRequest, client.as_deref());
+            let refusing = Refusing { has_left: error.is_unheard(), ..refusing };
             let mut response = refusing.refuse_saying((error.code(), told.as_ref()), &error);
             retry_later(error.wait(), &mut response);
             if matches!(error, PushError::TooLong) {

@@ -13,7 +13,7 @@ use sluice_protocol::ErrorCode;
 
 use super::refusing;
 use crate::extract::{ClientCall, NoCall, authorization, client_call, parameters};
-use crate::respond::oauth_error::no_store;
+use crate::respond::oauth_error::{Refusing, no_store};
 use crate::state::PublicState;
 
 /// `POST /oauth2/revoke`: 200 also for a token that is not known (RFC 7009 §2.2). Clients pass over what is answered, but some take nothing
@@ -35,6 +35,7 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
         Err(error) => {
             let client = call.named_client();
             let refusing = refusing(&state, Endpoint::Revocation, client.as_deref());
+            let refusing = Refusing { has_left: error.is_unheard(), ..refusing };
             refusing.refuse_saying((error.code(), error.description()), &error)
         }
     }

@@ -16,7 +16,7 @@ use super::refusing;
 use crate::extract::{ClientCall, NoCall, authorization, client_call, parameters};
 use crate::respond::Written;
 use crate::respond::dpop::offer_nonce;
-use crate::respond::oauth_error::no_store;
+use crate::respond::oauth_error::{Refusing, no_store};
 use crate::state::PublicState;
 
 /// `POST /oauth2/token`.
@@ -37,6 +37,7 @@ pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request
         Err(error) => {
             let client = call.named_client();
             let refusing = refusing(&state, Endpoint::Token, client.as_deref());
+            let refusing = Refusing { has_left: error.is_unheard(), ..refusing };
             let told = error.description();
             let mut response = refusing.refuse_saying((error.code(), told.as_ref()), &error);
             if matches!(error, TokenError::DeviceDenied) {

@@ -4,7 +4,7 @@
 //! `json`: answers of JSON. [`problem`]: errors of the identity API. [`redirect`]: answers that send the browser on. [`page`]: pages.
 
 pub(crate) mod admin_error;
-mod crowd;
+pub(crate) mod crowd;
 pub(crate) mod dpop;
 mod json;
 pub(crate) mod oauth_error;

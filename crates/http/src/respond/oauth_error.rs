@@ -14,7 +14,7 @@ use sluice_primitives::Lifetime;
 use sluice_protocol::ErrorCode;
 use tracing::{debug, error, info, warn};
 
-use super::crowd::{Crowd, told};
+use super::crowd::{Crowds, told};
 
 /// How long a client waits before it tries a busy server again, in seconds.
 const RETRY_SECS: u64 = 1;
@@ -34,6 +34,8 @@ pub(crate) struct Refusing<'a> {
     pub(crate) client: Option<&'a str>,
     /// Counts it.
     pub(crate) refusals: &'a Refusals,
+    /// Whether whoever asked has left, and was turned away for that.
+    pub(crate) has_left: bool,
 }
 
 impl Refusing<'_> {
@@ -52,16 +54,20 @@ impl Refusing<'_> {
         answer(code, description)
     }
 
-    /// Logs an error with its cause, and counts it.
+    /// Logs an error with its cause, and counts it, unless nobody has to look for its cause.
     pub(crate) fn log(self, code: ErrorCode, cause: &(dyn Error + 'static)) {
+        if self.has_left {
+            return;
+        }
         self.refusals.count(self.endpoint, code);
         log_about((self.endpoint.as_str(), self.client), code, cause);
     }
 }
 
-/// What is said of those who are turned away, and of what failed.
-static TURNED_AWAY: Crowd = Crowd::new();
-static FAILED: Crowd = Crowd::new();
+/// What is said of those who are turned away, of devices that do not wait, and of what failed: by endpoint and reason.
+static TURNED_AWAY: Crowds = Crowds::new();
+static SLOWED_DOWN: Crowds = Crowds::new();
+static FAILED: Crowds = Crowds::new();
 
 /// Answers who is no client with an error, and logs it with its cause.
 pub(crate) fn refuse(endpoint: &'static str, code: ErrorCode, cause: &(dyn Error + 'static)) -> Response {
@@ -94,13 +100,18 @@ fn log_about(
     let reason = chain(cause);
     match code {
         ErrorCode::ServerError => {
-            if let Some(unsaid) = FAILED.admits() {
+            if let Some(unsaid) = FAILED.admits(&(endpoint, &reason)) {
                 error!(endpoint, client.id = client, error.code = %code, reason, unsaid = told(unsaid), "request failed");
             }
         }
         ErrorCode::TemporarilyUnavailable => {
-            if let Some(unsaid) = TURNED_AWAY.admits() {
+            if let Some(unsaid) = TURNED_AWAY.admits(&(endpoint, &reason)) {
                 warn!(endpoint, client.id = client, error.code = %code, reason, unsaid = told(unsaid), "request turned away");
+            }
+        }
+        ErrorCode::SlowDown => {
+            if let Some(unsaid) = SLOWED_DOWN.admits(&(endpoint, &reason)) {
+                info!(endpoint, client.id = client, error.code = %code, reason, unsaid = told(unsaid), "request refused");
             }
         }
         // What every device hears until its user has decided.
@@ -134,4 +145,45 @@ pub(crate) fn status(code: ErrorCode) -> StatusCode {
 pub(crate) fn no_store(response: &mut Response) {
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response.headers_mut().insert(PRAGMA, HeaderValue::from_static("no-cache"));
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_testkit::Captured;
+
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
+    struct Why(&'static str);
+
+    #[test]
+    fn of_devices_that_do_not_wait_a_sample_is_said() {
+        let (log, _guard) = Captured::begin();
+        for _ in 0..2_000 {
+            super::log("devices of a test", ErrorCode::SlowDown, &Why("too fast"));
+        }
+        let said = log.lines("devices of a test").len();
+        assert!((20..2_000).contains(&said), "{said}");
+    }
+
+    #[test]
+    fn of_who_left_before_their_hash_was_computed_nothing_is_said_or_counted() {
+        let (log, _guard) = Captured::begin();
+        let (refusals, code) = (Refusals::default(), ErrorCode::TemporarilyUnavailable);
+        let refusing = |has_left| Refusing {
+            endpoint: Endpoint::Token,
+            client: Some("an impatient client"),
+            refusals: &refusals,
+            has_left,
+        };
+        assert_eq!(refusing(true).refuse(code, &Why("left")).status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(
+            refusals.counted().is_empty() && log.lines("an impatient client").is_empty(),
+            "{}",
+            log.text()
+        );
+        refusing(false).refuse(code, &Why("busy"));
+        assert_eq!(refusals.counted().len(), 1);
+    }
 }

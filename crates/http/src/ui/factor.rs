@@ -3,7 +3,6 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sluice_commit::chain;
 use sluice_identity::IdentityError;
 use sluice_identity::factor::{FactorChoices, FactorOutcome, FactorProof};
 use sluice_primitives::Lifetime;
@@ -11,7 +10,7 @@ use sluice_protocol::Parameters;
 use tracing::info;
 
 use super::assurance::{self, Proven};
-use super::login::{self, BUSY, BUSY_SENTENCE, LATE, Place, Typed};
+use super::login::{self, BUSY_SENTENCE, LATE, Place, Typed};
 use super::page::{page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
@@ -119,8 +118,8 @@ async fn busy(
     if !error.is_temporary() {
         return Err(error.into());
     }
-    tracing::warn!(reason = %chain(&error), "login turned away");
-    turn_away(ui, place, step, (StatusCode::SERVICE_UNAVAILABLE, BUSY_SENTENCE, BUSY)).await
+    let wait = login::turned_away(&error, "login");
+    turn_away(ui, place, step, (StatusCode::SERVICE_UNAVAILABLE, BUSY_SENTENCE, wait)).await
 }
 
 async fn turn_away(

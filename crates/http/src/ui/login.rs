@@ -23,8 +23,11 @@ use super::sentences::wait_sentence;
 use super::views::{LoginPage, PasskeyButton, Wanted};
 use super::visit::{Visit, challenge, restart};
 use super::{UiState, brand, mailed};
+use crate::respond::crowd::{Crowds, told};
 use crate::respond::redirect::redirect;
 
+/// What is said of those who are turned away: by what they wanted, and why.
+static TURNED_AWAY: Crowds = Crowds::new();
 /// How long a person waits before trying a busy server again.
 pub(super) const BUSY: Lifetime = Lifetime::secs(2);
 
@@ -226,7 +229,10 @@ async fn busy(
 /// Tells the operator what was turned away; when the person is to come again. Who has left was turned away by nobody.
 pub(super) fn turned_away(error: &IdentityError, what: &str) -> Lifetime {
     if !error.is_unheard() {
-        warn!(reason = %chain(error), "{what} turned away");
+        let reason = chain(error);
+        if let Some(unsaid) = TURNED_AWAY.admits(&(what, &reason)) {
+            warn!(reason = %reason, unsaid = told(unsaid), "{what} turned away");
+        }
     }
     error.wait().map_or(BUSY, |wait| wait.max(BUSY))
 }

@@ -3,14 +3,13 @@
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use sluice_commit::chain;
 use sluice_identity::proof_of_work::PuzzlePurpose;
 use sluice_identity::{IdentityError, InvalidField, RegistrationOutcome, SignUp};
 use sluice_primitives::{Lifetime, Secret};
 use tracing::info;
 
 use super::assurance;
-use super::login::{self, BUSY, BUSY_SENTENCE, Place};
+use super::login::{self, BUSY_SENTENCE, Place};
 use super::page::{page, retry_after};
 use super::policy::Policy;
 use super::problem::Problem;
@@ -146,8 +145,8 @@ fn busy(
     if !error.is_temporary() {
         return Err(error.into());
     }
-    tracing::warn!(reason = %chain(&error), "registration turned away");
-    turn_away(ui, place, typed, (StatusCode::SERVICE_UNAVAILABLE, BUSY_SENTENCE, BUSY))
+    let wait = login::turned_away(&error, "registration");
+    turn_away(ui, place, typed, (StatusCode::SERVICE_UNAVAILABLE, BUSY_SENTENCE, wait))
 }
 
 fn turn_away(

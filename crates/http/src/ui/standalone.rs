@@ -1,7 +1,6 @@
 //! Pages that no flow is needed for. Their forms carry the same token as the others, and one of the flow's if a flow waits.
 
 use axum::response::Response;
-use sluice_commit::chain;
 use sluice_identity::account::Outcome;
 use sluice_identity::{IdentityError, account::Denied};
 use sluice_oauth::authorization::CookieChanges;
@@ -10,7 +9,7 @@ use url::Url;
 
 use super::problem::Problem;
 use super::visit::Visit;
-use super::{UiState, account, mailed};
+use super::{UiState, account, login, mailed};
 
 /// What a person wanted, if it was done; or why not, or that the server has too much to do.
 pub(super) enum Done<T> {
@@ -25,7 +24,7 @@ pub(super) fn done<T>(result: Result<Outcome<T>, IdentityError>) -> Result<Done<
         Ok(Outcome::Done(value)) => Ok(Done::Yes(value)),
         Ok(Outcome::Denied(denied)) => Ok(Done::No(denied)),
         Err(error) if error.is_temporary() => {
-            tracing::warn!(reason = %chain(&error), "person turned away");
+            login::turned_away(&error, "person");
             Ok(Done::Busy)
         }
         Err(error) => Err(error.into()),

@@ -85,6 +85,11 @@ pub enum PushError {
 }
 
 impl PushError {
+    /// Whether whoever asked has left, and was turned away for that: nobody has to hear of it.
+    pub const fn is_unheard(&self) -> bool {
+        matches!(self, Self::Client(error) if error.is_unheard())
+    }
+
     /// The code for this failure (RFC 9126 §2.3).
     pub fn code(&self) -> ErrorCode {
         match self {

@@ -116,6 +116,11 @@ impl ClientAuthError {
         }
     }
 
+    /// Whether whoever asked has left, and the secret was not looked at for that: nobody has to hear of it.
+    pub const fn is_unheard(&self) -> bool {
+        matches!(self, Self::HashPool(PoolBusy::Unheard))
+    }
+
     /// The sentence that the client reads: that of the code, where it says enough.
     pub const fn description(&self) -> &'static str {
         match self {

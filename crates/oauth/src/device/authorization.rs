@@ -93,6 +93,11 @@ pub enum DeviceAuthorizationError {
 }
 
 impl DeviceAuthorizationError {
+    /// Whether whoever asked has left, and was turned away for that: nobody has to hear of it.
+    pub const fn is_unheard(&self) -> bool {
+        matches!(self, Self::Client(error) if error.is_unheard())
+    }
+
     /// The code for this failure (RFC 8628 §3.2: those of RFC 6749 §5.2).
     pub fn code(&self) -> ErrorCode {
         match self {

@@ -123,6 +123,11 @@ pub enum TokenError {
 }
 
 impl TokenError {
+    /// Whether whoever asked has left, and was turned away for that: nobody has to hear of it.
+    pub const fn is_unheard(&self) -> bool {
+        matches!(self, Self::Client(error) if error.is_unheard())
+    }
+
     /// The RFC 6749 §5.2 code for this failure.
     pub fn code(&self) -> ErrorCode {
         match self {

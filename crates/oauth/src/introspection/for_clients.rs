@@ -48,6 +48,11 @@ pub enum IntrospectionError {
 }
 
 impl IntrospectionError {
+    /// Whether whoever asked has left, and was turned away for that: nobody has to hear of it.
+    pub const fn is_unheard(&self) -> bool {
+        matches!(self, Self::Client(error) if error.is_unheard())
+    }
+
     /// The error value.
     pub fn code(&self) -> ErrorCode {
         match self {

@@ -91,6 +91,7 @@ async fn a_decision_that_is_taken_back_is_not_remembered(backend: Backend) {
         assert_eq!(browser.at(&other).visit(&rejected).await.expect("error"), "access_denied");
         assert!(!other.is_active(token(&tokens, "access_token")).await);
         assert_eq!(agreed_to(&other).await, json!([]));
+        sluice.advance(INTERVAL);
     }
     let given = begin(&client).await;
     let challenge = consent_challenge(&other, &mut other.browser(), &given, &alice).await;

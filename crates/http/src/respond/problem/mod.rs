@@ -17,16 +17,16 @@ use sluice_primitives::Lifetime;
 use tracing::field::display;
 use tracing::{error, info, warn};
 
-use super::crowd::{Crowd, told};
+use super::crowd::{Crowds, told};
 pub(crate) use kind::ProblemKind;
 pub(crate) use refusals::{OVER, USED_CODE, WRONG_PASSKEY};
 
 /// What the `type` of a problem begins with.
 const TYPE: &str = "urn:sluice:problem:";
-/// What is said of those who are turned away, of those who come too often, and of what failed.
-static TURNED_AWAY: Crowd = Crowd::new();
-static TOO_MANY: Crowd = Crowd::new();
-static FAILED: Crowd = Crowd::new();
+/// What is said of those who are turned away, of those who come too often, and of what failed: by code and reason.
+static TURNED_AWAY: Crowds = Crowds::new();
+static TOO_MANY: Crowds = Crowds::new();
+static FAILED: Crowds = Crowds::new();
 /// How long to wait where nothing better is known.
 const SOON: Lifetime = Lifetime::secs(1);
 
@@ -159,23 +159,23 @@ impl Problem {
         let (status, code) = (status.as_u16(), self.code());
         match (self.0.kind, &self.0.cause) {
             (ProblemKind::ServerError, Some(cause)) => {
-                if let Some(unsaid) = FAILED.admits() {
+                if let Some(unsaid) = FAILED.admits(&(code, cause)) {
                     error!(http.status = status, error.code = code, error = %cause, unsaid = told(unsaid), "identity request failed");
                 }
             }
             (ProblemKind::TemporarilyUnavailable, Some(cause)) => {
-                if let Some(unsaid) = TURNED_AWAY.admits() {
+                if let Some(unsaid) = TURNED_AWAY.admits(&(code, cause)) {
                     warn!(http.status = status, error.code = code, reason = %cause, unsaid = told(unsaid), "identity request turned away");
                 }
             }
             (ProblemKind::TooManyRequests, cause) => {
-                let reason = cause.as_ref().map(display);
-                if let Some(unsaid) = TOO_MANY.admits() {
+                if let Some(unsaid) = TOO_MANY.admits(&(code, cause)) {
+                    let reason = cause.as_ref().map(display);
                     info!(
                         http.status = status,
                         error.code = code,
                         reason,
-                        unsaid,
+                        unsaid = told(unsaid),
                         "identity request refused"
                     );
                 }

@@ -2,10 +2,13 @@
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use sluice_identity::IdentityError;
 use sluice_primitives::Lifetime;
+use sluice_testkit::Captured;
 
 use super::people::app_code;
 use super::world::{ALICE, PASSWORD, World, form};
+use crate::ui::login::turned_away;
 
 #[tokio::test]
 async fn a_person_logs_in_and_is_remembered_if_asked() {
@@ -317,4 +320,15 @@ async fn the_error_page_shows_known_codes_and_no_word_of_the_query() {
     assert!(known.body.contains("invalid_scope") && !known.body.contains("Call 555"));
     let unknown = world.get("/ui/error?error=%3Cscript%3Eyou_won").await;
     assert!(!unknown.body.contains("you_won") && !unknown.body.contains("<script"));
+}
+
+/// As while the store is away.
+#[test]
+fn of_those_who_are_turned_away_a_sample_is_said() {
+    let (log, _guard) = Captured::begin();
+    for _ in 0..2_000 {
+        turned_away(&IdentityError::Changed, "a visit of a test");
+    }
+    let said = log.lines("a visit of a test turned away").len();
+    assert!((20..2_000).contains(&said), "{said}");
 }
