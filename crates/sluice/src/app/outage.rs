@@ -8,6 +8,8 @@ use tokio::time::Instant;
 
 /// How often it is said again that there are no answers, unless the same is worth more lines.
 const TOLD_EVERY: Duration = Duration::from_mins(1);
+/// The same once it was said that there are answers again: the log is not to end with that where there are none.
+const TOLD_ANEW_EVERY: Duration = Duration::from_secs(10);
 /// So many reasons are told apart; of others nothing is said until the oldest of them was said long enough ago.
 const REASONS: usize = 16;
 
@@ -26,6 +28,8 @@ struct Told {
     is_out: bool,
     /// Questions without an answer of which nothing was said yet.
     untold: u64,
+    /// When the last of all was asked.
+    failed_at: Option<Instant>,
 }
 
 impl Default for Outage {
@@ -41,20 +45,27 @@ impl Outage {
     }
 
     /// A question had no answer, whatever the reason. How many had none since it was last said, this one among them, if it is to be said
-    /// now: once a minute at most, also if answers come and go.
+    /// now: once a minute at most, and every ten seconds if answers come and go.
     pub(crate) fn failed(&self) -> Option<u64> {
         self.failed_for("")
     }
 
     /// The same where the reason is said, too: another than was said lately is said at once.
     pub(crate) fn failed_for(&self, reason: &str) -> Option<u64> {
-        let mut told = self.told.lock();
+        let (mut told, now) = (self.told.lock(), Instant::now());
+        let is_long_over = told.failed_at.is_some_and(|at| now.duration_since(at) > self.told_every);
+        if is_long_over && !told.is_out {
+            // They were of another time, too few to be said.
+            told.untold = 0;
+        }
+        told.failed_at = Some(now);
         told.untold = told.untold.saturating_add(1);
-        told.lately.retain(|(_, at)| at.elapsed() < self.told_every);
+        let quiet = if told.is_out { self.told_every } else { self.told_every.min(TOLD_ANEW_EVERY) };
+        told.lately.retain(|(_, at)| now.duration_since(*at) < quiet);
         if told.lately.len() >= REASONS || told.lately.iter().any(|(said, _)| said == reason) {
             return None;
         }
-        told.lately.push((reason.to_owned(), Instant::now()));
+        told.lately.push((reason.to_owned(), now));
         told.is_out = true;
         Some(std::mem::take(&mut told.untold))
     }
@@ -84,8 +95,27 @@ mod tests {
         let outage = Outage::default();
         let said = || (outage.failed(), outage.is_over());
         assert_eq!([said(), said(), said()], [(Some(1), true), (None, false), (None, false)]);
-        tokio::time::advance(TOLD_EVERY).await;
+        tokio::time::advance(TOLD_ANEW_EVERY).await;
         assert_eq!(said(), (Some(3), true));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_out_again_soon_after_it_was_over_is_not_left_with_that_word() {
+        for outage in [Outage::default(), Outage::told_every(Duration::from_secs(5))] {
+            assert_eq!((outage.failed(), outage.is_over(), outage.failed()), (Some(1), true, None));
+            tokio::time::advance(TOLD_ANEW_EVERY).await;
+            assert!(outage.failed().is_some());
+            assert_eq!([outage.is_over(), outage.is_over()], [true, false]);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_too_short_to_be_said_is_not_counted_with_what_comes_long_after() {
+        let outage = Outage::default();
+        assert_eq!((outage.failed(), outage.is_over()), (Some(1), true));
+        assert_eq!((outage.failed(), outage.failed(), outage.is_over()), (None, None, false));
+        tokio::time::advance(Duration::from_hours(1)).await;
+        assert_eq!([outage.failed(), outage.failed()], [Some(1), None]);
     }
 
     #[tokio::test(start_paused = true)]
