@@ -14,7 +14,7 @@ use tracing::debug;
 
 use crate::connection::{BACKEND, ONLY_READS, Session, backend, first, is_yes};
 use crate::dsn::{Address, options};
-use crate::error::{Failure, describe};
+use crate::error::{Failure, Weight, describe};
 use crate::servers::{Server, Servers};
 
 /// Plans are made once per connection and must suit tables of any size: indexes, always. An engine that does not know
@@ -88,7 +88,7 @@ impl Dialer {
             search.note(Failure::Unopened(DIALLING));
             None
         });
-        let Search { makeshift, failure } = search;
+        let (makeshift, failure) = search.found();
         let mut session = match (opened, makeshift) {
             (Some(session), _) => session,
             // Rather than nothing, but not while a better one is full.
@@ -111,7 +111,7 @@ impl Dialer {
     pub(crate) async fn dial_beside(&self) -> Result<Session, Failure> {
         let mut search = Search::new();
         let opened = self.open_one(None, &mut search).await;
-        opened.ok_or(search.failure)
+        opened.ok_or_else(|| search.found().1)
     }
 
     /// What the server said a moment ago that does not let this user in. After that one tries, and the others wait for what comes of it.
@@ -232,19 +232,29 @@ struct Search {
     makeshift: Option<Session>,
     /// Why none is good.
     failure: Failure,
+    /// Whether one did not answer, or not yet.
+    is_any_away: bool,
 }
 
 impl Search {
     const fn new() -> Self {
-        Self { makeshift: None, failure: Failure::Closed }
+        Self { makeshift: None, failure: Failure::Closed, is_any_away: false }
     }
 
     /// Another server is of no use. What keeps the primary from being used is told, and neither that others are standbys, nor that one which
     /// is off does not answer.
     fn note(&mut self, failure: Failure) {
-        if failure.weight() >= self.failure.weight() {
+        let weight = failure.weight();
+        self.is_any_away |= weight == Weight::Away;
+        if weight >= self.failure.weight() {
             self.failure = failure;
         }
+    }
+
+    /// The makeshift, if there is one, and why no other is good.
+    fn found(self) -> (Option<Session>, Failure) {
+        let Self { makeshift, failure, is_any_away } = self;
+        (makeshift, if is_any_away { failure.while_another_is_away() } else { failure })
     }
 }
 
@@ -259,6 +269,7 @@ mod tests {
     use tokio::time::sleep;
 
     use super::*;
+    use crate::retry::Tries;
 
     /// The port of a server that says these codes to those who come, one after the other.
     async fn turning_away(codes: &'static [&'static str]) -> u16 {
@@ -357,6 +368,27 @@ mod tests {
         }
         let alone = told(&dialer(&[standby().await])).await;
         assert_eq!(alone, Failure::Standby.to_string());
+    }
+
+    /// Whether a node that starts tries again after an attempt that came to nothing.
+    async fn waits(dialer: &Dialer) -> bool {
+        let failure = dialer.dial(None).await.err().unwrap();
+        Tries::at_the_start(Duration::from_secs(5)).again(failure).await.is_ok()
+    }
+
+    /// The one that is away may be the primary, which is started anew, and the other one of before, say, which lets nobody in.
+    #[tokio::test]
+    async fn who_is_turned_away_at_the_start_waits_for_another_host_that_is_away_and_for_no_other() {
+        for code in [&["28000"], &["3D000"]] {
+            for is_first in [true, false] {
+                let (wrong, off) = (turning_away(code).await, off().await);
+                assert!(waits(&dialer(&if is_first { [wrong, off] } else { [off, wrong] })).await);
+            }
+            let starting = turning_away(&["57P03"]).await;
+            assert!(waits(&dialer(&[turning_away(code).await, starting])).await);
+            assert!(!waits(&dialer(&[turning_away(code).await, standby().await])).await);
+            assert!(!waits(&dialer(&[turning_away(code).await])).await);
+        }
     }
 
     #[tokio::test]

@@ -17,8 +17,8 @@ pub(crate) enum Failure {
     Postgres(Arc<tokio_postgres::Error>),
     /// The same while a connection was to be opened. Of one that starts it may be a mistake, once a node runs it is something that passes: what
     /// stands there was changed under it, is being started, or has no process left. With the name of the server, where the address has several.
-    #[error("PostgreSQL{}: {}", at(.1.as_deref()), describe(.0))]
-    Connecting(Arc<tokio_postgres::Error>, Option<Arc<str>>),
+    #[error("PostgreSQL{}: {}", at(.1), describe(.0))]
+    Connecting(Arc<tokio_postgres::Error>, Origin),
     /// No connection within this time, and no word why.
     #[error("PostgreSQL opened no connection within {0:?}")]
     Unopened(Duration),
@@ -63,6 +63,15 @@ pub(crate) enum Failure {
     /// The store was shut down.
     #[error("the store is shut down")]
     Closed,
+}
+
+/// Which server of an address opened no connection.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Origin {
+    /// Its name, where there are several.
+    name: Option<Arc<str>>,
+    /// Whether another of them did not answer, or not yet.
+    is_another_away: bool,
 }
 
 /// A stored row that this version cannot read.
@@ -110,13 +119,25 @@ impl From<tokio_postgres::Error> for Failure {
 impl Failure {
     /// A connection that could not be opened.
     pub(crate) fn connecting(error: tokio_postgres::Error) -> Self {
-        Self::Connecting(Arc::new(error), None)
+        Self::Connecting(Arc::new(error), Origin::default())
     }
 
     /// The same, of the server with this name.
     pub(crate) fn of_server(self, name: Option<&Arc<str>>) -> Self {
         match self {
-            Self::Connecting(error, _) => Self::Connecting(error, name.cloned()),
+            Self::Connecting(error, origin) => {
+                Self::Connecting(error, Origin { name: name.cloned(), ..origin })
+            }
+            other => other,
+        }
+    }
+
+    /// The same, where another server of the address is away.
+    pub(crate) fn while_another_is_away(self) -> Self {
+        match self {
+            Self::Connecting(error, origin) => {
+                Self::Connecting(error, Origin { is_another_away: true, ..origin })
+            }
             other => other,
         }
     }
@@ -154,6 +175,12 @@ impl Failure {
         let Self::Connecting(error, _) = self else { return false };
         error.code().is_some_and(|code| TURNED_AWAY.contains(code))
             || !matches!(nature_of_error(error), Nature::Lost | Nature::Busy)
+    }
+
+    /// Whether nothing is to be waited for at the start: who is turned away by one server waits for another that is away, which may be the primary.
+    pub(crate) fn is_mistake(&self) -> bool {
+        let may_pass = matches!(self, Self::Connecting(_, origin) if origin.is_another_away);
+        self.is_turned_away() && !may_pass
     }
 
     /// Whether the server does not let this user in: neither does it the next moment, and over no other new connection.
@@ -353,8 +380,8 @@ fn from_io(error: &tokio_postgres::Error) -> bool {
 }
 
 /// Which of several servers it is.
-fn at(server: Option<&str>) -> String {
-    server.map_or_else(String::new, |name| format!(" at {name}"))
+fn at(origin: &Origin) -> String {
+    origin.name.as_ref().map_or_else(String::new, |name| format!(" at {name}"))
 }
 
 /// The sentence and the code of the server, without its details and hints; or what the driver says, with its causes.

@@ -33,7 +33,8 @@ impl Tries {
         Self { refusals_left: 1, ..Self::within(patience) }
     }
 
-    /// The same before anything was answered: who is turned away then has the wrong password or the wrong database, and is told at once.
+    /// The same before anything was answered: who is turned away then has the wrong password or the wrong database, and is told at once,
+    /// unless another server of the address is away: that may be the one to wait for.
     pub(crate) fn at_the_start(patience: Duration) -> Self {
         Self { is_start: true, ..Self::within(patience) }
     }
@@ -48,7 +49,7 @@ impl Tries {
     /// # Errors
     /// What failed, if trying again does not help or it is too late.
     pub(crate) async fn again(&mut self, failure: Failure) -> Result<(), StoreError> {
-        if self.is_start && failure.is_turned_away() {
+        if self.is_start && failure.is_mistake() {
             return Err(StoreError::refused(failure));
         }
         let helps = matches!(failure.nature(), Nature::Lost | Nature::Busy);

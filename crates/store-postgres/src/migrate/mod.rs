@@ -130,7 +130,7 @@ impl Attempts {
         let is_away = !failure.is_refusal_to_write() && !matches!(failure, Failure::Standby);
         if failure.nature() == Nature::Lost && is_away {
             let away_since = *self.away_since.get_or_insert_with(Instant::now);
-            if away_since.elapsed() >= self.wait && !failure.is_turned_away() {
+            if away_since.elapsed() >= self.wait && !failure.is_mistake() {
                 return Err(failure.into_store_error());
             }
         }
