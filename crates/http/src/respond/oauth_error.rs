@@ -164,7 +164,7 @@ mod tests {
             super::log("devices of a test", ErrorCode::SlowDown, &Why("too fast"));
         }
         let said = log.lines("devices of a test").len();
-        assert!((20..2_000).contains(&said), "{said}");
+        assert!((1..2_000).contains(&said), "{said}");
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl DevicePolls {
         self.asking.allows(client, address, now)
     }
 
-    /// Something was decided about a code: its device is to hear of that at once.
+    /// Something was decided about a code: its device is to hear of that at once. Or its poll failed: it is to come again.
     pub(crate) fn forget(&self, code: GrantId) {
         let _turn = self.turn.lock();
         self.seen.remove(&code);

@@ -330,5 +330,5 @@ fn of_those_who_are_turned_away_a_sample_is_said() {
         turned_away(&IdentityError::Changed, "a visit of a test");
     }
     let said = log.lines("a visit of a test turned away").len();
-    assert!((20..2_000).contains(&said), "{said}");
+    assert!((1..2_000).contains(&said), "{said}");
 }

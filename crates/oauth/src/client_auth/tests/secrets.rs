@@ -127,7 +127,8 @@ async fn who_leaves_before_the_hash_is_begun_has_not_guessed_and_costs_no_hash()
         let guess = format!("guess {number}");
         let mut leaving = std::pin::pin!(given.basic(&guess));
         let left = std::future::poll_fn(|context| unheard(|| leaving.as_mut().poll(context))).await;
-        assert!(matches!(left, Err(ClientAuthError::HashPool(PoolBusy::Unheard))), "{guess}");
+        assert!(matches!(&left, Err(ClientAuthError::HashPool(PoolBusy::Unheard))), "{guess}");
+        assert!(left.is_err_and(|why| why.is_unheard()), "nobody is told");
     }
     assert!(given.basic("U*U").await.is_ok());
     assert_eq!(given.hashes(), 1);
