@@ -10,10 +10,12 @@ use zeroize::Zeroizing;
 use super::ForeignHashError;
 use super::encoding::{CRYPT_DIGITS, crypt_digits};
 
-/// phpass refuses longer passwords since 2013, and Drupal with it, in bytes.
-const MAX_PASSWORD: usize = 4096;
-/// The binary logarithm of the rounds: fewer are not made, and 2²⁰ of SHA-512 are about a second.
-const ROUNDS: std::ops::RangeInclusive<usize> = 7..=20;
+/// Drupal takes no longer passwords, in bytes. phpass itself takes 4096; but each round hashes all of the password, and whoever tries one
+/// chooses how long it is.
+const MAX_PASSWORD: usize = 512;
+/// The binary logarithm of the rounds: fewer are not made, and 2¹⁸ with the longest password are less than half a second. What is customary
+/// ends at 2¹⁶.
+const ROUNDS: std::ops::RangeInclusive<usize> = 7..=18;
 const SALT: usize = 8;
 const MALFORMED: ForeignHashError = ForeignHashError::Malformed("phpass");
 /// What WordPress says a password is hashed for, so that its bcrypt hashes verify nowhere else.

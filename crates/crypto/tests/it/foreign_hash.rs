@@ -73,9 +73,9 @@ fn a_hash_that_would_cost_too_much_is_refused() {
     let (salt, hash) = ("AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
     let sha_crypt = "salt$".to_owned() + &"a".repeat(43);
     for costly in [
-        "$P$KNAVfa1aIqsG.80iaUi3MeqgPvsbMV1".to_owned(),
+        "$P$HNAVfa1aIqsG.80iaUi3MeqgPvsbMV1".to_owned(),
         "$H$4NAVfa1aIqsG.80iaUi3MeqgPvsbMV1".to_owned(),
-        "$S$JZs5FK7XIakUyl6aHYwvw85Fvd4TEcZ7gjwLw/N8TJtb/zSSi3JP".to_owned(),
+        "$S$HZs5FK7XIakUyl6aHYwvw85Fvd4TEcZ7gjwLw/N8TJtb/zSSi3JP".to_owned(),
         VECTORS[0].2.replace("$05$", "$17$"),
         VECTORS[0].2.replace("$05$", "$31$"),
         format!("$pbkdf2-sha256$i=10000001,l=32${salt}${hash}"),
@@ -215,6 +215,27 @@ fn crypt_takes_no_password_that_would_make_it_slow() {
         VECTORS.iter().filter(|(scheme, ..)| scheme.ends_with("crypt") && scheme.contains('-'))
     {
         assert!(!verify(hash, &long));
+    }
+}
+
+#[test]
+fn phpass_takes_passwords_of_512_bytes_and_no_longer_ones() {
+    for (hash, length, is_taken) in [
+        ("$P$5saltsaltxfPuFZYx9wBTgChJpuDGb0", 512, true),
+        ("$P$5saltsaltwhXcf2GaJAjkSTAFsq/9o1", 513, false),
+        ("$S$5saltsaltnV647QG8jc6c1wykRswTrbxoaIm5YqgcQxoJQqp9taF", 512, true),
+        ("$S$5saltsalt5m3zANp0vVOVuCSf11TezQuoqdbO9l.t4FH827IDqCU", 513, false),
+    ] {
+        assert_eq!(verify(hash, &vec![b'x'; length]), is_taken, "{hash}");
+    }
+}
+
+#[test]
+fn phpass_makes_as_many_rounds_as_take_a_moment() {
+    for hash in
+        ["$P$GNAVfa1aIqsG.80iaUi3MeqgPvsbMV1", "$S$GZs5FK7XIakUyl6aHYwvw85Fvd4TEcZ7gjwLw/N8TJtb/zSSi3JP"]
+    {
+        assert!(ForeignHash::parse(hash).is_ok(), "{hash}");
     }
 }
 
