@@ -32,8 +32,7 @@ pub use place::ReservedPlace;
 pub use queue::{Priority, QueueLimits};
 
 use crate::password_hash::HashMemory;
-use place::Giving;
-use queue::Queue;
+use queue::{Giving, Queue};
 
 /// Why a job was not done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -75,8 +74,8 @@ pub struct HashPoolConfig {
     pub max_memory_kib: u32,
     /// How many jobs may wait.
     pub queues: QueueLimits,
-    /// For how long a login may wait: one that is expected to is refused at once, and one that has is not computed any more. Where two hashes
-    /// take longer, for as long as those. Default: 2 s; who waits for longer gives up and tries again.
+    /// For how long a login may wait: one that is expected to wait for longer is refused at once, and one that has is not computed any more.
+    /// Where two hashes take longer, for as long as those. Default: 2 s; who waits for longer gives up and tries again.
     pub longest_wait: Duration,
     /// After how long without work a thread gives its memory back. Default: 10 s.
     pub idle: Duration,
@@ -119,12 +118,11 @@ impl HashPool {
     }
 
     /// Queues `work` at once, not when the future is first polled. The future answers when the work is done; if it is
-    /// dropped before the work began, the work is not done. Of a client that has left ([`unheard`]) it is done all the same: something
-    /// may have been written before.
+    /// dropped before the work began, the work is not done. Of a client that has left ([`unheard`]) it is done all the same, and however
+    /// long it waits: something may have been written, or spent, before.
     ///
     /// # Errors
-    /// [`PoolBusy`] if the queue of this priority is full, the work has waited in it for too long, there is no memory for the work, or the
-    /// pool was shut down.
+    /// [`PoolBusy`] if as many jobs of this priority wait as may, there is no memory for the work, or the pool was shut down.
     ///
     /// # Panics
     /// The future panics if `work` does.
@@ -137,7 +135,7 @@ impl HashPool {
         T: Send + 'static,
         F: FnOnce(&mut HashMemory) -> T + Send + 'static,
     {
-        let answer = self.place(priority).map(|place| place.run_as(work, Giving::Never));
+        let answer = ReservedPlace::of(&self.queue, priority, Giving::Never).map(|place| place.run(work));
         async move { answer?.await }
     }
 
@@ -147,11 +145,15 @@ impl HashPool {
     /// # Errors
     /// [`PoolBusy`] if the queue of this priority is full, the client has left, or the pool was shut down.
     pub fn reserve(&self, priority: Priority) -> Result<ReservedPlace, PoolBusy> {
-        if is_heard() { self.place(priority) } else { Err(PoolBusy::Unheard) }
+        if !is_heard() {
+            return Err(PoolBusy::Unheard);
+        }
+        ReservedPlace::of(&self.queue, priority, Giving::InVain)
     }
 
-    fn place(&self, priority: Priority) -> Result<ReservedPlace, PoolBusy> {
-        ReservedPlace::of(&self.queue, priority)
+    /// How many logins may wait for their hash at a time, as long as hashes take what they take now: of so many anybody has a share.
+    pub fn login_places(&self) -> usize {
+        self.queue.login_places()
     }
 
     /// What is published about the pool.

@@ -10,7 +10,7 @@ use std::task::Poll;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::RecvError;
 
-use super::queue::{Job, Priority, Queue, Tell};
+use super::queue::{Giving, Job, Priority, Queue, Tell};
 use super::{PoolBusy, is_heard};
 use crate::password_hash::HashMemory;
 
@@ -19,22 +19,14 @@ use crate::password_hash::HashMemory;
 pub struct ReservedPlace {
     queue: Arc<Queue>,
     priority: Priority,
+    giving: Giving,
     is_used: bool,
 }
 
-/// When a job is given up that has not begun.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Giving {
-    /// When its client has left.
-    Unheard,
-    /// Never.
-    Never,
-}
-
 impl ReservedPlace {
-    pub(super) fn of(queue: &Arc<Queue>, priority: Priority) -> Result<Self, PoolBusy> {
-        queue.reserve(priority)?;
-        Ok(Self { queue: Arc::clone(queue), priority, is_used: false })
+    pub(super) fn of(queue: &Arc<Queue>, priority: Priority, giving: Giving) -> Result<Self, PoolBusy> {
+        queue.reserve(priority, giving)?;
+        Ok(Self { queue: Arc::clone(queue), priority, giving, is_used: false })
     }
 
     /// Queues `work` at once, not when the future is first polled. The future answers when the work is done; if it is dropped, or polled for
@@ -47,31 +39,20 @@ impl ReservedPlace {
     ///
     /// # Panics
     /// The future panics if `work` does.
-    pub fn run<T, F>(self, work: F) -> impl Future<Output = Result<T, PoolBusy>> + Send + use<T, F>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut HashMemory) -> T + Send + 'static,
-    {
-        self.run_as(work, Giving::Unheard)
-    }
-
-    pub(super) fn run_as<T, F>(
-        mut self,
-        work: F,
-        giving: Giving,
-    ) -> impl Future<Output = Result<T, PoolBusy>> + Send + use<T, F>
+    pub fn run<T, F>(mut self, work: F) -> impl Future<Output = Result<T, PoolBusy>> + Send + use<T, F>
     where
         T: Send + 'static,
         F: FnOnce(&mut HashMemory) -> T + Send + 'static,
     {
         let ((answer, mut outcome), start) = (oneshot::channel(), Arc::new(Start::default()));
-        let task = Task { work, answer, start: Arc::clone(&start) };
+        let giving = self.giving;
+        let task = Task { work, answer, start: Arc::clone(&start), giving };
         self.is_used = true;
         let taken = self.queue.push(self.priority, Box::new(task));
         async move {
             taken?;
             poll_fn(|cx| {
-                if giving == Giving::Unheard && !is_heard() && start.is_mine() {
+                if giving == Giving::InVain && !is_heard() && start.is_mine() {
                     return Poll::Ready(Err(PoolBusy::Unheard));
                 }
                 Pin::new(&mut outcome).poll(cx).map(told)
@@ -116,6 +97,7 @@ struct Task<T, F> {
     work: F,
     answer: oneshot::Sender<Answer<T>>,
     start: Arc<Start>,
+    giving: Giving,
 }
 
 impl<T, F> Job for Task<T, F>
@@ -123,6 +105,10 @@ where
     T: Send + 'static,
     F: FnOnce(&mut HashMemory) -> T + Send + 'static,
 {
+    fn may_be_late(&self) -> bool {
+        self.giving == Giving::Never
+    }
+
     fn is_awaited(&self) -> bool {
         !self.answer.is_closed()
     }

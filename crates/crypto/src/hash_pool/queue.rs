@@ -1,5 +1,6 @@
 //! What waits for a thread: one bounded queue for each priority, under one lock that is held for moments only. That of logins is bounded
-//! by time, too: who would wait too long is refused when they come, or when their turn comes after all.
+//! by time, too: who would wait too long is refused when they come, or when their turn comes after all. What follows something that was
+//! spent waits however long it takes.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -39,7 +40,7 @@ impl Priority {
 /// How many jobs of each priority may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// Logins. Default: 64; fewer where they would wait longer than [`HashPoolConfig::longest_wait`].
+    /// Logins, and new passwords. Default: 64; fewer logins where they would wait longer than [`HashPoolConfig::longest_wait`].
     pub login: usize,
     /// Client secrets. Default: 64.
     pub client_secret: usize,
@@ -63,8 +64,19 @@ impl QueueLimits {
     }
 }
 
+/// When a job is given up that has not begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Giving {
+    /// When it is in vain: its client has left, or, of a login, it would wait, or has waited, for too long.
+    InVain,
+    /// Never: something may have been spent for it.
+    Never,
+}
+
 /// Something to compute.
 pub(super) trait Job: Send {
+    /// Whether it is computed however long it has waited.
+    fn may_be_late(&self) -> bool;
     /// Whether anybody still wants to know.
     fn is_awaited(&self) -> bool;
     /// Whether it begins: it does not if nobody wants to know. From now on nobody gives it up.
@@ -98,6 +110,8 @@ struct Line {
     jobs: VecDeque<Entry>,
     /// Places of jobs that are yet to come.
     reserved: usize,
+    /// How long these jobs take.
+    mean: MeanDuration,
 }
 
 impl Line {
@@ -111,8 +125,6 @@ struct Waiting {
     login: Line,
     client_secret: Line,
     hardening: Line,
-    /// How long logins take.
-    mean: MeanDuration,
     /// How many logins in a row went before a client that waits.
     went_before: u8,
     /// How much time logins are to have before a client goes before them once more.
@@ -139,17 +151,25 @@ impl Waiting {
 
     /// A job took so long.
     fn note(&mut self, priority: Priority, took: Duration) {
+        self.of_mut(priority).mean.note(took);
         match priority {
-            Priority::Login => {
-                self.mean.note(took);
-                self.owed = self.owed.saturating_sub(took);
-            }
+            Priority::Login => self.owed = self.owed.saturating_sub(took),
             Priority::ClientSecret if !self.login.jobs.is_empty() => {
                 let more = took.saturating_sub(MADE_UP_FOR) * u32::from(LOGINS_IN_A_ROW);
                 self.owed = self.owed.saturating_add(more).min(MOST_OWED);
             }
             Priority::ClientSecret | Priority::Hardening => {}
         }
+    }
+
+    /// How long the clients take that go before a login which came now: those that wait have every fourth turn, but none while logins are
+    /// owed time.
+    fn clients_before_login(&self) -> Duration {
+        let (ahead, clients) = (self.login.taken(), &self.client_secret);
+        if self.login.mean.of(ahead) <= self.owed {
+            return Duration::ZERO;
+        }
+        clients.mean.of(clients.jobs.len().min(ahead / usize::from(LOGINS_IN_A_ROW)))
     }
 
     /// Whether a client goes before the logins that wait.
@@ -181,19 +201,25 @@ impl Queue {
         &self.metrics
     }
 
-    /// Keeps a place for a job that comes later, unless too many wait, or it would wait too long. Jobs that nobody awaits any more make
-    /// room.
-    pub(super) fn reserve(&self, priority: Priority) -> Result<(), PoolBusy> {
+    /// How many logins may wait, as long as they take what they take now.
+    pub(super) fn login_places(&self) -> usize {
+        let mean = self.waiting.lock().login.mean;
+        self.limits.login.min(self.patience.places(mean))
+    }
+
+    /// Keeps a place for a job that comes later, unless too many wait, or it would wait too long and is given up then. Jobs that nobody
+    /// awaits any more make room.
+    pub(super) fn reserve(&self, priority: Priority, giving: Giving) -> Result<(), PoolBusy> {
         let mut waiting = self.waiting.lock();
         if waiting.stopped {
             return Err(PoolBusy::Stopped);
         }
-        let mut has_room = self.has_room(&waiting, priority);
+        let mut has_room = self.has_room(&waiting, (priority, giving));
         if !has_room {
             let line = waiting.of_mut(priority);
             line.jobs.retain(|entry| entry.job.is_awaited());
             self.metrics.depth(priority).store(line.jobs.len(), Relaxed);
-            has_room = self.has_room(&waiting, priority);
+            has_room = self.has_room(&waiting, (priority, giving));
         }
         if has_room {
             waiting.of_mut(priority).reserved += 1;
@@ -214,6 +240,10 @@ impl Queue {
 
     /// Takes a job into the place that was reserved for it.
     pub(super) fn push(&self, priority: Priority, job: Box<dyn Job>) -> Result<(), PoolBusy> {
+        self.push_at(Instant::now(), priority, job)
+    }
+
+    fn push_at(&self, since: Instant, priority: Priority, job: Box<dyn Job>) -> Result<(), PoolBusy> {
         let mut waiting = self.waiting.lock();
         let stopped = waiting.stopped;
         let line = waiting.of_mut(priority);
@@ -221,28 +251,30 @@ impl Queue {
         if stopped {
             return Err(PoolBusy::Stopped);
         }
-        line.jobs.push_back(Entry { job, since: Instant::now() });
+        line.jobs.push_back(Entry { job, since });
         self.metrics.depth(priority).store(line.jobs.len(), Relaxed);
         drop(waiting);
         self.changed.notify_one();
         Ok(())
     }
 
-    fn has_room(&self, waiting: &Waiting, priority: Priority) -> bool {
+    fn has_room(&self, waiting: &Waiting, (priority, giving): (Priority, Giving)) -> bool {
         let is_full = waiting.of(priority).taken() >= self.limits.of(priority);
-        let is_too_long = || self.patience.is_too_long(self.expected(waiting, priority), waiting.mean);
-        let is_refused = is_full || (priority == Priority::Login && is_too_long());
+        let is_timed = priority == Priority::Login && giving == Giving::InVain;
+        let is_too_long = || self.patience.is_too_long(self.expected(waiting, priority), waiting.login.mean);
+        let is_refused = is_full || (is_timed && is_too_long());
         !is_refused
     }
 
-    /// How long a job would wait that came now: for those of its priority and, of logins, for the clients that have every fourth turn.
+    /// How long a job would wait that came now: for those of its priority and, of logins, for the clients that go between them. Places of
+    /// jobs that are yet to come count: who come all at once are not told to wait, and refused when they have.
     fn expected(&self, waiting: &Waiting, priority: Priority) -> Duration {
-        let ahead = waiting.of(priority).taken();
+        let line = waiting.of(priority);
         let of_clients = match priority {
-            Priority::Login if !waiting.client_secret.jobs.is_empty() => ahead / usize::from(LOGINS_IN_A_ROW),
-            _ => 0,
+            Priority::Login => waiting.clients_before_login(),
+            Priority::ClientSecret | Priority::Hardening => Duration::ZERO,
         };
-        self.patience.expected(ahead.saturating_add(of_clients), waiting.mean)
+        self.patience.expected(line.mean.of(line.taken()).saturating_add(of_clients))
     }
 
     fn full(&self, waiting: &Waiting, priority: Priority) -> PoolBusy {
@@ -256,7 +288,7 @@ impl Queue {
             waiting.note(priority, took);
         }
         loop {
-            if let Some(next) = self.take(&mut waiting) {
+            if let Some(next) = self.take(&mut waiting, Instant::now()) {
                 return next;
             }
             if waiting.stopped {
@@ -268,7 +300,7 @@ impl Queue {
                     let timed_out = self.changed.wait_for(&mut waiting, idle).timed_out();
                     if timed_out {
                         // What came at the last moment goes first.
-                        return self.take(&mut waiting).unwrap_or(Next::GiveMemoryBack);
+                        return self.take(&mut waiting, Instant::now()).unwrap_or(Next::GiveMemoryBack);
                     }
                 }
             }
@@ -281,13 +313,14 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    fn take(&self, waiting: &mut Waiting) -> Option<Next> {
+    fn take(&self, waiting: &mut Waiting, now: Instant) -> Option<Next> {
         let due = waiting.is_client_due().then_some(Priority::ClientSecret);
         let (priority, Entry { job, since }) = due
             .into_iter()
             .chain(Priority::ALL)
             .find_map(|priority| self.take_of(waiting, priority).map(|entry| (priority, entry)))?;
-        if priority == Priority::Login && self.patience.is_over(since.elapsed(), waiting.mean) {
+        let is_timed = priority == Priority::Login && !job.may_be_late();
+        if is_timed && self.patience.is_over(now.saturating_duration_since(since), waiting.login.mean) {
             // That was nobody's turn.
             return Some(Next::Refuse(priority, job, self.full(waiting, priority)));
         }

@@ -36,8 +36,10 @@ fn work(queue: &Queue, mut memory: HashMemory, idle: Duration) {
         match queue.next((held > 0).then_some(idle), last.take()) {
             Next::Run(priority, job) => {
                 let began = Instant::now();
-                done = Some(run((priority, job), &mut memory, metrics));
-                last = Some((priority, began.elapsed()));
+                let (tell, lacked) = run((priority, job), &mut memory, metrics);
+                // One without memory is over at once, and tells nothing of how long the others take.
+                last = lacked.is_none().then(|| (priority, began.elapsed()));
+                done = Some((tell, lacked));
             }
             Next::Refuse(priority, job, busy) => {
                 metrics.rejected(priority).fetch_add(1, Relaxed);
@@ -139,6 +141,18 @@ mod tests {
         let metrics = pool.metrics();
         assert_eq!((metrics.rejected_total(Priority::ClientSecret), metrics.done_total()), (1, 0));
         assert_eq!(pool.run(Priority::ClientSecret, |_| true).await, Ok(true), "that was one job");
+    }
+
+    #[tokio::test]
+    async fn jobs_without_memory_say_nothing_about_how_many_may_wait() {
+        let pool = pool(1);
+        pool.run(Priority::Login, |_| thread::sleep(Duration::from_millis(200))).await.unwrap();
+        for _ in 0..20 {
+            let lacks = pool.run(Priority::Login, |memory| memory.lacks(usize::MAX)).await;
+            assert_eq!(lacks, Err(PoolBusy::NoMemory));
+        }
+        let places = pool.login_places();
+        assert!((3..=11).contains(&places), "{places}: what is done in two seconds, where one takes 200 ms");
     }
 
     #[tokio::test]

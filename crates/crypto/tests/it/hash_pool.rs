@@ -52,7 +52,7 @@ async fn a_full_queue_refuses_and_the_others_still_take() {
     let waiting: Vec<_> = (0..2).map(|_| pool.run(Priority::Hardening, |_| ())).collect();
     assert_eq!(
         pool.run(Priority::Hardening, |_| ()).await,
-        Err(PoolBusy::QueueFull { wait: Duration::ZERO })
+        Err(PoolBusy::QueueFull { wait: Duration::from_millis(200) })
     );
     let login = pool.run(Priority::Login, |_| ());
     assert_eq!(pool.metrics().queue_depth(Priority::Hardening), 2);
@@ -231,20 +231,23 @@ async fn a_place_that_is_kept_is_one_that_waits() {
 }
 
 #[tokio::test]
-async fn a_login_that_waited_for_too_long_is_refused_and_hardening_is_done() {
+async fn a_login_that_waited_for_too_long_is_refused_and_a_new_password_and_hardening_are_done() {
     let threads = NonZeroUsize::MIN;
     let config = HashPoolConfig { threads, longest_wait: Duration::ZERO, ..HashPoolConfig::default() };
     let pool = HashPool::start(&config).unwrap();
     let (release, released) = mpsc::channel::<()>();
     let blocker = pool.run(Priority::Hardening, move |_| released.recv().is_err());
-    let login = pool.run(Priority::Login, |_| ());
-    let hardening = pool.run(Priority::Hardening, |_| ());
     while pool.metrics().busy_threads() == 0 {
         std::thread::yield_now();
     }
+    let login = pool.reserve(Priority::Login).unwrap().run(|_| ());
+    let password = pool.run(Priority::Login, |_| 7);
+    let hardening = pool.run(Priority::Hardening, |_| ());
+    // Two hashes, the one under way and a quarter are waited for, and none was computed yet: each is taken to take 100 ms.
+    tokio::time::sleep(Duration::from_millis(400)).await;
     drop(release);
     assert!(matches!(login.await, Err(PoolBusy::QueueFull { .. })));
-    assert_eq!((blocker.await, hardening.await), (Ok(true), Ok(())));
+    assert_eq!((blocker.await, password.await, hardening.await), (Ok(true), Ok(7), Ok(())));
     assert_eq!(pool.metrics().rejected_total(Priority::Login), 1);
 }
 
