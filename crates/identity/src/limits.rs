@@ -288,12 +288,16 @@ impl Limits {
         self.confirmations.give_back(&identity);
     }
 
-    /// A place among those who wait for a slow hash that somebody asks for. No network takes the places of others.
+    /// A place among those who wait for a slow hash that somebody asks for, of whom there may be so many. No network takes the places of
+    /// others.
     ///
     /// # Errors
     /// How long to wait.
-    pub fn place(&self, network: Network) -> Result<Place, Lifetime> {
-        if self.is_exempt(network) { Ok(Place::uncounted()) } else { self.places.take(network).ok_or(SOON) }
+    pub fn place(&self, network: Network, places: usize) -> Result<Place, Lifetime> {
+        if self.is_exempt(network) {
+            return Ok(Place::uncounted());
+        }
+        self.places.take(network, places).ok_or(SOON)
     }
 
     fn check_network(&self, limit: &Networks, network: Network) -> Result<(), Lifetime> {

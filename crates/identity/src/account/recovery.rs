@@ -112,7 +112,7 @@ impl AccountService {
         let identity = holds.ok_or(Denied::WrongCode)?;
         // Until the ticket is spent, each use of it costs a hash.
         self.limits.check_recovery(identity.id, network).map_err(Denied::TooMany)?;
-        let _place = self.limits.place(network).map_err(Denied::TooMany)?;
+        let _place = self.limits.place(network, self.hasher.places()).map_err(Denied::TooMany)?;
         let credential = self.new_credential(&identity, new).await?;
         let strangers = self.factors.left_by_strangers(&identity).await?;
         let change = self.recovery_of(&identity, credential, strangers.as_deref());

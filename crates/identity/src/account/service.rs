@@ -108,7 +108,7 @@ impl AccountService {
         self.limits.check_password_change(change.confirmation.caller.session).map_err(Denied::TooMany)?;
         let (identity, shown) = self.confirmed_by(&change.confirmation).await?;
         let network = change.confirmation.network;
-        let _place = self.limits.place(network).map_err(Denied::TooMany)?;
+        let _place = self.limits.place(network, self.hasher.places()).map_err(Denied::TooMany)?;
         let credential = self.new_credential(&identity, change.new).await?;
         let mut kept = self.kept(&identity, change.keep).await?;
         if let (Some(kept), Some(shown)) = (&mut kept, shown) {

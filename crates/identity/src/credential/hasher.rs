@@ -49,7 +49,7 @@ impl PasswordHasher {
     /// Argon2id of the password at once. It goes on where its client leaves: a code may be spent for it by now.
     ///
     /// # Errors
-    /// [`IdentityError::Busy`] if too many wait, or there is no memory for the hash.
+    /// [`IdentityError::Busy`] if too many wait, however long that takes, or there is no memory for the hash.
     pub async fn hardened(&self, password: &Password) -> Result<String, IdentityError> {
         let (keys, params, salt) = (self.keys.clone(), self.params, random_bytes(&*self.rng));
         let password = password.clone();
@@ -57,6 +57,11 @@ impl PasswordHasher {
             keys.hardened(password.expose().as_bytes(), params, salt, memory)
         });
         Ok(hardened.await??)
+    }
+
+    /// How many may wait for their hash at a time, as long as hashes take what they take now.
+    pub fn places(&self) -> usize {
+        self.pool.login_places()
     }
 
     /// A place for the hash of [`Self::verify`], before anything is read for it.

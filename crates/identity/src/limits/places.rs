@@ -9,10 +9,12 @@ use sluice_net::Site;
 
 use crate::login::Network;
 
-/// So many of one network: an eighth of the queue.
+/// So many of one network at most: an eighth of the longest queue.
 const OF_NETWORK: usize = 8;
-/// So many of one site, which may be as many networks as it likes.
-const OF_SITE: usize = 16;
+/// Where hashes take long, fewer may wait: then one network has this part of them at most, but always one.
+const PART_OF_NETWORK: usize = 4;
+/// As much as so many networks has a site, which may be as many as it likes.
+const OF_SITE: usize = 2;
 
 /// Whose places are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,10 +24,12 @@ enum Share {
 }
 
 impl Share {
-    const fn size(self) -> usize {
+    /// How many it may take, if there are so many places in all.
+    fn size(self, places: usize) -> usize {
+        let of_network = (places / PART_OF_NETWORK).clamp(1, OF_NETWORK);
         match self {
-            Self::Network(_) => OF_NETWORK,
-            Self::Site(_) => OF_SITE,
+            Self::Network(_) => of_network,
+            Self::Site(_) => of_network * OF_SITE,
         }
     }
 }
@@ -35,11 +39,11 @@ impl Share {
 pub(super) struct Places(Arc<Mutex<HashMap<Share, usize>>>);
 
 impl Places {
-    /// A place of this network; none if it has as many as it may.
-    pub(super) fn take(&self, network: Network) -> Option<Place> {
+    /// A place of this network, if there are so many `places` for everybody; none if it has as many as it may.
+    pub(super) fn take(&self, network: Network, places: usize) -> Option<Place> {
         let shares = [Some(Share::Network(network)), network.site().map(Share::Site)];
         let mut taken = self.0.lock();
-        let has_room = |share: Share| taken.get(&share).is_none_or(|number| *number < share.size());
+        let has_room = |share: Share| taken.get(&share).is_none_or(|number| *number < share.size(places));
         if !shares.into_iter().flatten().all(has_room) {
             return None;
         }
@@ -92,12 +96,13 @@ mod tests {
     #[test]
     fn a_network_takes_its_share_and_leaves_the_rest_to_others() {
         let places = Places::default();
-        let mut taken: Vec<_> = (0..OF_NETWORK).filter_map(|_| places.take(network("192.0.2.1"))).collect();
+        let take = |text: &str| places.take(network(text), 64);
+        let mut taken: Vec<_> = (0..OF_NETWORK).filter_map(|_| take("192.0.2.1")).collect();
         assert_eq!(taken.len(), OF_NETWORK);
-        assert!(places.take(network("192.0.2.1")).is_none());
-        assert!(places.take(network("192.0.2.2")).is_some());
+        assert!(take("192.0.2.1").is_none());
+        assert!(take("192.0.2.2").is_some());
         taken.pop();
-        assert!(places.take(network("192.0.2.1")).is_some());
+        assert!(take("192.0.2.1").is_some());
         drop(taken);
         assert!(places.0.lock().is_empty(), "nothing is kept of who is gone");
     }
@@ -106,8 +111,32 @@ mod tests {
     fn a_site_does_not_take_more_by_being_many_networks() {
         let places = Places::default();
         let of_site = |n: usize| network(&format!("2001:db8:0:{n:x}::1"));
-        let taken: Vec<_> = (0..100).filter_map(|n| places.take(of_site(n))).collect();
-        assert_eq!(taken.len(), OF_SITE);
-        assert!(places.take(network("2001:db8:1::1")).is_some());
+        let taken: Vec<_> = (0..100).filter_map(|n| places.take(of_site(n), 64)).collect();
+        assert_eq!(taken.len(), 16);
+        assert!(places.take(network("2001:db8:1::1"), 64).is_some());
+    }
+
+    /// As where hashes take long.
+    #[test]
+    fn of_few_places_a_network_takes_a_quarter_and_a_site_a_half_but_one_in_any_case() {
+        let of_site = |n: usize| network(&format!("2001:db8:0:{n:x}::1"));
+        for (all, of_network, of_all_its_networks) in [(21, 5, 10), (6, 1, 2), (3, 1, 2), (0, 1, 2)] {
+            let places = Places::default();
+            let of_one: Vec<_> = (0..100).filter_map(|_| places.take(of_site(0), all)).collect();
+            let of_others: Vec<_> = (1..100).filter_map(|n| places.take(of_site(n), all)).collect();
+            assert_eq!(of_one.len(), of_network, "of {all}");
+            assert_eq!(of_one.len() + of_others.len(), of_all_its_networks, "of {all}");
+        }
+    }
+
+    #[test]
+    fn who_has_more_places_than_there_are_now_gets_no_further_one() {
+        let places = Places::default();
+        let mut taken: Vec<_> =
+            (0..OF_NETWORK).filter_map(|_| places.take(network("192.0.2.1"), 64)).collect();
+        assert!(places.take(network("192.0.2.1"), 6).is_none());
+        assert!(places.take(network("192.0.2.2"), 6).is_some());
+        taken.clear();
+        assert!(places.take(network("192.0.2.1"), 6).is_some());
     }
 }

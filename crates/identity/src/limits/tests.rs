@@ -233,7 +233,7 @@ fn where_nothing_is_limited_a_network_still_waits_for_so_many_hashes_and_a_recor
         assert_eq!(limits.check_code(&ALICE, network(1)), Ok(()));
         assert_eq!(limits.check_factor_code(alice, network(1)), Ok(()));
     }
-    let waiting: Vec<_> = (0..100).filter_map(|_| limits.place(network(1)).ok()).collect();
+    let waiting: Vec<_> = (0..100).filter_map(|_| limits.place(network(1), 64).ok()).collect();
     assert_eq!(waiting.len(), 8);
     assert_eq!((0..100).filter(|_| limits.check_change(alice).is_ok()).count(), 60);
 }
@@ -241,9 +241,9 @@ fn where_nothing_is_limited_a_network_still_waits_for_so_many_hashes_and_a_recor
 #[test]
 fn a_network_waits_for_so_many_hashes_unless_everybody_may_come_from_there() {
     let (limits, _) = limits(|_| ());
-    let waiting: Vec<_> = (0..100).filter_map(|_| limits.place(network(1)).ok()).collect();
+    let waiting: Vec<_> = (0..100).filter_map(|_| limits.place(network(1), 64).ok()).collect();
     assert_eq!(waiting.len(), 8);
-    assert_eq!(limits.place(network(1)).err(), Some(Lifetime::secs(1)));
-    let loopback = || limits.place(IpAddr::from([127, 0, 0, 1]).into());
+    assert_eq!(limits.place(network(1), 64).err(), Some(Lifetime::secs(1)));
+    let loopback = || limits.place(IpAddr::from([127, 0, 0, 1]).into(), 64);
     assert_eq!((0..100).filter_map(|_| loopback().ok()).collect::<Vec<_>>().len(), 100);
 }

@@ -134,7 +134,7 @@ impl LoginService {
 
     /// Logs a person in. Unknown, disabled and other accounts cost the same work: one read and one hash. Only who shows
     /// [`Attempt::known_as`] is read before it is clear whether they wait; whether anybody has the account by then or not. Nothing is
-    /// read for who finds no place for their hash.
+    /// read for who finds no place for their hash, or whose network has its share of the places.
     ///
     /// Whoever leaves while they wait is not looked at any more, and nobody is logged in who has left.
     ///
@@ -147,13 +147,17 @@ impl LoginService {
             return Ok(LoginOutcome::Refused(Refusal::Malformed));
         };
         let Attempt { network, known_as, .. } = attempt;
+        let _place = match self.place(network) {
+            Ok(place) => place,
+            Err(wait) => return Ok(too_many(network, wait)),
+        };
         let reserved = self.hasher.reserve()?;
         let account = email.login_name();
         let find = || self.identities.find_by_login_name(&account);
         let found = if known_as.is_some() { Some(find().await?) } else { None };
         let present = found.as_ref().and_then(|found| found.as_ref().map(KnownAs::of));
         let known_browser = present.is_some() && present == known_as;
-        let (guess, _place) = match self.admit((account, known(known_browser)), network) {
+        let guess = match self.admit((account, known(known_browser)), network) {
             Ok(admitted) => admitted,
             Err(wait) => return Ok(too_many(network, wait)),
         };
@@ -182,11 +186,15 @@ impl LoginService {
         let Ok(password) = password.expose().parse() else {
             return Ok(LoginOutcome::Refused(Refusal::Malformed));
         };
+        let _place = match self.place(network) {
+            Ok(place) => place,
+            Err(wait) => return Ok(too_many(network, wait)),
+        };
         let reserved = self.hasher.reserve()?;
         let Some(found) = self.identities.find(identity).await? else {
             return Ok(LoginOutcome::Refused(Refusal::UnknownAccount));
         };
-        let (guess, _place) = match self.admit((found.login_name, Standing::SignedIn(session)), network) {
+        let guess = match self.admit((found.login_name, Standing::SignedIn(session)), network) {
             Ok(admitted) => admitted,
             Err(wait) => return Ok(too_many(network, wait)),
         };
@@ -202,18 +210,22 @@ impl LoginService {
         }
     }
 
+    /// The place of a network among those who wait for a hash: before one is kept in the queue, and anything is read while it is.
+    fn place(&self, network: Network) -> Result<Place, Lifetime> {
+        self.limits.place(network, self.hasher.places())
+    }
+
     fn admit(
         &self,
         (account, standing): (LoginNameHash, Standing),
         network: Network,
-    ) -> Result<(Guess, Place), Lifetime> {
-        let place = self.limits.place(network)?;
+    ) -> Result<Guess, Lifetime> {
         let counted = (!self.limits.is_exempt(network)).then_some(network);
         let guess = self.lockout.guess(Guesser { account, network: counted, standing }, self.clock.now())?;
         if !self.is_counted_apart(account, standing) {
             self.limits.check_login(network).inspect_err(|_| self.lockout.was_none(&guess))?;
         }
-        Ok((guess, place))
+        Ok(guess)
     }
 
     /// Whether strangers in the same network cannot use up the turn of who is known. Beyond so many they count with their
