@@ -2,7 +2,7 @@
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use sluice_commit::chain;
 use sluice_identity::factor::FactorOutcome;
 use sluice_identity::proof_of_work::PuzzlePurpose;
@@ -222,8 +222,13 @@ async fn busy(
         return Err(error.into());
     }
     let wait = turned_away(&error, "login");
+    if error.is_unheard() {
+        return Ok(StatusCode::SERVICE_UNAVAILABLE.into_response());
+    }
     let typed = Typed { form_error: Some(BUSY_SENTENCE), ..typed };
-    Ok(retry_after(form(ui, place, (StatusCode::SERVICE_UNAVAILABLE, &typed)).await?, wait))
+    // For whom the request is would have to be read: who is turned away costs the store nothing.
+    let told = (StatusCode::SERVICE_UNAVAILABLE, &typed);
+    Ok(retry_after(form_for(ui, place, &Expected::Anybody, told).await?, wait))
 }
 
 /// Tells the operator what was turned away; when the person is to come again. Who has left was turned away by nobody.
