@@ -14,8 +14,8 @@ pub(super) const KEYS: &[Key] = &[
         Kind::Boolean,
         "Whether the limits of this section hold. They are counted by each node for itself, and each can be turned off \
          with 0. What stays: wrong passwords and second factors are slowed down, a network waits for eight hashes of \
-         passwords at a time, and a person changes their own record, and shows the password once more, 60 times an hour \
-         each. If many people seem to come from one address, name it in `serve.trusted_proxies` where it is that of a \
+         passwords at a time, fewer where they take long, and a person changes their own record, and shows the password \
+         once more, 60 times an hour each. If many people seem to come from one address, name it in `serve.trusted_proxies` where it is that of a \
          proxy, else in `exempt`.",
     )
     .with_default("true"),
