@@ -1,5 +1,6 @@
 //! Whom a login page asks for.
 
+use axum::http::StatusCode;
 use axum::http::header::SET_COOKIE;
 use sluice_oauth::authorization::SessionCookie;
 use sluice_oauth::flow::Request as FlowRequest;
@@ -8,7 +9,7 @@ use sluice_primitives::{IdentityId, Lifetime, OsRng, SessionId};
 use sluice_protocol::{Prompt, Subject};
 use sluice_store_contract::given;
 
-use super::world::{ALICE, Answer, PASSWORD, World};
+use super::world::{ALICE, Answer, PASSWORD, World, form};
 
 const BOB: &str = "bob@example.com";
 const CONFIRM: &str = "<h1>Confirm that it is you</h1>";
@@ -91,6 +92,23 @@ async fn who_is_signed_in_and_is_to_sign_in_once_more_is_asked_by_name() {
 
     assert!(world.ui.login_sessions.end_of(&subject(bob), session).await.unwrap());
     assert_eq!(ask(world.asked_for(None)).await, None, "a cookie may be left of a session that has ended");
+}
+
+/// That would be read for each browser that is turned away.
+#[tokio::test]
+async fn a_busy_server_looks_for_nobody_by_name() {
+    let world = World::new().await;
+    let alice = world.register_alice().await;
+    let (cookie, _) = world.signed_in(alice).await;
+    let page = world.at_with("/ui/login", world.asked_for(None), None).await;
+    let shown = world.get_with(&page, &cookie).await;
+    assert_eq!(asks_for(&shown).as_deref(), Some(ALICE));
+    let (challenge, token) = (page.split_once('=').unwrap().1, shown.field("csrf"));
+    let fields = [("login_challenge", challenge), ("csrf", &token), ("email", BOB), ("password", PASSWORD)];
+    world.pool.shutdown();
+    let busy = world.send_with(form("/ui/login", &fields), &cookie).await;
+    assert_eq!(busy.status, StatusCode::SERVICE_UNAVAILABLE, "{}", busy.body);
+    assert!(busy.body.contains(BOB) && !busy.body.contains(CONFIRM), "{}", busy.body);
 }
 
 #[tokio::test]

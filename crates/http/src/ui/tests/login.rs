@@ -1,7 +1,11 @@
 //! Login and registration.
 
+use std::future::poll_fn;
+use std::pin::pin;
+
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use sluice_crypto::hash_pool::unheard;
 use sluice_identity::IdentityError;
 use sluice_primitives::Lifetime;
 use sluice_testkit::Captured;
@@ -160,6 +164,18 @@ async fn guessing_and_a_busy_server_say_when_to_come_again() {
     let answer = world.fill_in(&page, &[("email", "bob@example.com"), ("password", PASSWORD)]).await;
     assert_eq!((answer.status, answer.header("retry-after")), (StatusCode::SERVICE_UNAVAILABLE, "2"));
     assert!(answer.body.contains("value=\"bob@example.com\""));
+}
+
+#[tokio::test]
+async fn for_a_browser_that_has_left_no_page_is_made() {
+    let world = World::new().await;
+    world.register_alice().await;
+    let page = world.at("/ui/login").await;
+    let (challenge, token) = (page.split_once('=').unwrap().1, world.get(&page).await.field("csrf"));
+    let fields = [("login_challenge", challenge), ("csrf", &token), ("email", ALICE), ("password", PASSWORD)];
+    let mut posted = pin!(world.post("/ui/login", &fields));
+    let answer = poll_fn(|context| unheard(|| posted.as_mut().poll(context))).await;
+    assert_eq!((answer.status, answer.body.as_str()), (StatusCode::SERVICE_UNAVAILABLE, ""));
 }
 
 #[tokio::test]
