@@ -224,13 +224,12 @@ impl PostgresStore {
             lookups,
             refusals,
         };
-        store.refuse_pooler(&dialer).await?;
-        store.answers(Tries::at_the_start(patience)).await?;
-        Ok(store)
+        store.meet(&dialer).await.map(|()| store)
     }
 
-    /// Refuses a pooler that gives each transaction another session, before a statement is prepared: that of another could be run.
-    async fn refuse_pooler(&self, dialer: &Dialer) -> Result<(), StoreError> {
+    /// Whether the server answers. A pooler that gives each transaction another session is refused, before a statement is prepared: that of
+    /// another could be run.
+    async fn meet(&self, dialer: &Dialer) -> Result<(), StoreError> {
         let Some(link) = self.readers.first() else { return Ok(()) };
         let mut tries = Tries::at_the_start(self.patience);
         let session = loop {
@@ -239,7 +238,8 @@ impl PostgresStore {
                 Err(failure) => tries.again(failure).await?,
             }
         };
-        pooling::refuse(&session, dialer).await.map_err(StoreError::refused)
+        pooling::refuse(&session, dialer).await.map_err(StoreError::refused)?;
+        self.answers(Tries::at_the_start(self.patience)).await
     }
 
     /// Brings the schema up to date. Ten nodes may do so at once.

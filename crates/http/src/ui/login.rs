@@ -99,12 +99,13 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     }
     let expected = Expected::by(ui, &place).await?;
     let typed = mailed::address(ui, visit, (super::LOGIN, Some(challenge)), &fields);
-    let (known, is_signed_in) = match &expected {
-        Expected::Known(email) => (Some(email.as_str()), visit.browser.session.is_some()),
-        Expected::Anybody | Expected::Named => (None, false),
+    let known = match &expected {
+        Expected::Known(email) => Some(email.as_str()),
+        Expected::Anybody | Expected::Named => None,
     };
     let email = typed.as_deref().or(known).or(request.login_hint.as_deref()).unwrap_or_default();
-    let remember = (is_signed_in || answer.flow.known.is_some()) && assurance::is_kept(ui, visit);
+    // Somebody else may sign in instead; whoever leaves the box alone is remembered as before.
+    let remember = answer.flow.known.is_some() && assurance::is_kept(ui, visit);
     form_for(ui, &place, &expected, (StatusCode::OK, &Typed { email, remember, ..Typed::default() })).await
 }
 

@@ -1,16 +1,22 @@
 //! Where people ask, and what they are told.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use reqwest::StatusCode;
 use reqwest::header::RETRY_AFTER;
 use serde_json::{Value, json};
+use tokio::time::sleep;
 use url::Url;
 
 use super::crowd::Form;
 use crate::application::http_client;
 use crate::process::Process;
+
+/// How often who is turned away comes again, and after which time.
+const LOGIN_TRIES: u32 = 240;
+const BETWEEN_LOGINS: Duration = Duration::from_millis(250);
 
 /// What somebody was told who registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,13 +90,23 @@ impl Door {
     /// `POST /auth/login`.
     pub(super) async fn log_in(&self, email: &str, password: &str) -> LogIn {
         let body = json!({ "email": email, "password": password });
-        match self.post("/auth/login", &body).await {
-            Ok((StatusCode::OK, _, body)) if body["access_token"].is_string() => LogIn::Welcome,
-            Ok((StatusCode::UNAUTHORIZED, _, body)) if body["code"] == "invalid_credentials" => {
-                LogIn::Refused
+        let mut tries = 0;
+        loop {
+            let answer = self.post("/auth/login", &body).await;
+            if matches!(&answer, Ok((StatusCode::SERVICE_UNAVAILABLE, ..))) && tries < LOGIN_TRIES {
+                // Too many hashes wait: whoever is turned away comes again.
+                tries += 1;
+                sleep(BETWEEN_LOGINS).await;
+                continue;
             }
-            Ok((status, _, body)) => LogIn::Failed(format!("{status}: {body}")),
-            Err(error) => LogIn::Failed(error.to_string()),
+            return match answer {
+                Ok((StatusCode::OK, _, body)) if body["access_token"].is_string() => LogIn::Welcome,
+                Ok((StatusCode::UNAUTHORIZED, _, body)) if body["code"] == "invalid_credentials" => {
+                    LogIn::Refused
+                }
+                Ok((status, _, body)) => LogIn::Failed(format!("{status}: {body}")),
+                Err(error) => LogIn::Failed(error.to_string()),
+            };
         }
     }
 }
