@@ -37,15 +37,18 @@ impl Gateway {
     }
 
     /// Looks once whether it lets nobody through without a token that holds. Otherwise what passes everything on would be a gateway, and
-    /// a fast one.
+    /// a fast one. How strangers are sent away is its own business: some lead them to a login page. That the path is there at all is seen
+    /// with a token that holds.
     async fn asks_for_tokens(&self, agent: &mut Agent) -> Result<(), Failure> {
         let strangers = [(NONE, "who has no token"), (UNKNOWN, "who has a token that nobody issued")];
         for (headers, who) in strangers {
             let ask = Ask::get(Origin::Gateway, &self.options.path).with(headers);
             let answer = agent.send(&ask).await?;
             match answer.status() {
-                401 | 403 => {}
-                200 => return Err(Failure::Setup(format!("the gateway lets everybody through, also {who}"))),
+                300..=499 => {}
+                200..=299 => {
+                    return Err(Failure::Setup(format!("the gateway lets everybody through, also {who}")));
+                }
                 status => return Err(answer.explain(Failure::Status { step: STEP, status })),
             }
         }

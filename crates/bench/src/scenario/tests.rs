@@ -38,6 +38,13 @@ enum Fault {
     /// The same, of all who say that they have a token.
     LetsAnyTokenThrough,
     LetsNobodyThrough,
+    /// To what is done later.
+    LetsEverybodyThroughLater,
+    Fails,
+    /// Strangers, as what puts a login page before an application does. Nothing is wrong with that.
+    LeadsToLogin,
+    /// Strangers are told that nothing is there. Nothing is wrong with that either.
+    Hides,
     /// What is asked for is not there.
     NoSuchRoute,
 }
@@ -77,15 +84,14 @@ impl Hydra {
     fn lets_through(&self, token: Option<&str>) -> u16 {
         match (self.fault, token) {
             (Fault::LetsEverybodyThrough, _) | (Fault::LetsAnyTokenThrough, Some(_)) => 200,
+            (Fault::LetsEverybodyThroughLater, _) => 202,
+            (Fault::Fails, _) => 500,
             (Fault::NoSuchRoute, _) => 404,
             (Fault::LetsNobodyThrough, Some(_)) => 403,
-            (_, Some(token)) => {
-                if token.starts_with("Bearer t") {
-                    200
-                } else {
-                    403
-                }
-            }
+            (_, Some(token)) if token.starts_with("Bearer t") => 200,
+            (Fault::LeadsToLogin, _) => 302,
+            (Fault::Hides, _) => 404,
+            (_, Some(_)) => 403,
             (_, None) => 401,
         }
     }
@@ -172,6 +178,14 @@ async fn a_server_that_does_what_it_should_is_measured() {
 }
 
 #[tokio::test]
+async fn a_gateway_may_send_strangers_away_as_it_likes() {
+    let gateway = Kind::Gateway(GatewayOptions::default());
+    for fault in [Fault::LeadsToLogin, Fault::Hides] {
+        assert_eq!(measured(&gateway, fault).await, Ok(()), "{fault:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_whose_answers_are_wrong_is_not_measured() {
     let [issue, introspect, revoke, get_client, create_client, gateway] = kinds();
     let faults = [
@@ -187,6 +201,8 @@ async fn a_server_whose_answers_are_wrong_is_not_measured() {
         (&create_client, Fault::OneClient, "the same client twice"),
         (&gateway, Fault::LetsEverybodyThrough, "lets everybody through, also who has no token"),
         (&gateway, Fault::LetsAnyTokenThrough, "lets everybody through, also who has a token that nobody"),
+        (&gateway, Fault::LetsEverybodyThroughLater, "lets everybody through, also who has no token"),
+        (&gateway, Fault::Fails, "gateway: status 500"),
         (&gateway, Fault::LetsNobodyThrough, "gateway: status 403"),
         (&gateway, Fault::NoSuchRoute, "gateway: status 404"),
     ];
