@@ -23,16 +23,36 @@ pub fn is_host(host: &[u8]) -> bool {
     !host.is_empty()
 }
 
-/// An address of IPv6 up to its bracket, and perhaps a port.
+/// Whether this says that there is no host: nothing, or a port alone, as clients say it that were given no more.
+pub fn is_unnamed(host: &[u8]) -> bool {
+    match host {
+        [] => true,
+        [b':', port @ ..] => is_port(port),
+        _ => false,
+    }
+}
+
+/// An address of IPv6 up to its bracket, perhaps with a zone in it, and perhaps a port.
 fn is_literal(literal: &[u8]) -> bool {
     let Some(end) = literal.iter().position(|byte| *byte == b']') else { return false };
     let (address, rest) = literal.split_at(end);
-    let is_address = || str::from_utf8(address).is_ok_and(|address| address.parse::<Ipv6Addr>().is_ok());
+    let is_address = || str::from_utf8(address).is_ok_and(is_address_in_zone);
     match rest {
         b"]" => is_address(),
         [b']', b':', port @ ..] => is_port(port) && is_address(),
         _ => false,
     }
+}
+
+/// An address of IPv6, and perhaps through which interface it is reached, as it is written in a URL (RFC 6874 §2).
+fn is_address_in_zone(literal: &str) -> bool {
+    let (address, zone) = match literal.split_once("%25") {
+        Some((address, zone)) => (address, Some(zone)),
+        None => (literal, None),
+    };
+    let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
+    let is_zone = zone.is_none_or(|zone| !zone.is_empty() && zone.bytes().all(is_unreserved));
+    is_zone && address.parse::<Ipv6Addr>().is_ok()
 }
 
 /// Nothing, which means the scheme's own (RFC 3986 §3.2.3), or a number.
@@ -63,6 +83,8 @@ mod tests {
             "[::1]",
             "[::1]:",
             "[2001:DB8::1]:443",
+            "[fe80::1%25eth0]",
+            "[fe80::1%25eth0.1_a-b~c]:4444",
         ] {
             assert!(is_host(host.as_bytes()), "{host}");
         }
@@ -71,6 +93,26 @@ mod tests {
         }
         for host in ["[::1", "[::1]a", "[::1]80", "[::1]:x", "[::1]]", "[a]", "[]", "[", "[[::1]]"] {
             assert!(!is_host(host.as_bytes()), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_zone_is_a_name_after_an_address() {
+        for host in ["[fe80::1%25]", "[fe80::1%eth0]", "[fe80::1%25a%25b]", "[%25eth0]", "[fe80::1%25a b]"] {
+            assert!(!is_host(host.as_bytes()), "{host}");
+        }
+        for host in ["[fe80::1%25a/b]", "[fe80::1%25a@b]", "[fe80::1%25a]b]", "fe80::1%25eth0", "a%25eth0"] {
+            assert!(!is_host(host.as_bytes()), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_port_alone_names_no_host() {
+        for host in ["", ":", ":80", ":65535"] {
+            assert!(is_unnamed(host.as_bytes()), "{host}");
+        }
+        for host in ["a", "a:80", ".", ":65536", ":x", ":80:80", "::1", ": ", " :80"] {
+            assert!(!is_unnamed(host.as_bytes()), "{host}");
         }
     }
 

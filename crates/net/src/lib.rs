@@ -39,7 +39,7 @@ pub use fetch::{
     FetchError, FetchLimits, FetchPlace, FetchPlaces, FetchPolicy, Fetched, Fetcher, UrlPattern, host_of,
 };
 pub use header_lines::{MAX_HEADER_LINES, has_too_many_lines};
-pub use host::is_host;
+pub use host::{is_host, is_unnamed};
 pub use limit_clock::{LimitClock, LimitMoment};
 pub use listen::{
     BindAddress, ConnectionCount, ConnectionFacts, DetachedListener, Drained, IncomingBody, Limits, Linger,

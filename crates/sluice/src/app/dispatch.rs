@@ -22,7 +22,8 @@ use ipnet::IpNet;
 use pin_project_lite::pin_project;
 use sluice_http::{Answering as BusyAnswer, BusyRoute, Routes, Spelling};
 use sluice_net::{
-    NotTerminated, PeerAddress, Transport, has_too_many_lines, is_chunked_at_most, is_host, is_tls_terminated,
+    NotTerminated, PeerAddress, Transport, has_too_many_lines, is_chunked_at_most, is_host,
+    is_tls_terminated, is_unnamed,
 };
 use tower::{Layer, Service};
 use tracing::{info, warn};
@@ -140,8 +141,7 @@ impl Shared {
     fn transport_refusal<B>(&self, request: &Request<B>) -> Option<NotTerminated> {
         let allowed = self.terminated_at.as_ref()?;
         let over_tls = request.extensions().get::<Transport>().is_some_and(|transport| transport.tls);
-        let path = without_last_slash(request.uri().path());
-        if over_tls || self.is_watched(path) || METRICS.contains(&path) {
+        if over_tls || self.is_for_watchers(request.uri().path()) {
             return None;
         }
         match peer(request) {
@@ -160,19 +160,26 @@ impl Shared {
         refusal.or_else(too_many).or_else(without_host).or_else(unknown_coding)
     }
 
-    /// Whether a request does not say once, and in one way, for which host it is, as it must over HTTP/1.1 (RFC 9112 §3.2). Some probes of
-    /// load balancers leave it out, and are answered: nothing they ask for depends on it. A `Host` without a host says that there is none.
+    /// Whether a request does not say once, and in one way, for which host it is, as it must over HTTP/1.1 (RFC 9112 §3.2). What probes of
+    /// load balancers and others who watch say is not looked at: some leave it out, and nothing they ask for depends on it. A `Host` without
+    /// a host says that there is none.
     fn lacks_host<B>(&self, request: &Request<B>) -> bool {
+        if self.is_for_watchers(request.uri().path()) {
+            return false;
+        }
         let mut lines = request.headers().get_all(HOST).iter();
         let (said, further) = (lines.next(), lines.next());
         let is_good = match said {
-            Some(said) => further.is_none() && (said.is_empty() || is_host(said.as_bytes())),
-            None => {
-                request.version() != Version::HTTP_11
-                    || self.is_watched(without_last_slash(request.uri().path()))
-            }
+            Some(said) => further.is_none() && (is_unnamed(said.as_bytes()) || is_host(said.as_bytes())),
+            None => request.version() != Version::HTTP_11,
         };
         !is_good || request.uri().authority().is_some_and(|host| !is_host_of_target(request, host, said))
+    }
+
+    /// Whether those ask for this who watch, also for numbers.
+    fn is_for_watchers(&self, path: &str) -> bool {
+        let path = without_last_slash(path);
+        self.is_watched(path) || METRICS.contains(&path)
     }
 
     /// Whether load balancers and others who watch ask for this.
@@ -198,10 +205,11 @@ impl Shared {
 fn is_host_of_target<B>(request: &Request<B>, host: &Authority, said: Option<&HeaderValue>) -> bool {
     let has_scheme = matches!(request.uri().scheme_str(), Some("http" | "https"));
     let is_same = |said: &HeaderValue| said.as_bytes().eq_ignore_ascii_case(host.as_str().as_bytes());
+    let (host, is_http2) = (host.as_str().as_bytes(), request.version() >= Version::HTTP_2);
     // The target of `CONNECT` is a host alone. That is refused as a method.
     (has_scheme || *request.method() == Method::CONNECT)
-        && is_host(host.as_str().as_bytes())
-        && (request.version() < Version::HTTP_2 || said.is_none_or(is_same))
+        && (is_host(host) || is_http2 && is_unnamed(host))
+        && (!is_http2 || said.is_none_or(is_same))
 }
 
 /// A path as it is spelled without a slash at the end.
@@ -313,5 +321,66 @@ impl Future for Dispatched {
                 Poll::Ready(Ok(response.take().unwrap_or_default()))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(version: Version, target: &str, hosts: &[&'static str]) -> Request<()> {
+        let mut request = Request::get(target).version(version).body(()).unwrap();
+        request.headers_mut().extend(hosts.iter().map(|&host| (HOST, HeaderValue::from_static(host))));
+        request
+    }
+
+    #[track_caller]
+    fn is_refused(request: &Request<()>, expected: bool) {
+        for spelling in [Spelling::Public, Spelling::Admin] {
+            let routes = Routes { busy: Vec::new(), rest: Router::new(), spelling };
+            let refused = Dispatch::new(routes, None, None).0.lacks_host(request);
+            assert_eq!(refused, expected, "{spelling:?} {request:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_says_once_and_in_one_way_for_which_host_it_is() {
+        use http::Version as V;
+        let path = "/admin/clients";
+        for (version, target, hosts, expected) in [
+            (V::HTTP_10, path, &[][..], false),
+            (V::HTTP_11, path, &[], true),
+            (V::HTTP_11, path, &[""], false),
+            (V::HTTP_11, path, &[":"], false),
+            (V::HTTP_11, path, &[":4445"], false),
+            (V::HTTP_11, path, &[":x"], true),
+            (V::HTTP_11, path, &["10.42.0.7:4445"], false),
+            (V::HTTP_11, path, &["[::1]:4444"], false),
+            (V::HTTP_11, path, &["[fe80::1%25eth0]:4444"], false),
+            (V::HTTP_11, path, &["id.example.com."], false),
+            (V::HTTP_11, path, &["sluice_admin.internal"], false),
+            (V::HTTP_11, path, &["a", "a"], true),
+            (V::HTTP_11, path, &["user@a"], true),
+            (V::HTTP_11, "http://a/x", &["b"], false),
+            (V::HTTP_11, "http://:4445/x", &[":4445"], true),
+            (V::HTTP_2, path, &[], false),
+            (V::HTTP_2, "http://a/x", &[], false),
+            (V::HTTP_2, "http://a/x", &["A"], false),
+            (V::HTTP_2, "http://a/x", &["b"], true),
+            (V::HTTP_2, "http://:4445/x", &[], false),
+            (V::HTTP_2, "http://:4445/x", &[":4445"], false),
+        ] {
+            is_refused(&asked(version, target, hosts), expected);
+        }
+    }
+
+    #[test]
+    fn whatever_host_those_say_who_watch_is_not_looked_at() {
+        for path in ["/health/alive", "/health/ready/", "/version", "/metrics", "/admin/metrics/prometheus"] {
+            for hosts in [&[][..], &[":4445"], &["a", "b"], &["a b"]] {
+                is_refused(&asked(Version::HTTP_11, path, hosts), false);
+            }
+        }
+        is_refused(&asked(Version::HTTP_11, "/health/alivex", &[]), true);
     }
 }

@@ -290,6 +290,8 @@ async fn a_request_over_http_1_1_says_once_for_which_host_it_is() {
             ("/.well-known/jwks.json", "1.1", "host: a b/c\r\n", 400),
             ("/.well-known/jwks.json", "1.1", "host: user@a\r\n", 400),
             ("/.well-known/jwks.json", "1.1", "host: [::1]:4444\r\n", 200),
+            ("/.well-known/jwks.json", "1.1", "host: [fe80::1%25eth0]:4444\r\n", 200),
+            ("/.well-known/jwks.json", "1.1", "host: :4445\r\n", 200),
             ("/.well-known/jwks.json", "1.0", "", 200),
             ("/.well-known/jwks.json", "1.0", "host: a b/c\r\n", 400),
             // In absolute form another host counts than that of the header.
@@ -303,8 +305,8 @@ async fn a_request_over_http_1_1_says_once_for_which_host_it_is() {
             ("/version", "1.1", "", 200),
             ("/health/alive/", "1.1", "", 200),
             ("/health/alivex", "1.1", "", 400),
-            ("/health/alive", "1.1", "host: a\r\nhost: b\r\n", 400),
-            ("/health/alive", "1.1", "host: a b\r\n", 400),
+            ("/health/alive", "1.1", "host: a\r\nhost: b\r\n", 200),
+            ("/health/alive", "1.1", "host: a b\r\n", 200),
         ] {
             let head = format!("GET {path} HTTP/{version}\r\n{hosts}connection: close\r\n\r\n");
             let answer = said_at(listener, &head).await;
