@@ -44,16 +44,18 @@ pub(super) async fn take(
         head.headers.remove(CONTENT_LENGTH);
     }
     // What a server over HTTP/2 sends where there is no content (RFC 9110 §15.3.5, §15.4.5) goes no further: clients over HTTP/2 give up such an
-    // answer. The server is told that nobody reads it.
+    // answer. The server is told that nobody reads it, but not while the request is still being sent: over HTTP/2 both end together, and
+    // over HTTP/1.1 the client's side of it ends anyway.
     let has_content = !matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-    if incoming.is_end_stream() || !has_content {
+    let is_sent = client < Version::HTTP_2 || course.progress.as_ref().is_none_or(|sent| sent.is_ended());
+    if incoming.is_end_stream() || !has_content && is_sent {
         ticket.note_whole_answer();
         let (mut carrier, request) = (Some(carrier), course.progress.as_deref());
         poll_fn(|context| Poll::Ready(carrier.take().map(|carrier| carrier.end(&ticket, request, context))))
             .await;
         return Ok(Response::from_parts(head, ProxyBody::Own(Full::default())));
     }
-    if !is_understood {
+    if has_content && !is_understood {
         ticket.report_bad_answer("its Transfer-Encoding or Content-Length does not say where its body ends");
         return Err(Fault::BadAnswer);
     }
@@ -68,6 +70,7 @@ pub(super) async fn take(
         failed: None,
         witness: None,
         pace: Pace::default(),
+        discards: !has_content,
     };
     let body = match watch {
         Some((watch, patience)) => ProxyBody::Watched(watch.watched(body, patience)),

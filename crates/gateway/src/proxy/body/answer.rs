@@ -56,6 +56,8 @@ pub struct AnswerBody {
     pub(in crate::proxy) witness: Option<Witness>,
     /// How fast its client takes it.
     pub(in crate::proxy) pace: Pace,
+    /// Whether what comes is read away: its status has no content, and the request is still being sent.
+    pub(in crate::proxy) discards: bool,
 }
 
 /// How fast the client of an answer takes it. A server may end an answer that nobody takes, as it is to be expected of it.
@@ -147,6 +149,9 @@ impl AnswerBody {
             Carrier::Http1(link) => link.poll_body(incoming, context),
             Carrier::Http2 { .. } => Pin::new(&mut *incoming).poll_frame(context),
         };
+        if self.discards {
+            return self.read_away(frame, context);
+        }
         match frame {
             Poll::Ready(Some(Ok(mut frame))) => {
                 self.waiting = None;
@@ -174,6 +179,30 @@ impl AnswerBody {
         }
     }
 
+    /// Reads away what came. The client has its answer, so whatever becomes of the rest ends it.
+    fn read_away(
+        &mut self,
+        frame: Poll<Option<Result<Frame<Bytes>, hyper::Error>>>,
+        context: &mut Context<'_>,
+    ) -> Polled {
+        let has_more = match frame {
+            Poll::Ready(Some(Ok(_))) => {
+                self.waiting = None;
+                let is_late = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
+                !is_late && self.incoming.as_ref().is_some_and(|incoming| !incoming.is_end_stream())
+            }
+            Poll::Ready(_) => false,
+            Poll::Pending if self.poll_overdue(context).is_pending() => return Poll::Pending,
+            Poll::Pending => false,
+        };
+        if has_more {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.finish(context);
+        Poll::Ready(None)
+    }
+
     /// Fails because it ended before its end; that is told unless the body of the request is to blame.
     fn break_off(&mut self, context: &Context<'_>, error: BodyError) -> Polled {
         let is_client = self.progress.as_ref().is_some_and(|progress| progress.fault().is_some());
@@ -185,6 +214,15 @@ impl AnswerBody {
 
     /// Ready with an error once the next part is overdue.
     fn poll_too_slow(&mut self, context: &mut Context<'_>) -> Polled {
+        let Poll::Ready((since, until)) = self.poll_overdue(context) else { return Poll::Pending };
+        if since + self.idle <= until && self.is_up_to_server() {
+            self.blame(AnswerFault::Stalled, &BodyError::TooSlow);
+        }
+        self.fail(context, BodyError::TooSlow)
+    }
+
+    /// Ready once the next part is overdue, with since when it is waited for, and until when it was.
+    fn poll_overdue(&mut self, context: &mut Context<'_>) -> Poll<(Instant, Instant)> {
         let mark = self.mark();
         let since = match self.waiting {
             Some((last, since)) if last == mark => since,
@@ -195,15 +233,9 @@ impl AnswerBody {
         let alarm = match &mut self.carrier {
             Some(Carrier::Http1(link)) => link.alarm(),
             Some(Carrier::Http2 { alarm, .. }) => alarm,
-            None => return Poll::Ready(None),
+            None => return Poll::Ready((since, until)),
         };
-        if alarm.poll_until(context, until).is_pending() {
-            return Poll::Pending;
-        }
-        if since + self.idle <= until && self.is_up_to_server() {
-            self.blame(AnswerFault::Stalled, &BodyError::TooSlow);
-        }
-        self.fail(context, BodyError::TooSlow)
+        alarm.poll_until(context, until).map(|()| (since, until))
     }
 
     /// Whether the server is waited for, and not the client whose body it may want first.
@@ -265,8 +297,11 @@ impl AnswerBody {
         self.failed.is_none() && self.incoming.as_ref().is_none_or(Body::is_end_stream)
     }
 
-    /// How much is to come.
+    /// How much is to come. Where nothing does that is not said: it would be announced in a `Content-Length`, which 204 has not.
     pub(super) fn size_hint(&self) -> SizeHint {
+        if self.discards {
+            return SizeHint::default();
+        }
         self.incoming.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint)
     }
 
@@ -365,6 +400,7 @@ mod tests {
             failed: None,
             witness: None,
             pace: Pace::default(),
+            discards: false,
         }
     }
 

@@ -418,6 +418,46 @@ async fn what_comes_where_there_is_no_content_goes_no_further() {
     }
 }
 
+/// Such an answer may come long before its request has.
+#[tokio::test]
+async fn an_upload_goes_on_after_an_answer_without_content() {
+    for (field, status) in [(0x89, 204), (0x8b, 304)] {
+        let (told, mut ended) = mpsc::unbounded_channel();
+        let address = Backend::bind().await.serve(move |mut peer, _| {
+            let told = told.clone();
+            async move {
+                greet(&mut peer, &[]).await;
+                while let Some((kind, flags, stream)) = next_frame(&mut peer).await {
+                    if kind == HEADERS {
+                        let head = frame(HEADERS, END_HEADERS, stream, &[field]);
+                        peer.say([head, frame(DATA, 0, stream, b"content")].concat()).await;
+                    } else if kind == RST_STREAM || kind == DATA && flags & END_STREAM != 0 {
+                        told.send(kind).unwrap();
+                        peer.say(frame(DATA, END_STREAM, stream, b"")).await;
+                    }
+                }
+            }
+        });
+        let mut world = spoken_over_http2(Setup::to(&[address])).start().await;
+        let mut client = Peer::new(world.connect().await);
+        client.say("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
+        client.say(frame(SETTINGS, 0, 0, &[])).await;
+        client.say(frame(HEADERS, END_HEADERS, 1, &UPLOAD)).await;
+        client.say(frame(DATA, 0, 1, b"half")).await;
+        while next_frame(&mut client).await.unwrap().0 != HEADERS {}
+        client.say(frame(DATA, END_STREAM, 1, b"half")).await;
+        assert_eq!(in_time(ended.recv()).await, Some(DATA), "{status}");
+        let end = loop {
+            if let (kind @ (DATA | RST_STREAM), flags, 1) = next_frame(&mut client).await.unwrap() {
+                break (kind, flags);
+            }
+        };
+        assert_eq!(end, (DATA, END_STREAM), "{status}");
+        assert_eq!(world.told().await.fault, None, "{status}");
+        assert!(world.broken.try_recv().is_err(), "{status}");
+    }
+}
+
 /// The head of an upload without a length, in HPACK: `POST http://a/`.
 const UPLOAD: [u8; 6] = [0x83, 0x86, 0x84, 1, 1, b'a'];
 
