@@ -312,13 +312,25 @@ impl Record {
         self.requests() == 0 && !self.sending.load(Ordering::Relaxed)
     }
 
-    /// Runs a connection under orders. `None` if it was cut.
+    /// Whether a connection that was not told yet is to end now because it is idle, or has brought nothing.
+    fn ends_idle(&self) -> bool {
+        self.order() < Order::Cut && matches!(self.due(), Order::Drain | Order::Cut)
+    }
+
+    /// Runs a connection under orders. `None` if it was cut. One that is to end as it is idle is asked once more before: what its client
+    /// has sent by then may be a request that nobody has read.
     pub(crate) async fn supervise<C: Drainable>(&self, mut connection: Pin<&mut C>) -> Option<C::Output> {
         let mut told = false;
         let mut waker = QuietWaker::default();
         poll_fn(|context: &mut Context<'_>| {
             self.waker.register(context.waker());
             let quiet = &mut waker.context(context.waker());
+            if !told
+                && self.ends_idle()
+                && let Poll::Ready(output) = connection.as_mut().poll(quiet)
+            {
+                return Poll::Ready(Some(output));
+            }
             let polled = match self.due() {
                 Order::Cut => return Poll::Ready(None),
                 Order::Drain if !told => {
@@ -346,4 +358,76 @@ impl Record {
 pub(crate) trait Drainable: Future {
     /// Begins to end.
     fn drain(self: Pin<&mut Self>);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use super::*;
+
+    /// A connection that reads a request, if one has come, and answers it when it is polled again. It closes when it is told to end and
+    /// has read none.
+    struct Fake<'a> {
+        record: &'a Record,
+        has_come: bool,
+        is_busy: bool,
+        is_closed: bool,
+    }
+
+    impl<'a> Fake<'a> {
+        fn new(record: &'a Record, has_come: bool) -> Self {
+            Self { record, has_come, is_busy: false, is_closed: false }
+        }
+    }
+
+    impl Future for Fake<'_> {
+        type Output = &'static str;
+
+        fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+            if std::mem::take(&mut self.has_come) {
+                self.is_busy = true;
+                self.record.read();
+                self.record.count_request(false);
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            match (self.is_busy, self.is_closed) {
+                (true, _) => Poll::Ready("answered"),
+                (false, true) => Poll::Ready("closed"),
+                (false, false) => Poll::Pending,
+            }
+        }
+    }
+
+    impl Drainable for Fake<'_> {
+        fn drain(mut self: Pin<&mut Self>) {
+            self.is_closed = !self.is_busy;
+        }
+    }
+
+    /// What becomes of a connection on which so many requests were answered when it is told to end.
+    async fn told_to_end(answered: u32, has_come: bool) -> Option<&'static str> {
+        let record = Record::default();
+        (0..answered).for_each(|_| record.count_request(false));
+        record.give(Order::Drain);
+        record.supervise(pin!(Fake::new(&record, has_come))).await
+    }
+
+    #[tokio::test]
+    async fn a_request_that_has_come_and_nobody_has_read_is_answered_before_its_connection_ends() {
+        assert_eq!(told_to_end(0, true).await, Some("answered"));
+        assert_eq!(told_to_end(1, true).await, Some("answered"));
+        assert_eq!(told_to_end(0, false).await, None);
+        assert_eq!(told_to_end(1, false).await, Some("closed"));
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_ends_at_once_reads_nothing_more() {
+        let record = Record::default();
+        record.give(Order::Cut);
+        let mut fake = pin!(Fake::new(&record, true));
+        assert_eq!(record.supervise(fake.as_mut()).await, None);
+        assert!(fake.has_come);
+    }
 }
