@@ -52,8 +52,8 @@ pub use smtp::{
     SmtpUrl, StartTls, UnsendableMail,
 };
 pub use tls::{
-    AcceptorError, ClientTls, PemSource, Reload, SelfSigned, TlsAcceptorHandle, TlsError, client_config,
-    self_signed,
+    AcceptorError, CertificateValidity, ClientTls, PemSource, Reload, SelfSigned, TlsAcceptorHandle,
+    TlsError, client_config, self_signed,
 };
 pub use tls_termination::{NotTerminated, is_over_tls, is_tls_terminated};
 pub use transfer_coding::is_chunked_at_most;

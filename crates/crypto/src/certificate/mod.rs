@@ -1,7 +1,7 @@
 //! Certificates that TLS clients present (RFC 5280, RFC 8705).
 //!
-//! [`ClientCertificate`]: what is in one. [`TrustAnchors`]: whether a configured authority vouches for one. [`Validity`]: how long any is
-//! valid. `subject`: names of subjects, compared.
+//! [`ClientCertificate`]: what is in one. [`TrustAnchors`]: whether a configured authority vouches for one. `subject`: names of subjects,
+//! compared.
 //!
 //! That the client holds the private key is the business of whoever ended the TLS connection.
 
@@ -47,30 +47,6 @@ pub enum CertificateError {
     /// No way leads from it to a trust anchor, or it is not for authenticating clients.
     #[error("no configured authority vouches for the certificate")]
     Untrusted,
-}
-
-/// From when to when a certificate is valid, whoever shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Validity {
-    /// When it becomes valid.
-    pub not_before: Timestamp,
-    /// The last second it is valid in.
-    pub not_after: Timestamp,
-}
-
-impl Validity {
-    /// Reads it from a certificate, of which nothing else is looked at.
-    ///
-    /// # Errors
-    /// [`CertificateError::Malformed`] if it is none.
-    pub fn from_der(der: &[u8]) -> Result<Self, CertificateError> {
-        read(der).map(|certificate| Self::of(&certificate))
-    }
-
-    fn of(certificate: &Certificate) -> Self {
-        let validity = certificate.tbs_certificate().validity();
-        Self { not_before: point(validity.not_before), not_after: point(validity.not_after) }
-    }
 }
 
 /// A certificate that a client presented.
@@ -184,12 +160,12 @@ impl ClientCertificate {
 
     /// When it becomes valid.
     pub fn not_before(&self) -> Timestamp {
-        Validity::of(&self.certificate).not_before
+        point(self.certificate.tbs_certificate().validity().not_before)
     }
 
     /// The last second it is valid in.
     pub fn not_after(&self) -> Timestamp {
-        Validity::of(&self.certificate).not_after
+        point(self.certificate.tbs_certificate().validity().not_after)
     }
 
     fn public_key(&self) -> Result<Jwk, JwkError> {

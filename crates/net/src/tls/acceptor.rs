@@ -1,7 +1,5 @@
 //! The TLS configuration in force, replaced when the certificate's files change.
 
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,16 +7,22 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::server::ProducesTickets;
 use rustls::{ConfigBuilder, ServerConfig, WantsVerifier};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::by_name::{ByName, Further};
+use super::beside::Beside;
+use super::by_name::ByName;
+use super::certified::CertificateValidity;
 use super::client_certificates::AnyClientCertificate;
-use super::folder::pairs;
-use super::pair::{Pair, Pem};
+use super::pair::Pair;
+use super::sources::{Changes, Found, Refused, Sources};
 use super::{ALPN_HTTP_1_1, ALPN_HTTP_2, AcceptorError, PemSource, TlsError};
+
+/// How often it is said again what is no good and was not mended.
+const SAY_AGAIN: Duration = Duration::from_hours(24);
 
 /// What a listener accepts TLS with. Clones share the configuration: one reload is seen by all.
 #[derive(Debug, Clone)]
@@ -31,22 +35,34 @@ pub struct TlsAcceptorHandle {
 #[derive(Debug)]
 struct Shared {
     sources: Sources,
+    provider: Arc<CryptoProvider>,
+    tickets: Tickets,
     current: ArcSwap<Configs>,
-    /// What was last tried, in force or not: a bad file is tried, and complained about, once.
-    last_tried: Mutex<Fingerprint>,
+    /// What was found last, in force or not: a bad file is tried, and complained about, once.
+    found: Mutex<Found>,
 }
 
-/// The certificates, met with in two ways. Each has its own tickets: a session that began without being asked for a
-/// certificate is not resumed where one is.
+/// What sessions are resumed with, also after a reload. Each way to meet with the certificates has its own: a session that began without
+/// being asked for a certificate is not resumed where one is.
+#[derive(Debug)]
+struct Tickets {
+    silent: Arc<dyn ProducesTickets>,
+    asking: Arc<dyn ProducesTickets>,
+}
+
+/// The certificates, met with in two ways.
 #[derive(Debug)]
 struct Configs {
     silent: Arc<ServerConfig>,
     /// Asks for the client's certificate.
     asking: Arc<ServerConfig>,
-    /// What is shown: the chain of the first, leaf first, then those of the others.
+    /// All of them: the chain of the first, leaf first, then those of the others.
     shown: Arc<[Vec<u8>]>,
-    /// What the others are for.
-    further: Arc<[Further]>,
+    /// How long the first is valid.
+    validity: Option<CertificateValidity>,
+    /// And the others that are shown.
+    further: Arc<[CertificateValidity]>,
+    beside: Beside,
 }
 
 /// What looking at the files came to.
@@ -58,10 +74,6 @@ pub enum Reload {
     Replaced,
 }
 
-/// A hash of the files' contents, to notice a change by. Equal hashes of different files would only delay a reload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fingerprint(u64);
-
 impl TlsAcceptorHandle {
     /// Reads the certificate chain, leaf first, and its private key (PKCS #8, PKCS #1 or SEC 1).
     ///
@@ -72,8 +84,9 @@ impl TlsAcceptorHandle {
     }
 
     /// The same, and further certificates of a folder: each is shown to who asks for one of its names (SNI, RFC 6066 §3), the first to
-    /// all others. A certificate is `NAME.crt` with its key `NAME.key`, or a folder with `fullchain.pem` and `privkey.pem`, or with
-    /// `tls.crt` and `tls.key`; what begins with a dot, and all else, is passed over, also `ca.crt`.
+    /// all others. Of several for one name, the first among them, that is shown which expires last. A certificate is `NAME.crt` with its
+    /// key `NAME.key`, or a folder with `fullchain.pem` and `privkey.pem`, or with `tls.crt` and `tls.key`; what begins with a dot, and all
+    /// else, is passed over, also `ca.crt`.
     ///
     /// # Errors
     /// [`AcceptorError`]: one of them cannot be read, is for no name, or does not belong to its key.
@@ -86,10 +99,11 @@ impl TlsAcceptorHandle {
     }
 
     fn load_all(sources: Sources) -> Result<Self, AcceptorError> {
-        let read = sources.read()?;
-        let current = ArcSwap::from_pointee(Configs::of(&read)?);
-        let last_tried = Mutex::new(fingerprint(&read));
-        let shared = Arc::new(Shared { sources, current, last_tried });
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let tickets = Tickets::new().map_err(of_rustls)?;
+        let found = Found::load(&sources, &provider)?;
+        let current = ArcSwap::from_pointee(Configs::of(&found, &provider, &tickets)?);
+        let shared = Arc::new(Shared { sources, provider, tickets, current, found: Mutex::new(found) });
         Ok(Self { shared, plain_http: false, client_certificates: false })
     }
 
@@ -109,20 +123,33 @@ impl TlsAcceptorHandle {
         self
     }
 
-    /// Looks at the files; the old certificate stays in force if the new one is no good.
+    /// Looks at the files. A certificate that is no good keeps its old one in force, and no other from being replaced.
     ///
     /// # Errors
-    /// [`AcceptorError`]: why the new one is no good, once for each content of the files.
-    pub fn reload(&self) -> Result<Reload, AcceptorError> {
-        let read = self.shared.sources.read()?;
-        let fingerprint = fingerprint(&read);
-        let mut last_tried = self.shared.last_tried.lock();
-        if *last_tried == fingerprint {
-            return Ok(Reload::Unchanged);
+    /// [`AcceptorError`]: why one of them is no good, once for each content of its files.
+    pub fn reload(&self) -> Result<Reload, Arc<AcceptorError>> {
+        let Changes { is_replaced, refused } = self.look_again();
+        match refused.into_iter().next() {
+            Some(Refused { error, .. }) => Err(error),
+            None if is_replaced => Ok(Reload::Replaced),
+            None => Ok(Reload::Unchanged),
         }
-        *last_tried = fingerprint;
-        self.shared.current.store(Arc::new(Configs::of(&read)?));
-        Ok(Reload::Replaced)
+    }
+
+    fn look_again(&self) -> Changes {
+        let Shared { sources, provider, tickets, current, found } = &*self.shared;
+        let mut found = found.lock();
+        let mut changes = found.look_again(sources, provider, Instant::now());
+        if changes.is_replaced {
+            match Configs::of(&found, provider, tickets) {
+                Ok(configs) => current.store(Arc::new(configs)),
+                Err(error) => {
+                    changes.is_replaced = false;
+                    changes.refused.push(Refused { error: Arc::new(error), has_old: true });
+                }
+            }
+        }
+        changes
     }
 
     /// Looks at the files `every` so often until `shutdown`, and tells of what came of it by the name of the `listener`.
@@ -133,47 +160,52 @@ impl TlsAcceptorHandle {
         every: Duration,
         shutdown: CancellationToken,
     ) {
-        self.tell_of_further(listener);
+        let mut told = self.shared.current.load_full();
+        told.beside.tell(listener, &Beside::default());
         if !self.shared.sources.may_change() {
             return;
         }
         let mut ticks = interval(every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut unreadable = false;
+        let mut said = Instant::now();
         while shutdown.run_until_cancelled(ticks.tick()).await.is_some() {
             let handle = self.clone();
-            let Ok(outcome) = tokio::task::spawn_blocking(move || handle.reload()).await else { continue };
-            let is_unreadable = matches!(&outcome, Err(error) if error.is_unreadable());
-            let was_unreadable = std::mem::replace(&mut unreadable, is_unreadable);
-            match outcome {
-                Ok(Reload::Unchanged) => {}
-                Ok(Reload::Replaced) => {
-                    info!(listener, "the TLS certificate was replaced");
-                    self.tell_of_further(listener);
-                }
-                Err(_) if is_unreadable && was_unreadable => {}
-                Err(error) => {
-                    let cause = std::error::Error::source(&error).map(ToString::to_string);
-                    warn!(
-                        listener,
-                        %error,
-                        cause,
-                        "the new TLS certificate is no good, the old one stays in force"
-                    );
-                }
+            let Ok(changes) = tokio::task::spawn_blocking(move || handle.look_again()).await else {
+                continue;
+            };
+            if changes.is_replaced {
+                info!(listener, "the TLS certificate was replaced");
+                let now = self.shared.current.load_full();
+                now.beside.tell(listener, &told.beside);
+                told = now;
             }
-        }
-    }
-
-    fn tell_of_further(&self, listener: &'static str) {
-        for Further { source, names } in &*self.shared.current.load().further {
-            info!(listener, source, names = names.join(" "), "a further TLS certificate is shown by name");
+            let mut refused = changes.refused;
+            if said.elapsed() >= SAY_AGAIN {
+                said = Instant::now();
+                refused = self.shared.found.lock().refused();
+            }
+            refused.iter().for_each(|refused| tell(listener, refused));
         }
     }
 
     /// The certificates in force (DER) as they are shown to clients: the first with its chain, leaf first, then those of its folder.
     pub fn certificates(&self) -> Arc<[Vec<u8>]> {
         Arc::clone(&self.shared.current.load().shown)
+    }
+
+    /// How long the first certificate in force is valid; `None` if that cannot be read.
+    pub fn validity(&self) -> Option<CertificateValidity> {
+        self.shared.current.load().validity.clone()
+    }
+
+    /// How long those of its folder are valid that are in force, and shown by name.
+    pub fn further_validities(&self) -> Arc<[CertificateValidity]> {
+        Arc::clone(&self.shared.current.load().further)
+    }
+
+    /// Whether there may be further ones, of a folder.
+    pub fn has_folder(&self) -> bool {
+        self.shared.sources.folder.is_some()
     }
 
     /// The configuration in force.
@@ -187,57 +219,52 @@ impl TlsAcceptorHandle {
     }
 }
 
-/// Where the certificates and their keys are.
-#[derive(Debug)]
-struct Sources {
-    first: Pair,
-    folder: Option<PathBuf>,
-}
-
-impl Sources {
-    fn may_change(&self) -> bool {
-        self.first.may_change() || self.folder.is_some()
-    }
-
-    /// The first, then those of the folder, in the order of their names.
-    fn read(&self) -> Result<Vec<Pem>, AcceptorError> {
-        let mut read = vec![self.first.read()?];
-        if let Some(folder) = &self.folder {
-            for pair in pairs(folder)? {
-                read.push(pair.read()?);
-            }
-        }
-        Ok(read)
+/// Says what is no good, and what that means.
+fn tell(listener: &'static str, Refused { error, has_old }: &Refused) {
+    let cause = std::error::Error::source(&**error).map(ToString::to_string);
+    if *has_old {
+        warn!(listener, %error, cause, "the new TLS certificate is no good, the old one stays in force");
+    } else {
+        warn!(listener, %error, cause, "a further TLS certificate is no good, and is not shown");
     }
 }
 
-fn fingerprint(read: &[Pem]) -> Fingerprint {
-    let mut hasher = DefaultHasher::new();
-    read.hash(&mut hasher);
-    Fingerprint(hasher.finish())
+impl Tickets {
+    fn new() -> Result<Self, rustls::Error> {
+        Ok(Self { silent: aws_lc_rs::Ticketer::new()?, asking: aws_lc_rs::Ticketer::new()? })
+    }
 }
 
 impl Configs {
-    /// What is made of what was read here.
-    fn of(read: &[Pem]) -> Result<Self, AcceptorError> {
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let (certificates, further) = ByName::of(read, &provider)?;
-        let shown = certificates.shown();
-        let made = configs(&provider, Arc::new(certificates));
-        let (silent, asking) = made
-            .map_err(|error| AcceptorError { of: "rustls".to_owned(), error: TlsError::Unusable(error) })?;
-        Ok(Self { silent, asking, shown, further })
+    /// What is made of what was found here.
+    fn of(found: &Found, provider: &Arc<CryptoProvider>, tickets: &Tickets) -> Result<Self, AcceptorError> {
+        let (first, others) = found.certified();
+        let Some(first) = first else {
+            return Err(AcceptorError { of: "cert".to_owned(), error: TlsError::NoCertificate });
+        };
+        let (certificates, beside) = ByName::of(first, &others);
+        let all = std::iter::once(first).chain(&others);
+        let shown = all.flat_map(|certified| certified.key.cert.iter().map(|der| der.to_vec())).collect();
+        let further = beside.further.iter().filter_map(|further| further.validity.clone()).collect();
+        let (silent, asking) = configs(provider, tickets, &Arc::new(certificates)).map_err(of_rustls)?;
+        Ok(Self { silent, asking, shown, validity: first.validity.clone(), further, beside })
     }
+}
+
+fn of_rustls(error: rustls::Error) -> AcceptorError {
+    AcceptorError { of: "rustls".to_owned(), error: TlsError::Unusable(error) }
 }
 
 fn configs(
     provider: &Arc<CryptoProvider>,
-    certificates: Arc<ByName>,
+    tickets: &Tickets,
+    certificates: &Arc<ByName>,
 ) -> Result<(Arc<ServerConfig>, Arc<ServerConfig>), rustls::Error> {
     let any = AnyClientCertificate::new(provider.signature_verification_algorithms);
     let silent = builder(provider)?.with_no_client_auth().with_cert_resolver(certificates.clone());
-    let asking = builder(provider)?.with_client_cert_verifier(Arc::new(any)).with_cert_resolver(certificates);
-    Ok((finished(silent)?, finished(asking)?))
+    let asking = builder(provider)?.with_client_cert_verifier(Arc::new(any));
+    let asking = asking.with_cert_resolver(certificates.clone());
+    Ok((finished(silent, &tickets.silent), finished(asking, &tickets.asking)))
 }
 
 fn builder(
@@ -246,8 +273,8 @@ fn builder(
     ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()
 }
 
-fn finished(mut config: ServerConfig) -> Result<Arc<ServerConfig>, rustls::Error> {
+fn finished(mut config: ServerConfig, tickets: &Arc<dyn ProducesTickets>) -> Arc<ServerConfig> {
     config.alpn_protocols = vec![ALPN_HTTP_2.to_vec(), ALPN_HTTP_1_1.to_vec()];
-    config.ticketer = aws_lc_rs::Ticketer::new()?;
-    Ok(Arc::new(config))
+    config.ticketer = Arc::clone(tickets);
+    Arc::new(config)
 }

@@ -1,72 +1,52 @@
 //! Which certificate is shown: that of the name that was asked for.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use rustls::crypto::CryptoProvider;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
-use webpki::EndEntityCert;
 
-use super::pair::Pem;
-use super::{AcceptorError, TlsError};
+use super::beside::{Beside, Double, Further};
+use super::certified::Certified;
 
 /// Certificates by the names that they are for (SNI, RFC 6066 §3).
 #[derive(Debug)]
 pub(super) struct ByName {
     /// For who asks for no name, or for one that nobody has.
     first: Arc<CertifiedKey>,
-    others: Vec<Arc<CertifiedKey>>,
     /// In lower case; `*.example.com` is for each name with one label more.
     names: HashMap<String, Arc<CertifiedKey>>,
 }
 
-/// A certificate beside the first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Further {
-    /// Its file.
-    pub(super) source: String,
-    /// In lower case.
-    pub(super) names: Vec<String>,
-}
+/// Of each name the certificate that is shown.
+type Shown<'a> = HashMap<&'a str, &'a Arc<Certified>>;
 
 impl ByName {
-    /// The first of `read` is shown to whoever asks for no other; of two for the same name the earlier counts.
-    pub(super) fn of(
-        read: &[Pem],
-        provider: &CryptoProvider,
-    ) -> Result<(Self, Arc<[Further]>), AcceptorError> {
-        let Some((first, others)) = read.split_first() else {
-            return Err(AcceptorError { of: "cert".to_owned(), error: TlsError::NoCertificate });
-        };
-        let first = Arc::new(first.certified(provider)?);
-        let mut found = Self { names: HashMap::new(), others: Vec::new(), first: Arc::clone(&first) };
-        // It is shown anyway: that nothing says which names it is for is for its clients to complain about.
-        for name in dns_names(&first).unwrap_or_default() {
-            found.add(&name, &first);
-        }
-        let mut further = Vec::with_capacity(others.len());
-        for pem in others {
-            let certified = Arc::new(pem.certified(provider)?);
-            let names = dns_names(&certified).filter(|names| !names.is_empty());
-            let names = names.ok_or_else(|| pem.chain_is_bad(TlsError::NoName))?;
-            for name in &names {
-                found.add(name, &certified);
+    /// The `first` is shown to whoever asks for no other. Of those for the same name that is shown which expires last, since what renews
+    /// certificates may leave the old one there; of two that expire together the earlier.
+    pub(super) fn of(first: &Arc<Certified>, others: &[Arc<Certified>]) -> (Self, Beside) {
+        let mut shown = Shown::new();
+        for certified in std::iter::once(first).chain(others) {
+            for name in &certified.names {
+                let best = shown.entry(name).or_insert(certified);
+                if certified.not_after > best.not_after {
+                    *best = certified;
+                }
             }
-            found.others.push(certified);
-            further.push(Further { source: pem.chain_name.clone(), names });
         }
-        Ok((found, further.into()))
-    }
-
-    fn add(&mut self, name: &str, certified: &Arc<CertifiedKey>) {
-        self.names.entry(name.to_owned()).or_insert_with(|| Arc::clone(certified));
-    }
-
-    /// All certificates (DER): the first with its chain, leaf first, then the others likewise.
-    pub(super) fn shown(&self) -> Arc<[Vec<u8>]> {
-        let all = std::iter::once(&self.first).chain(&self.others);
-        all.flat_map(|certified| certified.cert.iter().map(|der| der.to_vec())).collect()
+        let mut beside = Beside { further: Vec::new(), doubles: doubles(first, &shown) };
+        for certified in others {
+            let leads =
+                |name: &&String| shown.get(name.as_str()).is_some_and(|best| Arc::ptr_eq(best, certified));
+            let names: Vec<String> = certified.names.iter().filter(leads).cloned().collect();
+            if !names.is_empty() {
+                let (source, validity) = (certified.source.clone(), certified.validity.clone());
+                beside.further.push(Further { source, names, validity });
+            }
+            beside.doubles.extend(doubles(certified, &shown));
+        }
+        let names = shown.into_iter().map(|(name, best)| (name.to_owned(), Arc::clone(&best.key))).collect();
+        (Self { first: Arc::clone(&first.key), names }, beside)
     }
 
     fn named(&self, name: &str) -> Option<&Arc<CertifiedKey>> {
@@ -78,15 +58,25 @@ impl ByName {
     }
 }
 
+/// The names of a certificate for which another is shown, by that. The same certificate in another place is none.
+fn doubles(certified: &Certified, shown: &Shown<'_>) -> Vec<Double> {
+    let mut names: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for name in &certified.names {
+        if let Some(best) = shown.get(name.as_str()).filter(|best| !best.is_same(certified)) {
+            names.entry(&best.source).or_default().push(name.clone());
+        }
+    }
+    let double = |(best, names): (&str, Vec<String>)| Double {
+        names,
+        shown: best.to_owned(),
+        passed_over: certified.source.clone(),
+    };
+    names.into_iter().map(double).collect()
+}
+
 impl ResolvesServerCert for ByName {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let named = hello.server_name().and_then(|name| self.named(name));
         Some(Arc::clone(named.unwrap_or(&self.first)))
     }
-}
-
-/// The names in the certificate, in lower case; `None` if it cannot be read.
-fn dns_names(certified: &CertifiedKey) -> Option<Vec<String>> {
-    let certificate = EndEntityCert::try_from(certified.cert.first()?).ok()?;
-    Some(certificate.valid_dns_names().map(str::to_ascii_lowercase).collect())
 }

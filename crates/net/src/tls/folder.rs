@@ -29,23 +29,42 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect()
 }
 
-/// The certificate that an entry of the folder is, or whose chain it is.
+/// The certificate that an entry of the folder is, or whose chain it is. Of what cannot be looked at, reading says why: only what is not
+/// there is passed over.
 fn pair(entry: &Path) -> Option<Pair> {
     let name = entry.file_name()?.to_str()?;
     if name.starts_with('.') || name == AUTHORITY {
         return None;
     }
-    if entry.is_dir() {
-        let (chain, key) = IN_FOLDERS
-            .into_iter()
-            .map(|(chain, key)| (entry.join(chain), entry.join(key)))
-            .find(|(chain, key)| chain.exists() || key.exists())?;
-        return Some(of_files(chain, key));
+    let ends_with = |end: &str| entry.extension().is_some_and(|extension| extension == end);
+    match fs::metadata(entry) {
+        Ok(found) if found.is_dir() => return in_folder(entry),
+        // It has just gone.
+        Err(_) if !is_there(entry) => return None,
+        // A link that leads nowhere, or nowhere that may be looked at.
+        Err(_) if !ends_with("crt") && !ends_with("key") => {
+            let [(chain, key), _] = IN_FOLDERS;
+            return Some(of_files(entry.join(chain), entry.join(key)));
+        }
+        Ok(_) | Err(_) => {}
     }
-    let is_chain = entry.extension().is_some_and(|extension| extension == "crt");
-    let is_lonely_key = entry.extension().is_some_and(|extension| extension == "key")
-        && !entry.with_extension("crt").exists();
-    (is_chain || is_lonely_key).then(|| of_files(entry.with_extension("crt"), entry.with_extension("key")))
+    let is_lonely_key = ends_with("key") && !is_there(&entry.with_extension("crt"));
+    let is_one = ends_with("crt") || is_lonely_key;
+    is_one.then(|| of_files(entry.with_extension("crt"), entry.with_extension("key")))
+}
+
+/// The certificate that a folder is.
+fn in_folder(folder: &Path) -> Option<Pair> {
+    let (chain, key) = IN_FOLDERS
+        .into_iter()
+        .map(|(chain, key)| (folder.join(chain), folder.join(key)))
+        .find(|(chain, key)| is_there(chain) || is_there(key))?;
+    Some(of_files(chain, key))
+}
+
+/// Whether there may be something of that name, if only a link that leads nowhere.
+fn is_there(path: &Path) -> bool {
+    !matches!(fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound)
 }
 
 fn of_files(chain: PathBuf, key: PathBuf) -> Pair {

@@ -4,15 +4,19 @@
 //! files change. [`self_signed`]: a certificate for a laptop. [`client_config`]: the other side.
 
 mod acceptor;
+mod beside;
 mod by_name;
+mod certified;
 mod client;
 mod client_certificates;
 mod folder;
 mod pair;
 mod pem_source;
 mod self_signed;
+mod sources;
 
 pub use acceptor::{Reload, TlsAcceptorHandle};
+pub use certified::CertificateValidity;
 pub use client::{ClientTls, client_config};
 pub use pem_source::PemSource;
 pub use self_signed::{SelfSigned, self_signed};
@@ -75,10 +79,6 @@ impl AcceptorError {
     /// What is wrong with it.
     pub const fn error(&self) -> &TlsError {
         &self.error
-    }
-
-    fn is_unreadable(&self) -> bool {
-        matches!(self.error, TlsError::Unreadable { .. })
     }
 }
 

@@ -1,6 +1,7 @@
 //! A certificate chain and its key: where they are, and as they were read.
 
-use std::hash::{Hash, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
 
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
@@ -23,8 +24,17 @@ impl Pair {
         self.chain.may_change() || self.private_key.may_change()
     }
 
+    /// What messages call the certificate.
+    pub(super) fn name(&self) -> String {
+        self.chain.name("cert")
+    }
+
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        [&self.chain, &self.private_key].into_iter().filter_map(PemSource::file)
+    }
+
     pub(super) fn read(&self) -> Result<Pem, AcceptorError> {
-        let (chain_name, key_name) = (self.chain.name("cert"), self.private_key.name("key"));
+        let (chain_name, key_name) = (self.name(), self.private_key.name("key"));
         let chain = self.chain.read().map_err(|error| AcceptorError { of: chain_name.clone(), error })?;
         let private_key =
             self.private_key.read().map_err(|error| AcceptorError { of: key_name.clone(), error })?;
@@ -41,15 +51,14 @@ pub(super) struct Pem {
     key_name: String,
 }
 
-impl Hash for Pem {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.chain.expose().hash(state);
-        self.private_key.expose().hash(state);
-        (&self.chain_name, &self.key_name).hash(state);
-    }
-}
-
 impl Pem {
+    /// A hash of both, to notice a change by. Equal hashes of different texts would only delay a reload.
+    pub(super) fn print(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.chain.expose(), self.private_key.expose()).hash(&mut hasher);
+        hasher.finish()
+    }
+
     /// Both, if they belong together.
     pub(super) fn certified(&self, provider: &CryptoProvider) -> Result<CertifiedKey, AcceptorError> {
         let chain = self.certificates().map_err(|error| self.chain_is_bad(error))?;

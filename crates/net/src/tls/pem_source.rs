@@ -1,7 +1,7 @@
 //! Where a PEM text is.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
@@ -61,7 +61,15 @@ impl PemSource {
 
     /// Whether the text may become another.
     pub(super) fn may_change(&self) -> bool {
-        matches!(self, Self::File(_))
+        self.file().is_some()
+    }
+
+    /// The file that it is in.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Base64(_) | Self::Text(_) => None,
+        }
     }
 }
 

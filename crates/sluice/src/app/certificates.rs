@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluice_crypto::certificate::Validity;
-use sluice_net::TlsAcceptorHandle;
+use sluice_net::{CertificateValidity, TlsAcceptorHandle};
 use sluice_primitives::{Clock, Lifetime, Timestamp};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
@@ -30,15 +29,24 @@ pub(crate) struct Serving<'a> {
 }
 
 impl Serving<'_> {
-    /// Looks after the certificate of a listener until the end.
+    /// Looks after the certificates of a listener until the end.
     pub(super) fn look_after(&self, tls: &TlsAcceptorHandle, listener: &'static str) {
         let (shown, labels) = (tls.clone(), vec![("listener", listener.to_owned())]);
         self.metrics.register_gauge(
             "sluice_tls_certificate_expiry_timestamp_seconds",
             "When the certificate of a listener expires, or the first of its chain that does",
-            labels,
-            move || first_to_expire(&shown).map_or(f64::NAN, |validity| seconds(validity.not_after)),
+            labels.clone(),
+            move || expiry(shown.validity().iter()),
         );
+        if tls.has_folder() {
+            let shown = tls.clone();
+            self.metrics.register_gauge(
+                "sluice_tls_further_certificates_expiry_timestamp_seconds",
+                "When the first of the further certificates expires that a listener shows by name",
+                labels,
+                move || expiry(shown.further_validities().iter()),
+            );
+        }
         self.tasks.spawn(tls.clone().reload_when_changed(listener, RELOAD_EVERY, self.shutdown.clone()));
         let (tls, clock, shutdown) = (tls.clone(), Arc::clone(self.clock), self.shutdown.clone());
         self.tasks.spawn(async move {
@@ -52,12 +60,14 @@ impl Serving<'_> {
 }
 
 fn warn_if_due(tls: &TlsAcceptorHandle, listener: &'static str, now: Timestamp) {
-    let Some(validity) = first_to_expire(tls) else { return };
-    let expiry = jiff::Timestamp::from_second(validity.not_after.as_secs()).unwrap_or_default();
-    match left(validity, now) {
-        Left::Enough => {}
-        Left::Days(days) => warn!(listener, %expiry, days, "the TLS certificate expires soon"),
-        Left::Nothing => warn!(listener, %expiry, "the TLS certificate has expired"),
+    for validity in tls.validity().iter().chain(tls.further_validities().iter()) {
+        let source = &validity.source;
+        let expiry = jiff::Timestamp::from_second(validity.not_after.as_secs()).unwrap_or_default();
+        match left(validity, now) {
+            Left::Enough => {}
+            Left::Days(days) => warn!(listener, source, %expiry, days, "the TLS certificate expires soon"),
+            Left::Nothing => warn!(listener, source, %expiry, "the TLS certificate has expired"),
+        }
     }
 }
 
@@ -70,8 +80,9 @@ enum Left {
     Nothing,
 }
 
-fn left(Validity { not_before, not_after }: Validity, now: Timestamp) -> Left {
-    let (left, life) = (not_after.since(now), not_after.since(not_before));
+fn left(validity: &CertificateValidity, now: Timestamp) -> Left {
+    let left = validity.not_after.since(now);
+    let life = validity.not_after.since(validity.not_before);
     if left == Lifetime::ZERO {
         Left::Nothing
     } else if left < WARN_BEFORE && left.as_millis() < life.as_millis() / 4 {
@@ -81,10 +92,9 @@ fn left(Validity { not_before, not_after }: Validity, now: Timestamp) -> Left {
     }
 }
 
-/// Of the certificates that are shown. One that cannot be read is for clients to complain about.
-fn first_to_expire(tls: &TlsAcceptorHandle) -> Option<Validity> {
-    let chain = tls.certificates();
-    chain.iter().filter_map(|der| Validity::from_der(der).ok()).min_by_key(|validity| validity.not_after)
+/// When the first of them expires; no number if there are none.
+fn expiry<'a>(of: impl Iterator<Item = &'a CertificateValidity>) -> f64 {
+    of.map(|validity| validity.not_after).min().map_or(f64::NAN, seconds)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "whole seconds until the year 9999 are exact")]
@@ -94,7 +104,9 @@ fn seconds(moment: Timestamp) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use sluice_net::self_signed;
+    use sluice_net::{PemSource, self_signed};
+    use sluice_primitives::Secret;
+    use sluice_testkit::Captured;
 
     use super::*;
 
@@ -103,7 +115,8 @@ mod tests {
     /// What is left of a life of so many days that ends so many hours from now.
     fn of_a_life(days: u32, hours: u32) -> Left {
         let not_after = NOW + Lifetime::hours(hours);
-        left(Validity { not_before: not_after - Lifetime::hours(24 * days), not_after }, NOW)
+        let not_before = not_after - Lifetime::hours(24 * days);
+        left(&CertificateValidity { source: "a.crt".to_owned(), not_before, not_after }, NOW)
     }
 
     #[test]
@@ -123,6 +136,36 @@ mod tests {
         let tls = self_signed(&["localhost".to_owned()], NOW).unwrap().acceptor().unwrap();
         let not_before = NOW - Lifetime::hours(1);
         let not_after = not_before + Lifetime::hours(397 * 24);
-        assert_eq!(first_to_expire(&tls), Some(Validity { not_before, not_after }));
+        let validity = CertificateValidity { source: "cert".to_owned(), not_before, not_after };
+        assert_eq!(expiry(tls.validity().iter()).to_bits(), seconds(not_after).to_bits());
+        assert_eq!(tls.validity(), Some(validity));
+        assert!(expiry(tls.further_validities().iter()).is_nan());
+    }
+
+    #[test]
+    fn of_each_certificate_that_expires_soon_the_file_is_told() {
+        let (log, _guard) = Captured::begin();
+        let folder = tempfile::tempdir().unwrap();
+        let days = |days| NOW - Lifetime::hours(24 * days);
+        for (file, host, made) in
+            [("old", "a.test", days(390)), ("new", "b.test", NOW), ("passed-over", "a.test", days(395))]
+        {
+            let certificate = self_signed(&[host.to_owned()], made).unwrap();
+            std::fs::write(folder.path().join(file).with_extension("crt"), certificate.certificate).unwrap();
+            let key = certificate.private_key.expose();
+            std::fs::write(folder.path().join(file).with_extension("key"), key).unwrap();
+        }
+        let first = self_signed(&["localhost".to_owned()], NOW).unwrap();
+        let (chain, key) = (Secret::new(first.certificate.clone()), first.private_key.clone());
+        let (chain, key) = (PemSource::Text(chain), PemSource::Text(key));
+        let tls = TlsAcceptorHandle::load_with_folder(chain, key, folder.path().to_owned()).unwrap();
+        warn_if_due(&tls, "public", NOW);
+        let told = log.lines("the TLS certificate expires soon");
+        assert_eq!(told.len(), 1, "that which nobody is shown may expire: {told:?}");
+        assert!(told[0].contains("old.crt") && told[0].contains("days=6"), "{told:?}");
+        let first_to_expire = days(390) - Lifetime::hours(1) + Lifetime::hours(397 * 24);
+        let told = expiry(tls.further_validities().iter());
+        assert_eq!(told.to_bits(), seconds(first_to_expire).to_bits());
+        assert!(tls.has_folder());
     }
 }
