@@ -59,14 +59,28 @@ pub(crate) async fn handshake_on(
     trusted: &SelfSigned,
     alpn: &[&str],
 ) -> std::io::Result<TlsStream<TcpStream>> {
+    let mut config = client(trusted);
+    config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+    connect_with(&Arc::new(config), stream, host).await
+}
+
+/// A client that trusts `trusted`, and knows its sessions.
+pub(crate) fn client(trusted: &SelfSigned) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(trusted.certificate.as_bytes()).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let mut config = config.with_root_certificates(roots).with_no_client_auth();
-    config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+    config.with_root_certificates(roots).with_no_client_auth()
+}
+
+/// Shakes hands as this client with the host of that name.
+pub(crate) async fn connect_with(
+    client: &Arc<ClientConfig>,
+    stream: TcpStream,
+    host: &'static str,
+) -> std::io::Result<TlsStream<TcpStream>> {
     let name = ServerName::try_from(host).unwrap();
-    in_time(TlsConnector::from(Arc::new(config)).connect(name, stream)).await
+    in_time(TlsConnector::from(client.clone()).connect(name, stream)).await
 }
 
 fn der(certificate: &SelfSigned) -> Vec<u8> {

@@ -1,20 +1,33 @@
 //! Several certificates at one port, each for its names.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::HandshakeKind;
 use sluice_net::{Limits, PemSource, Reload, SelfSigned, TlsAcceptorHandle, TlsError, self_signed};
+use sluice_primitives::{Lifetime, Timestamp};
 use sluice_testkit::Captured;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::given::*;
-use crate::tls::{certificate, handshake, handshake_with, router};
+use crate::tls::{certificate, client, connect_with, handshake, handshake_with, router};
 
 fn for_names(names: &[&str]) -> SelfSigned {
+    made_at(now(), names)
+}
+
+fn made_at(moment: Timestamp, names: &[&str]) -> SelfSigned {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    self_signed(&names, now()).unwrap()
+    self_signed(&names, moment).unwrap()
+}
+
+/// A moment so many days ago.
+fn days_ago(days: u32) -> Timestamp {
+    now() - Lifetime::hours(24 * days)
 }
 
 /// Writes a certificate and its key under these names.
@@ -39,8 +52,10 @@ async fn running(tls: &TlsAcceptorHandle) -> Running {
 async fn each_name_is_shown_its_certificate_and_all_others_the_first() {
     let folder = tempfile::tempdir().unwrap();
     let first = certificate();
-    let shop = for_names(&["shop.example.com", "Mixed.example.com"]);
-    let wide = for_names(&["*.example.org", "shop.example.com"]);
+    // Of two that expire together the earlier is shown.
+    let moment = now();
+    let shop = made_at(moment, &["shop.example.com", "Mixed.example.com"]);
+    let wide = made_at(moment, &["*.example.org", "shop.example.com"]);
     let api = for_names(&["api.example.org"]);
     lay_down(folder.path(), ("a.crt", "a.key"), &shop);
     lay_down(folder.path(), ("example.org/fullchain.pem", "example.org/privkey.pem"), &wide);
@@ -134,4 +149,189 @@ async fn a_certificate_that_is_laid_down_later_is_shown_and_told() {
     fs::remove_file(folder.path().join("shop.key")).unwrap();
     assert_eq!(tls.reload().unwrap(), Reload::Replaced);
     assert!(handshake_with(&server, "shop.example.com", &shop, &[]).await.is_err());
+}
+
+/// certbot leaves the old one where it was when a certificate gets another folder.
+#[tokio::test]
+async fn of_certificates_for_one_name_that_is_shown_which_expires_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = made_at(days_ago(2), &["localhost", "shop.example.com"]);
+    let stale = made_at(days_ago(1), &["shop.example.com", "old.example.com"]);
+    let fresh = made_at(now(), &["shop.example.com"]);
+    let staler = made_at(days_ago(3), &["localhost"]);
+    lay_down(folder.path(), ("a/fullchain.pem", "a/privkey.pem"), &stale);
+    lay_down(folder.path(), ("a-0001/fullchain.pem", "a-0001/privkey.pem"), &fresh);
+    lay_down(folder.path(), ("z.crt", "z.key"), &staler);
+    let tls = load(&first, &folder).unwrap();
+    let server = running(&tls).await;
+    let shown = [("localhost", &first), ("shop.example.com", &fresh), ("old.example.com", &stale)];
+    for (host, shown) in shown {
+        assert!(handshake_with(&server, host, shown, &[]).await.is_ok(), "{host}");
+    }
+    let (log, _guard) = Captured::begin();
+    let end = CancellationToken::new();
+    end.cancel();
+    in_time(tls.clone().reload_when_changed("public", Duration::from_secs(1), end)).await;
+    let told = log.lines("a further TLS certificate is shown by name");
+    assert_eq!(told.len(), 2, "of one that nobody is shown it is not said: {told:?}");
+    assert!(told[0].contains("a/fullchain.pem") && !told[0].contains("shop.example.com"), "{told:?}");
+    assert!(told[1].contains("a-0001/fullchain.pem") && told[1].contains("shop.example.com"), "{told:?}");
+    let doubles = log.lines("two TLS certificates are for the same name");
+    assert_eq!(doubles.len(), 3, "{doubles:?}");
+    for (passed_over, name) in
+        [("\"cert\"", "shop.example.com"), ("a/fullchain.pem", "shop.example.com"), ("z.crt", "localhost")]
+    {
+        let is_told = |line: &String| {
+            let (_, what) = line.split_once("passed_over=").unwrap();
+            what.contains(passed_over) && line.contains(&format!("names=\"{name}\""))
+        };
+        assert!(doubles.iter().any(is_told), "{passed_over}: {doubles:?}");
+    }
+    let sources: Vec<_> = tls.further_validities().iter().map(|further| further.source.clone()).collect();
+    assert_eq!(sources.len(), 2, "{sources:?}");
+}
+
+/// The first certificate may well lie in the folder.
+#[tokio::test]
+async fn the_same_certificate_in_two_places_is_none_too_many() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = for_names(&["localhost"]);
+    lay_down(folder.path(), ("a.crt", "a.key"), &first);
+    let tls = load(&first, &folder).unwrap();
+    let (log, _guard) = Captured::begin();
+    let end = CancellationToken::new();
+    end.cancel();
+    in_time(tls.reload_when_changed("public", Duration::from_secs(1), end)).await;
+    assert_eq!(log.lines("TLS certificate"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_no_good_keeps_no_other_from_its_renewal() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, further) = (folder.path().join("first"), folder.path().join("further"));
+    let own = |host: &'static str| made_at(days_ago(1), &[host]);
+    let (old, shop, blog) = (own("localhost"), own("shop.example.com"), own("blog.example.com"));
+    lay_down(&first, ("a.crt", "a.key"), &old);
+    lay_down(&further, ("shop.crt", "shop.key"), &shop);
+    lay_down(&further, ("blog.crt", "blog.key"), &blog);
+    let file = |name| PemSource::File(first.join(name));
+    let tls = TlsAcceptorHandle::load_with_folder(file("a.crt"), file("a.key"), further.clone()).unwrap();
+    let server = running(&tls).await;
+
+    let (renewed, new_blog) = (for_names(&["localhost"]), for_names(&["blog.example.com"]));
+    fs::write(further.join("shop.crt"), "").unwrap();
+    lay_down(&first, ("a.crt", "a.key"), &renewed);
+    lay_down(&further, ("blog.crt", "blog.key"), &new_blog);
+    let refused = tls.reload().unwrap_err();
+    assert!(matches!(refused.error(), TlsError::NoCertificate) && refused.to_string().contains("shop.crt"));
+    assert_eq!(tls.reload().unwrap(), Reload::Unchanged, "it is said once");
+    let shown = [("localhost", &renewed), ("blog.example.com", &new_blog), ("shop.example.com", &shop)];
+    for (host, shown) in shown {
+        assert!(handshake_with(&server, host, shown, &[]).await.is_ok(), "{host}");
+    }
+
+    fs::write(further.join("half.key"), "").unwrap();
+    assert!(tls.reload().unwrap_err().to_string().contains("half.crt"));
+    fs::rename(&further, folder.path().join("aside")).unwrap();
+    assert!(tls.reload().unwrap_err().to_string().contains("further"), "the folder itself");
+    lay_down(&first, ("a.crt", "a.key"), &old);
+    assert_eq!(tls.reload().unwrap(), Reload::Replaced);
+    for (host, shown) in [("localhost", &old), ("shop.example.com", &shop)] {
+        assert!(handshake_with(&server, host, shown, &[]).await.is_ok(), "{host}");
+    }
+
+    fs::rename(folder.path().join("aside"), &further).unwrap();
+    fs::remove_file(further.join("half.key")).unwrap();
+    let mended = for_names(&["shop.example.com"]);
+    lay_down(&further, ("shop.crt", "shop.key"), &mended);
+    assert_eq!(tls.reload().unwrap(), Reload::Replaced);
+    assert!(handshake_with(&server, "shop.example.com", &mended, &[]).await.is_ok());
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_no_certificate_that_is_not_there() {
+    let first = certificate();
+    let refused = |link: &str, to: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join(link);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(to, link).unwrap();
+        load(&first, &folder).unwrap_err().to_string().replace(&folder.path().display().to_string(), "")
+    };
+    assert_eq!(refused("a/fullchain.pem", "../../archive/a1.pem"), "/a/fullchain.pem cannot be read");
+    assert_eq!(refused("a/tls.key", "gone"), "/a/tls.crt cannot be read");
+    assert_eq!(refused("a.crt", "gone"), "/a.crt cannot be read");
+    assert_eq!(refused("a.key", "gone"), "/a.crt cannot be read");
+    assert_eq!(refused("a", "gone"), "/a/fullchain.pem cannot be read");
+    assert_eq!(refused("a", "a"), "/a/fullchain.pem cannot be read", "a link to itself");
+    assert_eq!(refused("a/fullchain.pem", "fullchain.pem"), "/a/fullchain.pem cannot be read");
+}
+
+#[tokio::test]
+async fn of_many_certificates_the_number_is_told_and_later_what_is_new_and_what_is_gone() {
+    const SHOWN: &str = "a further TLS certificate is shown by name";
+    let folder = tempfile::tempdir().unwrap();
+    let lay = |name: &str| {
+        let (chain, key) = (format!("{name}.crt"), format!("{name}.key"));
+        lay_down(folder.path(), (&chain, &key), &for_names(&[&format!("{name}.example.com")]));
+    };
+    (0..23).for_each(|number| lay(&format!("a{number}")));
+    let tls = load(&certificate(), &folder).unwrap();
+    let (log, _guard) = Captured::begin();
+    let end = CancellationToken::new();
+    let watching = tokio::spawn(tls.reload_when_changed("public", Duration::from_millis(5), end.clone()));
+    let more = logged(&log, "more further TLS certificates are shown by name", 1).await;
+    assert!(more[0].contains("certificates=3"), "{more:?}");
+    assert_eq!(log.lines(SHOWN).len(), 20);
+    lay("new");
+    let told = logged(&log, SHOWN, 21).await;
+    assert!(told[20].contains("new.example.com"), "{told:?}");
+    fs::remove_file(folder.path().join("new.key")).unwrap();
+    fs::remove_file(folder.path().join("new.crt")).unwrap();
+    let gone = logged(&log, "a further TLS certificate is shown no longer", 1).await;
+    assert!(gone[0].contains("new.crt"), "{gone:?}");
+    assert_eq!(log.lines(SHOWN).len(), 21, "of those that stay it is not said again");
+    end.cancel();
+    in_time(watching).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_good_is_said_again_the_next_day() {
+    const NO_GOOD: &str = "a further TLS certificate is no good, and is not shown";
+    let folder = tempfile::tempdir().unwrap();
+    let tls = load(&certificate(), &folder).unwrap();
+    let (log, _guard) = Captured::begin();
+    let end = CancellationToken::new();
+    let hour = Duration::from_hours(1);
+    fs::write(folder.path().join("half.key"), "").unwrap();
+    let watching = tokio::spawn(tls.reload_when_changed("public", hour, end.clone()));
+    for (hours, times) in [(20, 1), (8, 2), (24, 3)] {
+        for _ in 0..hours {
+            tokio::time::sleep(hour).await;
+        }
+        let said = log.lines(NO_GOOD);
+        assert_eq!(said.len(), times, "{said:?}");
+        assert!(said.iter().all(|line| line.contains("half.crt") && line.contains("listener=\"public\"")));
+    }
+    end.cancel();
+    watching.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_session_is_resumed_after_another_certificate_was_renewed() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = certificate();
+    let tls = load(&first, &folder).unwrap();
+    let server = running(&tls).await;
+    let client = Arc::new(client(&first));
+    let mut kinds = Vec::new();
+    for _ in 0..2 {
+        let mut stream = connect_with(&client, server.connect().await, "localhost").await.unwrap();
+        say(&mut stream, GET).await;
+        assert!(answer_until(&mut stream, "tls: true").await.ends_with("tls: true"));
+        kinds.push(stream.get_ref().1.handshake_kind());
+        lay_down(folder.path(), ("shop.crt", "shop.key"), &for_names(&["shop.example.com"]));
+        assert_eq!(tls.reload().unwrap(), Reload::Replaced);
+    }
+    assert_eq!(kinds, [Some(HandshakeKind::Full), Some(HandshakeKind::Resumed)]);
 }
