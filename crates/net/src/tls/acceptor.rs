@@ -184,7 +184,9 @@ impl TlsAcceptorHandle {
                 said = Instant::now();
                 refused = self.shared.found.lock().refused();
             }
-            refused.iter().for_each(|refused| tell(listener, refused));
+            for refused in &refused {
+                tell(listener, refused);
+            }
         }
     }
 

@@ -146,7 +146,7 @@ mod tests {
     fn of_each_certificate_that_expires_soon_the_file_is_told() {
         let (log, _guard) = Captured::begin();
         let folder = tempfile::tempdir().unwrap();
-        let days = |days| NOW - Lifetime::hours(24 * days);
+        let days = |days: u32| NOW - Lifetime::hours(24 * days);
         for (file, host, made) in
             [("old", "a.test", days(390)), ("new", "b.test", NOW), ("passed-over", "a.test", days(395))]
         {

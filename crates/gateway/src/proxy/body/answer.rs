@@ -150,7 +150,7 @@ impl AnswerBody {
             Carrier::Http2 { .. } => Pin::new(&mut *incoming).poll_frame(context),
         };
         if self.discards {
-            return self.read_away(frame, context);
+            return self.read_away(&frame, context);
         }
         match frame {
             Poll::Ready(Some(Ok(mut frame))) => {
@@ -182,7 +182,7 @@ impl AnswerBody {
     /// Reads away what came. The client has its answer, so whatever becomes of the rest ends it.
     fn read_away(
         &mut self,
-        frame: Poll<Option<Result<Frame<Bytes>, hyper::Error>>>,
+        frame: &Poll<Option<Result<Frame<Bytes>, hyper::Error>>>,
         context: &mut Context<'_>,
     ) -> Polled {
         let has_more = match frame {
