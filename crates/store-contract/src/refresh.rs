@@ -1,4 +1,4 @@
-//! The refresh chain: the table of [`Rotation`](sluice_oauth::grant::Rotation), row by row and on random schedules.
+//! The refresh chain: the table of [`Rotation`], row by row and on random schedules.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The table of [`Rotation`](sluice_oauth::grant::Rotation), as short as it can be written: what a store is held against.
+//! The table of [`Rotation`], as short as it can be written: what a store is held against.
 
 use sluice_oauth::grant::Rotation;
 use sluice_primitives::{AttemptId, Lifetime, Timestamp};

@@ -36,7 +36,7 @@ pub(crate) enum Pace {
     TooEarly,
 }
 
-/// How devices poll at this node. Key: the id of the code. Bound: [`CODES`], half of it for those that are new. Staleness: an interval, after
+/// How devices poll at this node. Key: the id of the code. Bound: `CODES`, half of it for those that are new. Staleness: an interval, after
 /// which the store is asked; a decision that is made here empties it for its code.
 #[derive(Debug)]
 pub struct DevicePolls {

@@ -1,4 +1,4 @@
-//! Rotating refresh tokens: one compare-and-swap for a batch; the table of [`Rotation`](sluice_oauth::grant::Rotation).
+//! Rotating refresh tokens: one compare-and-swap for a batch; the table of [`Rotation`].
 
 use std::cmp::Ordering;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Rotates refresh tokens: a compare-and-swap on the generation; the rest of the table of [`Rotation`](sluice_oauth::grant::Rotation) is read off the row, in
+//! Rotates refresh tokens: a compare-and-swap on the generation; the rest of the table of [`Rotation`] is read off the row, in
 //! the same transaction.
 
 use rusqlite::params;
