@@ -144,7 +144,7 @@ pub(super) const LINK_LISTENER: &[Key] = &[
         Kind::Tokens,
         "What gateways in other processes must bear, 32 bytes or more; with it the link is served. It gives the key of access tokens away: \
          share it with nobody else, and set `serve.link.tls` where it leaves the machine. Any of a list counts, so that it can be replaced; \
-         a variable has the list as JSON.",
+         a variable has the list as JSON, and any other text is one token.",
     ),
     Key::own(
         "sealing_key",

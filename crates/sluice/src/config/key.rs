@@ -54,7 +54,8 @@ pub(crate) enum Kind {
     Networks,
     Secret,
     Secrets,
-    /// One secret that others present, or a list while one takes the place of another. A text is one, whatever is in it.
+    /// One secret that others present, or a list while one takes the place of another. A text is one, whatever is in it, unless a variable
+    /// or a flag has a list of texts as JSON.
     Tokens,
     /// Names and values; the values are secret.
     SecretMap,

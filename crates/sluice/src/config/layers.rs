@@ -181,6 +181,7 @@ impl Layers<'_> {
         let is_json = match key.kind {
             Kind::SecretMap => true,
             Kind::Hook => text.starts_with('{'),
+            Kind::Tokens => is_list_of_texts(text),
             kind => kind.is_list() && text.starts_with('['),
         };
         if !is_json {
@@ -211,6 +212,11 @@ impl Layers<'_> {
         };
         self.values.set(path, value, origin);
     }
+}
+
+/// Whether it is a list as JSON. A token may begin as one does.
+fn is_list_of_texts(text: &str) -> bool {
+    text.starts_with('[') && serde_json::from_str::<Vec<String>>(text).map(Zeroizing::new).is_ok()
 }
 
 /// Whether a text is no value of this key.

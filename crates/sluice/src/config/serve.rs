@@ -56,7 +56,7 @@ pub(super) const KEYS: &[Key] = &[
         "admin.bearer_token",
         Kind::Tokens,
         "The token that requests to the admin endpoints must bear, 16 characters or more; without it whoever \
-         reaches them is trusted. Any of a list counts, so that it can be replaced; a variable has the list as JSON. Empty, it is refused.",
+         reaches them is trusted. Any of a list counts, so that it can be replaced; a variable has the list as JSON, and any other text is one token. Empty, it is refused.",
     ),
     Key::own(
         "admin.allowed_hosts",

@@ -25,6 +25,14 @@ fn a_token_may_be_a_list_while_it_is_replaced() {
     assert_eq!(tokens(given(MINIMAL).and_file(file.leak())), [NEW, OLD]);
     let file = format!("serve: {{link: {{token: {OLD:?}}}, admin: {{bearer_token: {OLD:?}}}}}");
     assert_eq!(tokens(given(MINIMAL).and_file(file.leak())), [OLD]);
+    // What is no list of texts is one token.
+    for odd in
+        ["[the token begins like a list, and is none]", "[1111111111, 2222222222, 3333333333, 4444444444]"]
+    {
+        assert_eq!(tokens(both(odd)), [odd]);
+        let set = given(MINIMAL).set("serve.link.token", odd).set("serve.admin.bearer_token", odd);
+        assert_eq!(tokens(set), [odd]);
+    }
     let short = both(&format!("[{OLD:?}, \"short\"]")).problems();
     for refused in [
         "serve.admin.bearer_token: is shorter than 16 characters",
