@@ -97,11 +97,27 @@ impl FactorService {
         self.enrolment(identity, &secret, self.parts.in_flight.seal(Purpose::EnrolmentTicket, &bytes, rng))
     }
 
-    /// The enrolment of a ticket, shown once more to the person that it was made for; none if the ticket is good for nothing any more.
-    pub fn begun_totp(&self, identity: &Identity, ticket: &str) -> Option<TotpEnrolment> {
-        let opened = self.open_good_ticket(identity, ticket)?;
-        let secret = TotpSecret::from_bytes(&opened.secret).ok()?;
-        Some(self.enrolment(identity, &secret, ticket.to_owned()))
+    /// The enrolment of a ticket, shown once more to the person that it was made for; none if the ticket is good for nothing any more, or
+    /// if the app is one of the person's already: whoever finds the page open must not copy it.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot say now which apps the person has.
+    pub async fn begun_totp(
+        &self,
+        identity: &Identity,
+        ticket: &str,
+    ) -> Result<Option<TotpEnrolment>, IdentityError> {
+        let Some(opened) = self.open_good_ticket(identity, ticket) else { return Ok(None) };
+        let Ok(secret) = TotpSecret::from_bytes(&opened.secret) else { return Ok(None) };
+        let factors = self.parts.factors.of_identity(identity.id).await?;
+        let mut apps = factors.iter().filter(|factor| factor.kind == FactorKind::Totp);
+        let is_this = |app: &Factor| {
+            self.open_secret(app).is_some_and(|active| active.secret.expose() == secret.expose())
+        };
+        if apps.any(is_this) {
+            return Ok(None);
+        }
+        Ok(Some(self.enrolment(identity, &secret, ticket.to_owned())))
     }
 
     fn enrolment(&self, identity: &Identity, secret: &TotpSecret, ticket: String) -> TotpEnrolment {

@@ -112,7 +112,7 @@ async fn take_totp(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let code = fields.get("code").unwrap_or_default();
     match ui.accounts.add_totp((&member.identity, member.session.id), (ticket, code, name)).await {
         Ok(EnrolmentOutcome::Wrong) => {
-            again_form(ui, member, (ticket, name), &Mistake::at("code", WRONG_CODE))
+            again_form(ui, member, (ticket, name), &Mistake::at("code", WRONG_CODE)).await
         }
         Ok(EnrolmentOutcome::Expired) => {
             may_begin_anew(ui, member, Place::Totp, Notice::TookTooLong).await?;
@@ -121,7 +121,7 @@ async fn take_totp(ui: &UiState, member: &Member) -> Result<Response, Refused> {
         }
         outcome => match settled(ui, member, &["otp", "mfa"], outcome).await? {
             Ok(response) => Ok(response),
-            Err(mistake) => again_form(ui, member, (ticket, name), &mistake),
+            Err(mistake) => again_form(ui, member, (ticket, name), &mistake).await,
         },
     }
 }
@@ -236,15 +236,22 @@ fn begin_form(
     form_page(ui, (member, Place::Totp), mistake, page)
 }
 
-/// The form once more. The secret is in the app by now, most likely: it is folded away, for whoever has not read it.
-fn again_form(
+/// The form once more. The secret is in the app by now, most likely: it is folded away, for whoever has not read it, and shown to those
+/// alone who would be shown another one.
+async fn again_form(
     ui: &UiState,
     member: &Member,
     typed: (&str, &str),
     mistake: &Mistake,
 ) -> Result<Response, Refused> {
     let anew = Place::Totp.url(ui);
-    let begun = ui.factors.begun_totp(&member.identity, typed.0);
+    let is_fresh = member.must_be_fresh(ui, Place::Totp).await.is_ok();
+    let begun = if is_fresh {
+        // The form is good without it, and does without it while the store has too much to do.
+        ui.factors.begun_totp(&member.identity, typed.0).await.unwrap_or_default()
+    } else {
+        None
+    };
     let secret = begun.as_ref().map(|begun| grouped(&begun.secret_base32)).unwrap_or_default();
     let page = FormPage {
         exhibit: begun.as_ref().map(|begun| Exhibit { is_folded: true, ..exhibit(begun, &secret) }),

@@ -90,6 +90,18 @@ async fn whoever_adds_and_removes_factors_all_the_time_is_told_so_often_and_no_m
 }
 
 #[tokio::test]
+async fn the_secret_of_a_ticket_is_shown_no_more_once_its_app_is_there() {
+    let world = World::new().await;
+    let (begun, other) = (world.service.begin_totp(&world.alice), world.service.begin_totp(&world.alice));
+    let code = App::scan(&begun.secret_base32).code(&world.clock);
+    let right = world.confirm(&world.alice, &begun.ticket, &code).await;
+    assert!(matches!(right, EnrolmentOutcome::Enrolled(_)), "{right:?}");
+    assert!(world.service.begun_totp(&world.alice, &begun.ticket).await.unwrap().is_none());
+    let shown = world.service.begun_totp(&world.alice, &other.ticket).await.unwrap().unwrap();
+    assert_eq!(shown.secret_base32, other.secret_base32, "that app is not there yet");
+}
+
+#[tokio::test]
 async fn a_ticket_is_good_for_a_quarter_of_an_hour_and_its_person() {
     let world = World::new().await;
     let bob = world.verified("bob@example.com").await;
@@ -98,14 +110,14 @@ async fn a_ticket_is_good_for_a_quarter_of_an_hour_and_its_person() {
     let code = app.code(&world.clock);
     let others = world.confirm(&bob, &begun.ticket, &code).await;
     assert_eq!(others, EnrolmentOutcome::Expired);
-    let shown = world.service.begun_totp(&world.alice, &begun.ticket).unwrap();
+    let shown = world.service.begun_totp(&world.alice, &begun.ticket).await.unwrap().unwrap();
     assert_eq!(
         (&shown.secret_base32, &shown.otpauth_uri, &shown.qr_svg, &shown.ticket),
         (&begun.secret_base32, &begun.otpauth_uri, &begun.qr_svg, &begun.ticket)
     );
-    assert!(world.service.begun_totp(&bob, &begun.ticket).is_none());
+    assert!(world.service.begun_totp(&bob, &begun.ticket).await.unwrap().is_none());
     world.clock.advance(Lifetime::minutes(15));
-    assert!(world.service.begun_totp(&world.alice, &begun.ticket).is_none());
+    assert!(world.service.begun_totp(&world.alice, &begun.ticket).await.unwrap().is_none());
     let code = app.code(&world.clock);
     let late = world.confirm(&world.alice, &begun.ticket, &code).await;
     assert_eq!(late, EnrolmentOutcome::Expired);

@@ -93,6 +93,35 @@ async fn an_app_is_added_by_its_code_and_brings_recovery_codes_once() {
     assert!(alice.follow(&done).await.body.contains("It is added."), "a second one brings no codes");
 }
 
+/// Somebody else may have found the page open.
+#[tokio::test]
+async fn the_secret_of_an_app_is_shown_again_to_who_is_fresh_and_until_the_app_is_there() {
+    let world = World::new().await;
+    world.verify(world.register_alice().await).await;
+    let alice = Visitor::signed_in(&world).await;
+    let wrong_code = async |shown: &Answer| {
+        let wrong = alice.answer(shown, TOTP, &[("code", "000000")]).await;
+        assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", wrong.body);
+        assert!(wrong.body.contains("id=\"code-error\""), "{}", wrong.body);
+        wrong
+    };
+    with_app(&alice).await;
+    let shown = alice.get(TOTP).await;
+    let code = app_code(&secret(&shown), &world.clock);
+    alice.answer(&shown, TOTP, &[("code", &code)]).await;
+    let wrong = wrong_code(&shown).await;
+    assert!(!wrong.body.contains("exhibit") && !wrong.body.contains("otpauth:"), "{}", wrong.body);
+
+    let shown = alice.get(TOTP).await;
+    assert_eq!(secret(&wrong_code(&shown).await), secret(&shown));
+    world.clock.advance(Lifetime::minutes(10));
+    let late = wrong_code(&shown).await;
+    assert!(!late.body.contains("exhibit") && !late.body.contains("otpauth:"), "{}", late.body);
+    let code = app_code(&secret(&shown), &world.clock);
+    let done = alice.answer(&late, TOTP, &[("code", &code)]).await;
+    assert!(alice.follow(&done).await.body.contains("It is added."), "the form is as good as before");
+}
+
 /// The session is another one by then, and the codes are not shown again.
 #[tokio::test]
 async fn who_loads_the_first_codes_again_sees_the_factor_that_is_there() {
