@@ -115,14 +115,15 @@ async fn present(ui: &UiState, looked_at: &Identity) -> Result<Option<Identity>,
 }
 
 /// The person has not got what the client asks for (OpenID Connect Core Unmet Authentication Requirements 1.0 §2), and reads so before
-/// the client hears it; at once it does where no page may be shown.
+/// the client hears it; at once it does where no page may be shown, and where it is a device, which waits: who closes the page never tells it.
 async fn refuse(ui: &UiState, place: &Place<'_>) -> Result<Response, Problem> {
     let reject = RejectFlow {
         error: ErrorCode::UnmetAuthenticationRequirements.as_str().to_owned(),
         description: "The account has no second factor.".to_owned(),
     };
     let next = ui.flows.reject_login(place.challenge, reject).await?;
-    if place.answer.flow.request.prompt.none {
+    let request = &place.answer.flow.request;
+    if request.prompt.none || request.details.device {
         return Ok(onward(&ui.config, &next));
     }
     Ok(factor::missing(ui, place, &next))

@@ -1,6 +1,6 @@
 //! Whom a request is for, as far as the browser proves who that is: the page then asks for that person, and not for anybody.
 
-use sluice_identity::{Identity, IdentityError, KnownAs};
+use sluice_identity::{Identity, IdentityError};
 use sluice_oauth::authorization::SessionCookie;
 use sluice_oauth::subject::shown_subject;
 use sluice_protocol::Subject;
@@ -13,9 +13,10 @@ use super::problem::Problem;
 pub(super) enum Expected {
     /// Whoever wants to.
     Anybody,
-    /// The person that the application named. Who that is must not be said: anybody can have got hold of an id token.
+    /// The person that the application named, who is not signed in. Who that is must not be said: anybody can have got hold of an id token,
+    /// and whoever signed out need not be named to those who come after.
     Named,
-    /// The person with this address, who has signed in at this browser before; empty if the person is none of ours.
+    /// The person with this address, who is signed in at this browser; empty if the person is none of ours.
     Known(String),
 }
 
@@ -30,18 +31,13 @@ impl Expected {
         if request.prompt.select_account || request.prompt.create {
             return Ok(Self::Anybody);
         }
-        let Some(named) = &request.hinted_subject else {
-            let is_meant = |person: &Identity| is_hinted(request.login_hint.as_deref(), person);
-            let signed_in = signed_in(ui, place).await?.filter(is_meant);
-            return Ok(signed_in.map_or(Self::Anybody, |person| Self::Known(person.email)));
-        };
         let signed_in = signed_in(ui, place).await?;
-        for person in signed_in.into_iter().chain(known_here(ui, place).await?) {
-            if is_named(ui, place, (named, &person)) {
-                return Ok(Self::Known(person.email));
-            }
-        }
-        Ok(Self::Named)
+        let Some(named) = &request.hinted_subject else {
+            let meant = signed_in.filter(|person| is_hinted(request.login_hint.as_deref(), person));
+            return Ok(meant.map_or(Self::Anybody, |person| Self::Known(person.email)));
+        };
+        let named = signed_in.filter(|person| is_named(ui, place, (named, person)));
+        Ok(named.map_or(Self::Named, |person| Self::Known(person.email)))
     }
 }
 
@@ -69,14 +65,4 @@ async fn signed_in(ui: &UiState, place: &Place<'_>) -> Result<Option<Identity>, 
         return Ok(ui.person(&cookie.subject).await?);
     }
     Ok(None)
-}
-
-/// Who has signed in at this browser before, and is known here still.
-async fn known_here(ui: &UiState, place: &Place<'_>) -> Result<Vec<Identity>, Problem> {
-    let mut people = Vec::new();
-    for known in place.visit.known.all() {
-        let found = ui.identities.find(known.identity).await.map_err(IdentityError::from)?;
-        people.extend(found.filter(|person| KnownAs::of(person) == known));
-    }
-    Ok(people)
 }

@@ -55,15 +55,14 @@ pub(super) async fn ask(ui: &UiState, place: &Place<'_>, step: &Step<'_>) -> Res
     form(ui, place, step, (StatusCode::OK, Mistake::default())).await
 }
 
-/// Says that there is none to ask for. At `next` the application hears of that, or the device's user sees that it ends so.
+/// Says that there is none to ask for. At `next` the application hears of that.
 pub(super) fn missing(ui: &UiState, place: &Place<'_>, next: &str) -> Response {
-    let (set_up_url, home) = (account::factors_url(ui), WayOut::home(next));
-    let ends_here = place.answer.flow.request.details.device;
+    let set_up_url = account::factors_url(ui);
     let view = FactorMissingPage {
         brand: &brand(&ui.config),
         client_name: super::client_name(&place.answer.client),
         set_up_url: set_up_url.as_deref(),
-        way_out: if ends_here { WayOut { label: "Continue", ..home } } else { home },
+        way_out: WayOut::home(next),
     };
     page(StatusCode::OK, &view, &Policy::no_form())
 }

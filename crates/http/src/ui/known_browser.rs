@@ -48,11 +48,6 @@ impl KnownBrowser {
         self.0.iter().find(|known| known.account == account).map(|known| known.by)
     }
 
-    /// Whoever logged in here.
-    pub(super) fn all(&self) -> impl Iterator<Item = KnownAs> {
-        self.0.iter().map(|known| known.by)
-    }
-
     /// Tells the browser that this person has just proved who they are.
     pub(super) fn remember(&self, ui: &UiState, identity: &Identity, mut response: Response) -> Response {
         let (account, by) = (identity.login_name, KnownAs::of(identity));

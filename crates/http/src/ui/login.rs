@@ -112,7 +112,7 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
 async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let opened = open(ui, visit, &fields).await;
-    let (challenge, answer) = opened.map_err(|problem| problem.keeping(fields.get("email")))?;
+    let (challenge, answer) = opened.map_err(|problem| problem.keeping(fields.get("email"), &ui.config))?;
     let place = Place { visit, challenge, answer: &answer };
     let typed = typed(&fields);
     let unprocessable = StatusCode::UNPROCESSABLE_ENTITY;
@@ -210,7 +210,9 @@ async fn too_many(
     info!(reason = "too many failures", "login refused");
     let sentence = wait_sentence(TOO_MANY, wait);
     let typed = Typed { form_error: Some(&sentence), ..typed };
-    Ok(retry_after(form(ui, place, (StatusCode::TOO_MANY_REQUESTS, &typed)).await?, wait))
+    // As of a busy server.
+    let told = (StatusCode::TOO_MANY_REQUESTS, &typed);
+    Ok(retry_after(form_for(ui, place, &Expected::Anybody, told).await?, wait))
 }
 
 async fn busy(

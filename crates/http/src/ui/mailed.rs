@@ -44,8 +44,11 @@ pub(super) fn taken_along(
     here: Here<'_>,
     (url, email): (String, &str),
 ) -> String {
-    let is_one = !email.trim().is_empty() && email.len() < BLOCK;
-    match sealed(ui, visit, here, email).filter(|_| is_one) {
+    // Before it is sealed: what is no address may be as long as a form.
+    if email.trim().is_empty() || email.len() >= BLOCK {
+        return url;
+    }
+    match sealed(ui, visit, here, email) {
         Some(sealed) => with_sealed(&url, &sealed),
         None => url,
     }

@@ -2,6 +2,7 @@
 
 use axum::response::Response;
 use sluice_identity::IdentityError;
+use sluice_oauth::Config;
 use sluice_oauth::device::UserCodeProblem;
 use sluice_oauth::flow::{FlowError, FlowProblem};
 use sluice_oauth::logout::LogoutProblem;
@@ -17,6 +18,10 @@ use crate::extract::InvalidForm;
 use crate::respond::oauth_error::{log, retry_later};
 use crate::respond::page::{ErrorView, SIGN_IN};
 
+/// Where this server takes authorization requests.
+const AUTHORIZATION: &str = "/oauth2/auth";
+/// No address is longer, in bytes (RFC 5321 §4.5.3.1.3).
+const MAX_EMAIL: usize = 254;
 /// What a link says that leads to where the same begins anew.
 const TRY_AGAIN: &str = "Try again";
 
@@ -95,12 +100,14 @@ impl Problem {
         }
     }
 
-    /// The same, where a flow has expired before somebody signed in with this address: what begins anew knows it, unless the application has
-    /// said another.
-    pub(super) fn keeping(self, email: Option<&str>) -> Self {
-        match (self, email.map(str::trim).filter(|email| !email.is_empty())) {
+    /// The same, where a flow has expired before somebody signed in with this address: what begins anew at this server knows it, unless the
+    /// application has said another.
+    pub(super) fn keeping(self, email: Option<&str>, config: &Config) -> Self {
+        let email = email.map(str::trim).filter(|email| (1..=MAX_EMAIL).contains(&email.len()));
+        match (self, email) {
             (Self::Flow(FlowProblem::Gone { redirect_to: Some(url), home }), Some(email)) => {
-                Self::Flow(FlowProblem::Gone { redirect_to: Some(with_hint(url, email)), home })
+                let redirect_to = Some(with_hint(url, email, &config.issuer.endpoint(AUTHORIZATION)));
+                Self::Flow(FlowProblem::Gone { redirect_to, home })
             }
             (other, _) => other,
         }
@@ -234,8 +241,12 @@ impl Problem {
     }
 }
 
-/// The request at this address, for somebody with this address. One that is pushed or signed says itself for whom it is.
-fn with_hint(request: String, email: &str) -> String {
+/// The request for somebody with this address, if it is one to this endpoint: no application is told what was typed here. One that is
+/// pushed or signed says itself for whom it is.
+fn with_hint(request: String, email: &str, endpoint: &str) -> String {
+    if request.split('?').next() != Some(endpoint) {
+        return request;
+    }
     let Ok(mut url) = Url::parse(&request) else { return request };
     let has = |name: &str| url.query_pairs().any(|(other, _)| other == name);
     if has("response_type") && !["login_hint", "request", "request_uri"].into_iter().any(has) {
@@ -247,14 +258,17 @@ fn with_hint(request: String, email: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::tests::world::config;
     use crate::ui::visit::restart;
     use sluice_oauth::flow::{AwaitingLogin, FlowAnswer};
 
     #[test]
     fn a_flow_that_expired_begins_anew_with_the_address_that_was_typed() {
+        let config = config("https://id.example/", |_| {});
+        let long = format!("{}@example.com", "a".repeat(MAX_EMAIL));
         let begun_anew = |url: &str, email| {
             let gone = FlowProblem::Gone { redirect_to: Some(url.to_owned()), home: None };
-            Problem::Flow(gone).keeping(email).way_out().unwrap().to_owned()
+            Problem::Flow(gone).keeping(email, &config).way_out().unwrap().to_owned()
         };
         let request = "https://id.example/oauth2/auth?response_type=code&client_id=shop";
         let hinted = format!("{request}&login_hint=alice%2Bshop%40example.com");
@@ -265,6 +279,9 @@ mod tests {
             (hinted.as_str(), Some("bob@example.com")),
             ("https://id.example/oauth2/auth?response_type=code&request=abc", Some("bob@example.com")),
             ("https://app.example/", Some("bob@example.com")),
+            ("https://app.example/?response_type=code", Some("bob@example.com")),
+            ("https://id.example.app.example/oauth2/auth?response_type=code", Some("bob@example.com")),
+            (request, Some(long.as_str())),
         ] {
             assert_eq!(begun_anew(url, email), url);
         }

@@ -190,9 +190,10 @@ async fn typed_before(ui: &UiState, (visit, fields): (&Visit, &Parameters<'_>)) 
         return email;
     }
     let Some(challenge) = challenge else { return String::new() };
-    // The page needs no flow, so that it does without one that is gone.
+    // The page needs no flow, so that it does without one that is gone; of one of another browser it says nothing.
     let answer = ui.flows.login(challenge).await.ok();
-    answer.and_then(|answer| answer.flow.request.login_hint).unwrap_or_default()
+    let own = answer.filter(|answer| visit.check_binding(&answer.flow.request, answer).is_ok());
+    own.and_then(|answer| answer.flow.request.login_hint).unwrap_or_default()
 }
 
 fn look_for_code(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {

@@ -49,13 +49,13 @@ impl Request {
         Some(uri.into())
     }
 
-    /// Where the same request begins anew for somebody else, who logs in then. None if only its client or device can begin it, or if the
-    /// client wants this very user.
+    /// Where the same request begins anew for somebody else, who logs in then: with `select_account` the login page does not ask for whoever
+    /// is signed in. None if only its client or device can begin it, or if the client wants this very user.
     pub fn for_another(&self, config: &Config) -> Option<String> {
         if self.is_protected() || self.details.device || self.hinted_subject.is_some() {
             return None;
         }
-        let prompt = Prompt { login: true, create: false, ..self.prompt };
+        let prompt = Prompt { login: true, select_account: true, create: false, ..self.prompt };
         let anew = Self { prompt, login_hint: None, ..self.clone() };
         Some(anew.rebuilt(config, None))
     }

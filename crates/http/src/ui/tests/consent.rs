@@ -163,8 +163,13 @@ async fn whoever_is_not_the_person_who_is_asked_begins_the_same_request_with_ano
     let anew: Url = shown.after("Not you? <a href=\"").parse().unwrap();
     let asked =
         |name: &str| anew.query_pairs().find(|(own, _)| own == name).map(|(_, value)| value.into_owned());
-    assert_eq!((anew.path(), asked("prompt").as_deref()), ("/oauth2/auth", Some("login")));
+    assert_eq!((anew.path(), asked("prompt").as_deref()), ("/oauth2/auth", Some("login select_account")));
     assert_eq!((asked("state").as_deref(), asked("login_hint")), (Some("state-of-the-client"), None));
+    let (cookie, _) = world.signed_in(world.register_alice().await).await;
+    let anew = Request { prompt: asked("prompt").unwrap().parse().unwrap(), ..world.request() };
+    let login = world.shown_to(anew, &cookie).await;
+    assert_eq!(login.status, StatusCode::OK, "{}", login.body);
+    assert!(!login.body.contains(ALICE) && !login.body.contains("Confirm that it is you"), "{}", login.body);
     let (mut pushed, mut of_device) = (world.request(), world.request());
     (pushed.details.pushed, of_device.details.device) = (true, true);
     let wanted = Request { hinted_subject: Some("somebody".parse().unwrap()), ..world.request() };

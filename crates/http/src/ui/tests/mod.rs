@@ -21,4 +21,4 @@ mod registration;
 mod sign_out;
 mod typed_once;
 mod verification;
-mod world;
+pub(in crate::ui) mod world;

@@ -1,6 +1,7 @@
 //! An address that was typed on one page is not typed again on the next.
 
-use axum::http::StatusCode;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
 use sluice_oauth::flow::BindingKey;
 use sluice_primitives::{Lifetime, OsRng};
 
@@ -72,6 +73,9 @@ async fn what_an_application_says_of_the_address_goes_along_too() {
     let bare = page.replace("/ui/login", "/ui/recovery");
     assert_eq!(email(&world.get(&bare).await), BOB);
     assert_eq!(email(&world.get("/ui/recovery?login_challenge=abc").await), "");
+    // To whoever has seen the challenge alone it is told nowhere.
+    let stranger = Request::get(&bare).body(Body::empty()).unwrap();
+    assert_eq!(email(&world.send_without_cookie(stranger).await), "");
 }
 
 #[tokio::test]

@@ -88,7 +88,7 @@ impl Answer {
     }
 }
 
-fn config(issuer: &str, pages: impl FnOnce(&mut Pages)) -> Config {
+pub(in crate::ui) fn config(issuer: &str, pages: impl FnOnce(&mut Pages)) -> Config {
     let issuer: Issuer = issuer.parse().unwrap();
     let own = |path: &str| issuer.endpoint(path).parse().unwrap();
     let mut config = Config {
