@@ -112,6 +112,26 @@ async fn a_busy_server_looks_for_nobody_by_name() {
 }
 
 #[tokio::test]
+async fn who_guessed_too_often_is_turned_away_without_a_look_for_a_name() {
+    let world = World::of(|config| config.limits.exempt.clear()).await;
+    world.register_alice().await;
+    let (cookie, _) = world.signed_in(world.register(BOB, "").await).await;
+    let page = world.at_with("/ui/login", world.asked_for(None), None).await;
+    let shown = world.get_with(&page, &cookie).await;
+    let (challenge, token) = (page.split_once('=').unwrap().1, shown.field("csrf"));
+    let fields =
+        [("login_challenge", challenge), ("csrf", &token), ("email", ALICE), ("password", "another horse")];
+    let guess = async || world.send_with(form("/ui/login", &fields), &cookie).await;
+    for _ in 0..6 {
+        let wrong = guess().await;
+        assert!(wrong.body.contains(CONFIRM), "{}", wrong.body);
+    }
+    let last = guess().await;
+    assert_eq!(last.status, StatusCode::TOO_MANY_REQUESTS, "{}", last.body);
+    assert!(last.body.contains(ALICE) && !last.body.contains(CONFIRM), "{}", last.body);
+}
+
+#[tokio::test]
 async fn a_browser_names_nobody_who_is_not_signed_in_any_more() {
     let world = World::new().await;
     let alice = world.register_alice().await;
