@@ -33,6 +33,8 @@ pub(crate) enum Order {
 pub(crate) struct Record {
     requests: AtomicU32,
     order: AtomicU8,
+    /// Whether it was asked once more since it is to end.
+    asked: AtomicBool,
     waker: AtomicWaker,
     /// Whether the client may still be sending: bytes came since the last request, or that has a body.
     sending: AtomicBool,
@@ -265,9 +267,9 @@ impl Record {
         self.sending.load(Ordering::Relaxed) && !self.draining.load(Ordering::Relaxed) && !self.is_switched()
     }
 
-    /// Whether the first request is late.
+    /// Whether the first request is late, and was not there either when the connection was asked once more.
     pub(crate) fn is_late(&self) -> bool {
-        self.order() == Order::Late && self.requests() == 0
+        self.order() == Order::Late && self.requests() == 0 && self.asked.load(Ordering::Relaxed)
     }
 
     /// Gives an order, unless a stricter one was given.
@@ -312,9 +314,9 @@ impl Record {
         self.requests() == 0 && !self.sending.load(Ordering::Relaxed)
     }
 
-    /// Whether a connection that was not told yet is to end now because it is idle, or has brought nothing.
-    fn ends_idle(&self) -> bool {
-        self.order() < Order::Cut && matches!(self.due(), Order::Drain | Order::Cut)
+    /// Whether it is to end, and was not asked since whether a request has come.
+    fn is_to_be_asked(&self) -> bool {
+        matches!(self.order(), Order::Drain | Order::Late) && !self.asked.load(Ordering::Relaxed)
     }
 
     /// Runs a connection under orders. `None` if it was cut. One that is to end as it is idle is asked once more before: what its client
@@ -325,11 +327,11 @@ impl Record {
         poll_fn(|context: &mut Context<'_>| {
             self.waker.register(context.waker());
             let quiet = &mut waker.context(context.waker());
-            if !told
-                && self.ends_idle()
-                && let Poll::Ready(output) = connection.as_mut().poll(quiet)
-            {
-                return Poll::Ready(Some(output));
+            if self.is_to_be_asked() {
+                if let Poll::Ready(output) = connection.as_mut().poll(quiet) {
+                    return Poll::Ready(Some(output));
+                }
+                self.asked.store(true, Ordering::Relaxed);
             }
             let polled = match self.due() {
                 Order::Cut => return Poll::Ready(None),
@@ -367,7 +369,7 @@ mod tests {
     use super::*;
 
     /// A connection that reads a request, if one has come, and answers it when it is polled again. It closes when it is told to end and
-    /// has read none.
+    /// has read none, and reads nothing more once that is late.
     struct Fake<'a> {
         record: &'a Record,
         has_come: bool,
@@ -385,6 +387,9 @@ mod tests {
         type Output = &'static str;
 
         fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+            if self.record.is_late() {
+                return Poll::Ready("refused");
+            }
             if std::mem::take(&mut self.has_come) {
                 self.is_busy = true;
                 self.record.read();
@@ -420,6 +425,24 @@ mod tests {
         assert_eq!(told_to_end(1, true).await, Some("answered"));
         assert_eq!(told_to_end(0, false).await, None);
         assert_eq!(told_to_end(1, false).await, Some("closed"));
+    }
+
+    /// What becomes of a connection whose first request is late, after some of its head or none of it.
+    async fn late(has_begun: bool, has_come: bool) -> Option<&'static str> {
+        let record = Record::default();
+        if has_begun {
+            record.begin();
+        }
+        record.give(Order::Late);
+        record.supervise(pin!(Fake::new(&record, has_come))).await
+    }
+
+    #[tokio::test]
+    async fn a_first_request_that_has_come_and_nobody_has_read_is_answered_before_it_is_late() {
+        assert_eq!(late(false, true).await, Some("answered"));
+        assert_eq!(late(true, true).await, Some("answered"));
+        assert_eq!(late(true, false).await, Some("refused"));
+        assert_eq!(late(false, false).await, None);
     }
 
     #[tokio::test]
