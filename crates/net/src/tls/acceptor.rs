@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::server::ProducesTickets;
 use rustls::{ConfigBuilder, ServerConfig, WantsVerifier};
+use sluice_primitives::{Clock, Timestamp};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -80,11 +81,13 @@ impl TlsAcceptorHandle {
     /// # Errors
     /// [`AcceptorError`]: they cannot be read, or do not belong together.
     pub fn load(chain: PemSource, private_key: PemSource) -> Result<Self, AcceptorError> {
-        Self::load_all(Sources { first: Pair { chain, private_key }, folder: None })
+        // Of one alone it does not matter whether it is valid already.
+        let any = Timestamp::from_secs(0);
+        Self::load_all(Sources { first: Pair { chain, private_key }, folder: None }, any)
     }
 
     /// The same, and further certificates of a folder: each is shown to who asks for one of its names (SNI, RFC 6066 §3), the first to
-    /// all others. Of several for one name, the first among them, that is shown which expires last. A certificate is `NAME.crt` with its
+    /// all others. Of several for one name, the first among them, that is shown which is valid `now` and expires last. A certificate is `NAME.crt` with its
     /// key `NAME.key`, or a folder with `fullchain.pem` and `privkey.pem`, or with `tls.crt` and `tls.key`; what begins with a dot, and all
     /// else, is passed over, also `ca.crt`.
     ///
@@ -94,14 +97,15 @@ impl TlsAcceptorHandle {
         chain: PemSource,
         private_key: PemSource,
         folder: PathBuf,
+        now: Timestamp,
     ) -> Result<Self, AcceptorError> {
-        Self::load_all(Sources { first: Pair { chain, private_key }, folder: Some(folder) })
+        Self::load_all(Sources { first: Pair { chain, private_key }, folder: Some(folder) }, now)
     }
 
-    fn load_all(sources: Sources) -> Result<Self, AcceptorError> {
+    fn load_all(sources: Sources, now: Timestamp) -> Result<Self, AcceptorError> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let tickets = Tickets::new().map_err(of_rustls)?;
-        let found = Found::load(&sources, &provider)?;
+        let found = Found::load(&sources, &provider, now)?;
         let current = ArcSwap::from_pointee(Configs::of(&found, &provider, &tickets)?);
         let shared = Arc::new(Shared { sources, provider, tickets, current, found: Mutex::new(found) });
         Ok(Self { shared, plain_http: false, client_certificates: false })
@@ -123,12 +127,12 @@ impl TlsAcceptorHandle {
         self
     }
 
-    /// Looks at the files. A certificate that is no good keeps its old one in force, and no other from being replaced.
+    /// Looks at the files, and which certificates are valid `now`. One that is no good keeps its old one in force, and no other from being replaced.
     ///
     /// # Errors
     /// [`AcceptorError`]: why one of them is no good, once for each content of its files.
-    pub fn reload(&self) -> Result<Reload, Arc<AcceptorError>> {
-        let Changes { is_replaced, refused } = self.look_again();
+    pub fn reload(&self, now: Timestamp) -> Result<Reload, Arc<AcceptorError>> {
+        let Changes { is_replaced, refused } = self.look_again(now);
         match refused.into_iter().next() {
             Some(Refused { error, .. }) => Err(error),
             None if is_replaced => Ok(Reload::Replaced),
@@ -136,10 +140,10 @@ impl TlsAcceptorHandle {
         }
     }
 
-    fn look_again(&self) -> Changes {
+    fn look_again(&self, now: Timestamp) -> Changes {
         let Shared { sources, provider, tickets, current, found } = &*self.shared;
         let mut found = found.lock();
-        let mut changes = found.look_again(sources, provider, Instant::now());
+        let mut changes = found.look_again(sources, provider, (Instant::now(), now));
         if changes.is_replaced {
             match Configs::of(&found, provider, tickets) {
                 Ok(configs) => current.store(Arc::new(configs)),
@@ -158,6 +162,7 @@ impl TlsAcceptorHandle {
         self,
         listener: &'static str,
         every: Duration,
+        clock: Arc<dyn Clock>,
         shutdown: CancellationToken,
     ) {
         let mut told = self.shared.current.load_full();
@@ -169,8 +174,8 @@ impl TlsAcceptorHandle {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut said = Instant::now();
         while shutdown.run_until_cancelled(ticks.tick()).await.is_some() {
-            let handle = self.clone();
-            let Ok(changes) = tokio::task::spawn_blocking(move || handle.look_again()).await else {
+            let (handle, now) = (self.clone(), clock.now());
+            let Ok(changes) = tokio::task::spawn_blocking(move || handle.look_again(now)).await else {
                 continue;
             };
             if changes.is_replaced {
@@ -244,7 +249,7 @@ impl Configs {
         let Some(first) = first else {
             return Err(AcceptorError { of: "cert".to_owned(), error: TlsError::NoCertificate });
         };
-        let (certificates, beside) = ByName::of(first, &others);
+        let (certificates, beside) = ByName::of(first, &others, found.seen_at());
         let all = std::iter::once(first).chain(&others);
         let shown = all.flat_map(|certified| certified.key.cert.iter().map(|der| der.to_vec())).collect();
         let further = beside.further.iter().filter_map(|further| further.validity.clone()).collect();

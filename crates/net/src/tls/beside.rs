@@ -67,7 +67,7 @@ impl Beside {
                 names = names.join(" "),
                 shown,
                 passed_over,
-                "two TLS certificates are for the same name, and that is shown which expires last"
+                "two TLS certificates are for the same name, and that is shown which is valid and expires last"
             );
         }
         if let Some(certificates) = beyond(new.len()) {

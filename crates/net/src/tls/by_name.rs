@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+use sluice_primitives::Timestamp;
 
 use super::beside::{Beside, Double, Further};
 use super::certified::Certified;
@@ -23,13 +24,14 @@ type Shown<'a> = HashMap<&'a str, &'a Arc<Certified>>;
 
 impl ByName {
     /// The `first` is shown to whoever asks for no other. Of those for the same name that is shown which expires last, since what renews
-    /// certificates may leave the old one there; of two that expire together the earlier.
-    pub(super) fn of(first: &Arc<Certified>, others: &[Arc<Certified>]) -> (Self, Beside) {
+    /// certificates may leave the old one there; of two that expire together the earlier. One that is not valid yet `at` this moment
+    /// comes after those that are: it may be laid down long before it is needed.
+    pub(super) fn of(first: &Arc<Certified>, others: &[Arc<Certified>], at: Timestamp) -> (Self, Beside) {
         let mut shown = Shown::new();
         for certified in std::iter::once(first).chain(others) {
             for name in &certified.names {
                 let best = shown.entry(name).or_insert(certified);
-                if certified.not_after > best.not_after {
+                if certified.rank(at) > best.rank(at) {
                     *best = certified;
                 }
             }

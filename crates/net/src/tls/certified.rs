@@ -32,8 +32,8 @@ pub(super) struct Certified {
     pub(super) key: Arc<CertifiedKey>,
     /// The DNS names that it is for, each once, in lower case.
     pub(super) names: Vec<String>,
-    /// The last second that it is valid in itself; `None`, which is before any other, if that cannot be read.
-    pub(super) not_after: Option<Timestamp>,
+    /// When it becomes valid in itself, and the last second that it is; `None` if that cannot be read.
+    life: Option<(Timestamp, Timestamp)>,
     pub(super) validity: Option<CertificateValidity>,
 }
 
@@ -41,18 +41,30 @@ impl Certified {
     /// Of one that is shown anyway: that nothing says which names it is for, or how long, is for its clients to complain about.
     pub(super) fn of(pem: &Pem, provider: &CryptoProvider) -> Result<Self, AcceptorError> {
         let (source, key) = (pem.chain_name.clone(), Arc::new(pem.certified(provider)?));
-        let not_after = key.cert.first().and_then(|leaf| validity(&source, leaf));
-        let not_after = not_after.map(|validity| validity.not_after);
+        let life = key.cert.first().and_then(|leaf| validity(&source, leaf));
+        let life = life.map(|validity| (validity.not_before, validity.not_after));
         let chain = key.cert.iter().filter_map(|der| validity(&source, der));
         let validity = chain.min_by_key(|validity| validity.not_after);
         let names = dns_names(&key).unwrap_or_default();
-        Ok(Self { source, key, names, not_after, validity })
+        Ok(Self { source, key, names, life, validity })
     }
 
     /// Of one that is shown by its names alone.
     pub(super) fn by_name(pem: &Pem, provider: &CryptoProvider) -> Result<Self, AcceptorError> {
         let certified = Self::of(pem, provider)?;
         if certified.names.is_empty() { Err(pem.chain_is_bad(TlsError::NoName)) } else { Ok(certified) }
+    }
+
+    /// Of two for one name that is shown which is greater: it is valid already `at` this moment, and expires last. One that says of neither
+    /// is before any other.
+    pub(super) fn rank(&self, at: Timestamp) -> (bool, Option<Timestamp>) {
+        let is_valid_already = self.life.is_some_and(|(not_before, _)| not_before <= at);
+        (is_valid_already, self.life.map(|(_, not_after)| not_after))
+    }
+
+    /// Whether it has become valid after one moment, and by another.
+    pub(super) fn has_become_valid(&self, after: Timestamp, by: Timestamp) -> bool {
+        self.life.is_some_and(|(not_before, _)| after < not_before && not_before <= by)
     }
 
     /// Whether it is the same certificate, wherever it was read.

@@ -11,6 +11,8 @@ use super::{AcceptorError, PemSource, TlsError};
 const IN_FOLDERS: [(&str, &str); 2] = [("fullchain.pem", "privkey.pem"), ("tls.crt", "tls.key")];
 /// What cert-manager puts beside a certificate: of whoever issued it, whose key nobody here has.
 const AUTHORITY: &str = "ca.crt";
+/// What is at the root of a volume, where nobody but root may look.
+const LOST: &str = "lost+found";
 
 /// The certificates of a folder, in the order of their names.
 ///
@@ -30,19 +32,21 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// The certificate that an entry of the folder is, or whose chain it is. Of what cannot be looked at, reading says why: only what is not
-/// there is passed over.
+/// there is passed over, as is a link that leads nowhere and has not the name of a certificate or key.
 fn pair(entry: &Path) -> Option<Pair> {
     let name = entry.file_name()?.to_str()?;
-    if name.starts_with('.') || name == AUTHORITY {
+    if name.starts_with('.') || name == AUTHORITY || name == LOST {
         return None;
     }
     let ends_with = |end: &str| entry.extension().is_some_and(|extension| extension == end);
+    let is_named = ends_with("crt") || ends_with("key");
     match fs::metadata(entry) {
         Ok(found) if found.is_dir() => return in_folder(entry),
         // It has just gone.
         Err(_) if !is_there(entry) => return None,
-        // A link that leads nowhere, or nowhere that may be looked at.
-        Err(_) if !ends_with("crt") && !ends_with("key") => {
+        Err(error) if !is_named && error.kind() == io::ErrorKind::NotFound => return None,
+        // A link that leads nowhere that may be looked at: to a folder, maybe.
+        Err(_) if !is_named => {
             let [(chain, key), _] = IN_FOLDERS;
             return Some(of_files(entry.join(chain), entry.join(key)));
         }

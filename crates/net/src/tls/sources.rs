@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::crypto::CryptoProvider;
+use sluice_primitives::Timestamp;
 use tokio::time::Instant;
 
 use super::AcceptorError;
@@ -45,6 +46,8 @@ pub(super) struct Found {
     /// Why the folder cannot be read.
     unlisted: Option<Arc<AcceptorError>>,
     look: Option<Look>,
+    /// When it was last looked which of them are valid already.
+    seen_at: Timestamp,
 }
 
 /// What was found of a pair.
@@ -99,15 +102,25 @@ struct Seen {
 type Certify = fn(&Pem, &CryptoProvider) -> Result<Certified, AcceptorError>;
 
 impl Found {
-    /// What is there at the start.
+    /// What is there at the start, `at` this moment.
     ///
     /// # Errors
     /// [`AcceptorError`]: one of them is no good.
-    pub(super) fn load(sources: &Sources, provider: &CryptoProvider) -> Result<Self, AcceptorError> {
+    pub(super) fn load(
+        sources: &Sources,
+        provider: &CryptoProvider,
+        at: Timestamp,
+    ) -> Result<Self, AcceptorError> {
         let first = Entry::load(&sources.first, Certified::of, provider)?;
         let further = sources.further()?;
         let further = further.iter().map(|pair| Entry::load(pair, Certified::by_name, provider));
-        Ok(Self { first, further: further.collect::<Result<_, _>>()?, unlisted: None, look: None })
+        let further = further.collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { first, further, unlisted: None, look: None, seen_at: at })
+    }
+
+    /// When it was last looked which of them are valid already.
+    pub(super) const fn seen_at(&self) -> Timestamp {
+        self.seen_at
     }
 
     /// The first, and those of the folder.
@@ -123,14 +136,19 @@ impl Found {
         unlisted.chain(entries.filter_map(Entry::refused)).collect()
     }
 
-    /// Looks at the files, and reads them if they may have changed.
+    /// Looks at the files, and reads them if they may have changed; and whether one has become valid by the moment that it is `at`.
     pub(super) fn look_again(
         &mut self,
         sources: &Sources,
         provider: &CryptoProvider,
-        now: Instant,
+        (now, at): (Instant, Timestamp),
     ) -> Changes {
-        let mut changes = Changes::default();
+        let before = std::mem::replace(&mut self.seen_at, at);
+        let (first, others) = self.certified();
+        // One alone is shown anyway.
+        let is_replaced = sources.folder.is_some()
+            && first.into_iter().chain(&others).any(|certified| certified.has_become_valid(before, at));
+        let mut changes = Changes { is_replaced, refused: Vec::new() };
         let further = sources.further();
         let look = further.as_ref().ok().map(|further| Look::at(&sources.first, further, now));
         let since = match (&look, &self.look) {
@@ -166,15 +184,17 @@ impl Found {
 
     fn next_further(&self, further: &[Pair], provider: &CryptoProvider, changes: &mut Changes) -> Vec<Entry> {
         let known: HashMap<&str, &Entry> = self.further.iter().map(|entry| (&*entry.source, entry)).collect();
+        let is_shown = |entry: &&Entry| entry.certified.is_some();
         let (mut entries, mut kept) = (Vec::with_capacity(further.len()), 0);
         for pair in further {
             let last = known.get(pair.name().as_str()).copied();
             let (entry, refused) = Entry::next(last, pair, Certified::by_name, provider);
             changes.note(last, &entry, refused);
             entries.push(entry);
-            kept += usize::from(last.is_some());
+            kept += usize::from(last.as_ref().is_some_and(is_shown));
         }
-        changes.is_replaced |= kept < self.further.len();
+        // One that was never shown takes nothing away.
+        changes.is_replaced |= kept < self.further.iter().filter(is_shown).count();
         entries
     }
 }
@@ -263,13 +283,15 @@ mod tests {
     use std::path::Path;
 
     use rustls::crypto::aws_lc_rs;
-    use sluice_primitives::Timestamp;
+    use sluice_primitives::Lifetime;
 
     use super::super::{PemSource, self_signed};
     use super::*;
 
+    const NOW: Timestamp = Timestamp::from_secs(1_750_000_000);
+
     fn lay_down(folder: &Path, host: &str) {
-        let certificate = self_signed(&[host.to_owned()], Timestamp::from_secs(1_750_000_000)).unwrap();
+        let certificate = self_signed(&[host.to_owned()], NOW).unwrap();
         fs::write(folder.join("a.crt"), certificate.certificate).unwrap();
         fs::write(folder.join("a.key"), certificate.private_key.expose()).unwrap();
     }
@@ -287,11 +309,11 @@ mod tests {
         let (folder, provider) = (tempfile::tempdir().unwrap(), aws_lc_rs::default_provider());
         lay_down(folder.path(), "localhost");
         let (sources, begun) = (sources(folder.path()), Instant::now());
-        let mut found = Found::load(&sources, &provider).unwrap();
+        let mut found = Found::load(&sources, &provider, NOW).unwrap();
         // Whether it was read is seen by what that leaves behind.
         let mut is_read_at = |seconds: u64| {
             found.first.print = None;
-            found.look_again(&sources, &provider, begun + Duration::from_secs(seconds));
+            found.look_again(&sources, &provider, (begun + Duration::from_secs(seconds), NOW));
             found.first.print.is_some()
         };
         assert_eq!([0, 2, 5, 10, 15].map(&mut is_read_at), [true, true, true, false, false]);
@@ -299,5 +321,40 @@ mod tests {
         assert_eq!([20, 21, 25, 30].map(&mut is_read_at), [true, true, true, false]);
         fs::write(folder.path().join("b.key"), "").unwrap();
         assert_eq!([35, 40, 45].map(&mut is_read_at), [true; 3], "half a certificate may be whole any time");
+    }
+
+    #[test]
+    fn one_that_becomes_valid_replaces_another_also_when_its_files_are_not_read_again() {
+        let (folder, provider) = (tempfile::tempdir().unwrap(), aws_lc_rs::default_provider());
+        lay_down(folder.path(), "localhost");
+        let (sources, begun) = (sources(folder.path()), Instant::now());
+        // It is valid from an hour before it was made.
+        let early = NOW - Lifetime::hours(2);
+        let mut found = Found::load(&sources, &provider, early).unwrap();
+        let mut is_replaced_at = |seconds: u64, at: Timestamp| {
+            let now = begun + Duration::from_secs(seconds);
+            found.look_again(&sources, &provider, (now, at)).is_replaced
+        };
+        assert_eq!([0, 5, 10].map(|seconds| is_replaced_at(seconds, early)), [false; 3]);
+        assert!(is_replaced_at(15, NOW - Lifetime::hours(1)));
+        assert!(!is_replaced_at(20, NOW));
+    }
+
+    #[test]
+    fn what_was_never_shown_and_goes_replaces_nothing() {
+        let (folder, provider) = (tempfile::tempdir().unwrap(), aws_lc_rs::default_provider());
+        lay_down(folder.path(), "localhost");
+        let sources = sources(folder.path());
+        let mut found = Found::load(&sources, &provider, NOW).unwrap();
+        let half = folder.path().join("b.key");
+        fs::write(&half, "").unwrap();
+        let changes = found.look_again(&sources, &provider, (Instant::now(), NOW));
+        assert!(!changes.is_replaced && changes.refused.len() == 1);
+        fs::remove_file(half).unwrap();
+        let changes = found.look_again(&sources, &provider, (Instant::now(), NOW));
+        assert!(!changes.is_replaced && changes.refused.is_empty());
+        fs::remove_file(folder.path().join("a.crt")).unwrap();
+        fs::remove_file(folder.path().join("a.key")).unwrap();
+        assert!(found.look_again(&sources, &provider, (Instant::now(), NOW)).is_replaced);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -21,6 +22,10 @@ pub(crate) const GET: &str = "GET / HTTP/1.1\r\nhost: sluice\r\n\r\n";
 /// Certificates are verified by the machine's clock, so they are made by it.
 pub(crate) fn now() -> Timestamp {
     SystemClock.now()
+}
+
+pub(crate) fn clock() -> Arc<dyn Clock> {
+    Arc::new(SystemClock)
 }
 
 pub(crate) struct Running {

@@ -183,11 +183,11 @@ async fn a_changed_certificate_is_shown_to_new_connections() {
     let tls = load(folder.path());
     let server = running_tls(tls.clone(), router(), Limits::default()).await;
     let mut before = handshake(&server, &old, &[]).await.unwrap();
-    assert_eq!(tls.reload().unwrap(), Reload::Unchanged);
+    assert_eq!(tls.reload(now()).unwrap(), Reload::Unchanged);
     assert_eq!(*tls.certificates(), [der(&old)]);
 
     write(folder.path(), &new);
-    assert_eq!(tls.reload().unwrap(), Reload::Replaced);
+    assert_eq!(tls.reload(now()).unwrap(), Reload::Replaced);
     assert_eq!(*tls.clone().certificates(), [der(&new)]);
     assert!(handshake(&server, &new, &[]).await.is_ok());
     assert!(handshake(&server, &old, &[]).await.is_err());
@@ -205,12 +205,12 @@ async fn a_bad_certificate_is_reported_once_and_the_old_one_stays() {
     let file = folder.path().join("cert.pem");
 
     fs::write(&file, certificate().certificate).unwrap();
-    assert!(matches!(tls.reload().unwrap_err().error(), TlsError::Unusable(_)), "of another key");
-    assert_eq!(tls.reload().unwrap(), Reload::Unchanged);
+    assert!(matches!(tls.reload(now()).unwrap_err().error(), TlsError::Unusable(_)), "of another key");
+    assert_eq!(tls.reload(now()).unwrap(), Reload::Unchanged);
     fs::write(&file, "").unwrap();
-    assert!(matches!(tls.reload().unwrap_err().error(), TlsError::NoCertificate));
+    assert!(matches!(tls.reload(now()).unwrap_err().error(), TlsError::NoCertificate));
     fs::remove_file(&file).unwrap();
-    assert!(matches!(tls.reload().unwrap_err().error(), TlsError::Unreadable { .. }));
+    assert!(matches!(tls.reload(now()).unwrap_err().error(), TlsError::Unreadable { .. }));
     assert!(handshake(&server, &old, &[]).await.is_ok());
     assert_eq!(*tls.certificates(), [der(&old)]);
 }
@@ -224,7 +224,7 @@ async fn the_files_are_watched_until_shutdown() {
     let server = running_tls(tls.clone(), router(), Limits::default()).await;
     let shutdown = CancellationToken::new();
     let watching =
-        tokio::spawn(tls.reload_when_changed("public", Duration::from_millis(5), shutdown.clone()));
+        tokio::spawn(tls.reload_when_changed("public", Duration::from_millis(5), clock(), shutdown.clone()));
     write(folder.path(), &new);
     in_time(async { while handshake(&server, &new, &[]).await.is_err() {} }).await;
     shutdown.cancel();
@@ -241,8 +241,12 @@ async fn a_missing_file_is_reported_after_a_bad_one_and_each_once_with_the_liste
     let (file, aside) = (folder.path().join("cert.pem"), folder.path().join("aside.pem"));
     let shutdown = CancellationToken::new();
     let watched = load(folder.path());
-    let watching =
-        tokio::spawn(watched.reload_when_changed("public", Duration::from_millis(5), shutdown.clone()));
+    let watching = tokio::spawn(watched.reload_when_changed(
+        "public",
+        Duration::from_millis(5),
+        clock(),
+        shutdown.clone(),
+    ));
 
     fs::write(&file, "").unwrap();
     let bad = logged(&log, NO_GOOD, 1).await;

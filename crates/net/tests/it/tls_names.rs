@@ -41,7 +41,7 @@ fn lay_down(folder: &Path, names: (&str, &str), certificate: &SelfSigned) {
 fn load(first: &SelfSigned, folder: &TempDir) -> Result<TlsAcceptorHandle, sluice_net::AcceptorError> {
     let chain = PemSource::Text(sluice_primitives::Secret::new(first.certificate.clone()));
     let key = PemSource::Text(first.private_key.clone());
-    TlsAcceptorHandle::load_with_folder(chain, key, folder.path().to_owned())
+    TlsAcceptorHandle::load_with_folder(chain, key, folder.path().to_owned(), now())
 }
 
 async fn running(tls: &TlsAcceptorHandle) -> Running {
@@ -86,6 +86,9 @@ async fn what_is_no_certificate_in_the_folder_is_passed_over() {
         fs::write(folder.path().join(name), text).unwrap();
     }
     fs::create_dir(folder.path().join("empty")).unwrap();
+    // As fsck puts there what it found.
+    lay_down(folder.path(), ("lost+found/tls.crt", "lost+found/tls.key"), &hidden);
+    symlink("gone", folder.path().join("left")).unwrap();
     let tls = load(&first, &folder).unwrap();
     assert_eq!(tls.certificates().len(), 1);
     assert!(handshake(&running(&tls).await, &first, &[]).await.is_ok());
@@ -123,7 +126,7 @@ fn a_certificate_of_the_folder_that_nobody_could_be_shown_is_refused_by_the_name
     let chain = PemSource::Text(sluice_primitives::Secret::new(first.certificate.clone()));
     let gone = empty.path().join("gone");
     let refused =
-        TlsAcceptorHandle::load_with_folder(chain, PemSource::Text(first.private_key.clone()), gone);
+        TlsAcceptorHandle::load_with_folder(chain, PemSource::Text(first.private_key.clone()), gone, now());
     assert!(matches!(refused.unwrap_err().error(), TlsError::Unreadable { .. }));
 }
 
@@ -136,8 +139,12 @@ async fn a_certificate_that_is_laid_down_later_is_shown_and_told() {
     assert!(handshake_with(&server, "shop.example.com", &shop, &[]).await.is_err());
     let (log, _guard) = Captured::begin();
     let end = CancellationToken::new();
-    let watching =
-        tokio::spawn(tls.clone().reload_when_changed("gateway", Duration::from_millis(10), end.clone()));
+    let watching = tokio::spawn(tls.clone().reload_when_changed(
+        "gateway",
+        Duration::from_millis(10),
+        clock(),
+        end.clone(),
+    ));
     lay_down(folder.path(), ("shop.crt", "shop.key"), &shop);
     let told = logged(&log, "a further TLS certificate is shown by name", 1).await;
     assert!(told[0].contains("shop.crt") && told[0].contains("shop.example.com"), "{told:?}");
@@ -145,9 +152,9 @@ async fn a_certificate_that_is_laid_down_later_is_shown_and_told() {
     end.cancel();
     in_time(watching).await.unwrap();
     fs::remove_file(folder.path().join("shop.crt")).unwrap();
-    assert!(tls.reload().is_err(), "a key without its certificate is half a certificate");
+    assert!(tls.reload(now()).is_err(), "a key without its certificate is half a certificate");
     fs::remove_file(folder.path().join("shop.key")).unwrap();
-    assert_eq!(tls.reload().unwrap(), Reload::Replaced);
+    assert_eq!(tls.reload(now()).unwrap(), Reload::Replaced);
     assert!(handshake_with(&server, "shop.example.com", &shop, &[]).await.is_err());
 }
 
@@ -171,7 +178,7 @@ async fn of_certificates_for_one_name_that_is_shown_which_expires_last() {
     let (log, _guard) = Captured::begin();
     let end = CancellationToken::new();
     end.cancel();
-    in_time(tls.clone().reload_when_changed("public", Duration::from_secs(1), end)).await;
+    in_time(tls.clone().reload_when_changed("public", Duration::from_secs(1), clock(), end)).await;
     let told = log.lines("a further TLS certificate is shown by name");
     assert_eq!(told.len(), 2, "of one that nobody is shown it is not said: {told:?}");
     assert!(told[0].contains("a/fullchain.pem") && !told[0].contains("shop.example.com"), "{told:?}");
@@ -191,6 +198,28 @@ async fn of_certificates_for_one_name_that_is_shown_which_expires_last() {
     assert_eq!(sources.len(), 2, "{sources:?}");
 }
 
+/// Its name is shown that which clients take until then.
+#[tokio::test]
+async fn a_certificate_that_is_laid_down_early_is_shown_once_it_is_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    let later = now() + Lifetime::hours(24 * 300);
+    let (current, next) = (for_names(&["shop.example.com"]), made_at(later, &["shop.example.com"]));
+    lay_down(folder.path(), ("current.crt", "current.key"), &current);
+    lay_down(folder.path(), ("next.crt", "next.key"), &next);
+    let tls = load(&certificate(), &folder).unwrap();
+    let server = running(&tls).await;
+    assert!(handshake_with(&server, "shop.example.com", &current, &[]).await.is_ok());
+    let shown = || {
+        let further = tls.further_validities();
+        assert_eq!(further.len(), 1, "{further:?}");
+        further[0].source.clone()
+    };
+    assert_eq!(tls.reload(later - Lifetime::hours(2)).unwrap(), Reload::Unchanged);
+    assert!(shown().contains("current.crt"), "{}", shown());
+    assert_eq!(tls.reload(later).unwrap(), Reload::Replaced);
+    assert!(shown().contains("next.crt"), "{}", shown());
+}
+
 /// The first certificate may well lie in the folder.
 #[tokio::test]
 async fn the_same_certificate_in_two_places_is_none_too_many() {
@@ -201,7 +230,7 @@ async fn the_same_certificate_in_two_places_is_none_too_many() {
     let (log, _guard) = Captured::begin();
     let end = CancellationToken::new();
     end.cancel();
-    in_time(tls.reload_when_changed("public", Duration::from_secs(1), end)).await;
+    in_time(tls.reload_when_changed("public", Duration::from_secs(1), clock(), end)).await;
     assert_eq!(log.lines("TLS certificate"), Vec::<String>::new());
 }
 
@@ -215,27 +244,28 @@ async fn a_certificate_that_is_no_good_keeps_no_other_from_its_renewal() {
     lay_down(&further, ("shop.crt", "shop.key"), &shop);
     lay_down(&further, ("blog.crt", "blog.key"), &blog);
     let file = |name| PemSource::File(first.join(name));
-    let tls = TlsAcceptorHandle::load_with_folder(file("a.crt"), file("a.key"), further.clone()).unwrap();
+    let tls =
+        TlsAcceptorHandle::load_with_folder(file("a.crt"), file("a.key"), further.clone(), now()).unwrap();
     let server = running(&tls).await;
 
     let (renewed, new_blog) = (for_names(&["localhost"]), for_names(&["blog.example.com"]));
     fs::write(further.join("shop.crt"), "").unwrap();
     lay_down(&first, ("a.crt", "a.key"), &renewed);
     lay_down(&further, ("blog.crt", "blog.key"), &new_blog);
-    let refused = tls.reload().unwrap_err();
+    let refused = tls.reload(now()).unwrap_err();
     assert!(matches!(refused.error(), TlsError::NoCertificate) && refused.to_string().contains("shop.crt"));
-    assert_eq!(tls.reload().unwrap(), Reload::Unchanged, "it is said once");
+    assert_eq!(tls.reload(now()).unwrap(), Reload::Unchanged, "it is said once");
     let shown = [("localhost", &renewed), ("blog.example.com", &new_blog), ("shop.example.com", &shop)];
     for (host, shown) in shown {
         assert!(handshake_with(&server, host, shown, &[]).await.is_ok(), "{host}");
     }
 
     fs::write(further.join("half.key"), "").unwrap();
-    assert!(tls.reload().unwrap_err().to_string().contains("half.crt"));
+    assert!(tls.reload(now()).unwrap_err().to_string().contains("half.crt"));
     fs::rename(&further, folder.path().join("aside")).unwrap();
-    assert!(tls.reload().unwrap_err().to_string().contains("further"), "the folder itself");
+    assert!(tls.reload(now()).unwrap_err().to_string().contains("further"), "the folder itself");
     lay_down(&first, ("a.crt", "a.key"), &old);
-    assert_eq!(tls.reload().unwrap(), Reload::Replaced);
+    assert_eq!(tls.reload(now()).unwrap(), Reload::Replaced);
     for (host, shown) in [("localhost", &old), ("shop.example.com", &shop)] {
         assert!(handshake_with(&server, host, shown, &[]).await.is_ok(), "{host}");
     }
@@ -244,7 +274,7 @@ async fn a_certificate_that_is_no_good_keeps_no_other_from_its_renewal() {
     fs::remove_file(further.join("half.key")).unwrap();
     let mended = for_names(&["shop.example.com"]);
     lay_down(&further, ("shop.crt", "shop.key"), &mended);
-    assert_eq!(tls.reload().unwrap(), Reload::Replaced);
+    assert_eq!(tls.reload(now()).unwrap(), Reload::Replaced);
     assert!(handshake_with(&server, "shop.example.com", &mended, &[]).await.is_ok());
 }
 
@@ -262,7 +292,6 @@ fn what_cannot_be_looked_at_is_no_certificate_that_is_not_there() {
     assert_eq!(refused("a/tls.key", "gone"), "/a/tls.crt cannot be read");
     assert_eq!(refused("a.crt", "gone"), "/a.crt cannot be read");
     assert_eq!(refused("a.key", "gone"), "/a.crt cannot be read");
-    assert_eq!(refused("a", "gone"), "/a/fullchain.pem cannot be read");
     assert_eq!(refused("a", "a"), "/a/fullchain.pem cannot be read", "a link to itself");
     assert_eq!(refused("a/fullchain.pem", "fullchain.pem"), "/a/fullchain.pem cannot be read");
 }
@@ -279,7 +308,8 @@ async fn of_many_certificates_the_number_is_told_and_later_what_is_new_and_what_
     let tls = load(&certificate(), &folder).unwrap();
     let (log, _guard) = Captured::begin();
     let end = CancellationToken::new();
-    let watching = tokio::spawn(tls.reload_when_changed("public", Duration::from_millis(5), end.clone()));
+    let watching =
+        tokio::spawn(tls.reload_when_changed("public", Duration::from_millis(5), clock(), end.clone()));
     let more = logged(&log, "more further TLS certificates are shown by name", 1).await;
     assert!(more[0].contains("certificates=3"), "{more:?}");
     assert_eq!(log.lines(SHOWN).len(), 20);
@@ -304,7 +334,7 @@ async fn what_is_no_good_is_said_again_the_next_day() {
     let end = CancellationToken::new();
     let hour = Duration::from_hours(1);
     fs::write(folder.path().join("half.key"), "").unwrap();
-    let watching = tokio::spawn(tls.reload_when_changed("public", hour, end.clone()));
+    let watching = tokio::spawn(tls.reload_when_changed("public", hour, clock(), end.clone()));
     for (hours, times) in [(20, 1), (8, 2), (24, 3)] {
         for _ in 0..hours {
             tokio::time::sleep(hour).await;
@@ -331,7 +361,7 @@ async fn a_session_is_resumed_after_another_certificate_was_renewed() {
         assert!(answer_until(&mut stream, "tls: true").await.ends_with("tls: true"));
         kinds.push(stream.get_ref().1.handshake_kind());
         lay_down(folder.path(), ("shop.crt", "shop.key"), &for_names(&["shop.example.com"]));
-        assert_eq!(tls.reload().unwrap(), Reload::Replaced);
+        assert_eq!(tls.reload(now()).unwrap(), Reload::Replaced);
     }
     assert_eq!(kinds, [Some(HandshakeKind::Full), Some(HandshakeKind::Resumed)]);
 }

@@ -47,7 +47,8 @@ impl Serving<'_> {
                 move || expiry(shown.further_validities().iter()),
             );
         }
-        self.tasks.spawn(tls.clone().reload_when_changed(listener, RELOAD_EVERY, self.shutdown.clone()));
+        let (clock, shutdown) = (Arc::clone(self.clock), self.shutdown.clone());
+        self.tasks.spawn(tls.clone().reload_when_changed(listener, RELOAD_EVERY, clock, shutdown));
         let (tls, clock, shutdown) = (tls.clone(), Arc::clone(self.clock), self.shutdown.clone());
         self.tasks.spawn(async move {
             let mut days = interval(WARN_EVERY);
@@ -158,7 +159,7 @@ mod tests {
         let first = self_signed(&["localhost".to_owned()], NOW).unwrap();
         let (chain, key) = (Secret::new(first.certificate.clone()), first.private_key.clone());
         let (chain, key) = (PemSource::Text(chain), PemSource::Text(key));
-        let tls = TlsAcceptorHandle::load_with_folder(chain, key, folder.path().to_owned()).unwrap();
+        let tls = TlsAcceptorHandle::load_with_folder(chain, key, folder.path().to_owned(), NOW).unwrap();
         warn_if_due(&tls, "public", NOW);
         let told = log.lines("the TLS certificate expires soon");
         assert_eq!(told.len(), 1, "that which nobody is shown may expire: {told:?}");

@@ -12,7 +12,7 @@ use sluice_net::{
     AcceptorError, BindAddress, ForwardedCertificatePolicy, Limits, ListenError, Listener, LocalAddress,
     PemSource, TlsAcceptorHandle, self_signed, serve,
 };
-use sluice_primitives::{Clock, Secret};
+use sluice_primitives::{Clock, Secret, Timestamp};
 use tracing::info;
 
 use super::certificates::Serving;
@@ -146,25 +146,26 @@ pub(super) fn acceptor(
     with_self_signed: bool,
     clock: &dyn Clock,
 ) -> Result<Option<TlsAcceptorHandle>, StartError> {
+    let now = clock.now();
     let handle = match &settings.certificate {
-        Some(certificates) => loaded(certificates).map_err(|cause| StartError::Certificate {
+        Some(certificates) => loaded(certificates, now).map_err(|cause| StartError::Certificate {
             listener,
             keys: certificates.keys.clone(),
             cause: Box::new(cause),
         })?,
         None if with_self_signed => {
             let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
-            self_signed(&hosts, clock.now())?.acceptor()?
+            self_signed(&hosts, now)?.acceptor()?
         }
         None => return Ok(None),
     };
     Ok(Some(if settings.allow_termination_from.is_empty() { handle } else { handle.accepting_plain_http() }))
 }
 
-fn loaded(certificates: &CertificateSettings) -> Result<TlsAcceptorHandle, AcceptorError> {
+fn loaded(certificates: &CertificateSettings, now: Timestamp) -> Result<TlsAcceptorHandle, AcceptorError> {
     let (chain, key) = (pem(&certificates.chain), pem(&certificates.private_key));
     match &certificates.folder {
-        Some(folder) => TlsAcceptorHandle::load_with_folder(chain, key, folder.clone()),
+        Some(folder) => TlsAcceptorHandle::load_with_folder(chain, key, folder.clone(), now),
         None => TlsAcceptorHandle::load(chain, key),
     }
 }

@@ -40,7 +40,8 @@ pub(super) const KEYS: &[Key] = &[
         FOLDER,
         Kind::Path,
         "A folder of further certificates, each shown to who asks for one of its names (SNI): `NAME.crt` with `NAME.key`, or a \
-         folder with `fullchain.pem` and `privkey.pem`, or with `tls.crt` and `tls.key`. All others are shown `cert`.",
+         folder with `fullchain.pem` and `privkey.pem`, or with `tls.crt` and `tls.key`. Of several for one name, that of `cert` among \
+         them, that is shown which is valid already and expires last. All others are shown `cert`.",
     ),
     Key::hydra(
         "allow_termination_from",
