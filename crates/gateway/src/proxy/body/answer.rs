@@ -160,7 +160,7 @@ impl AnswerBody {
                 }
                 if incoming.is_end_stream() {
                     self.finish(context);
-                } else if self.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                } else if self.is_late() {
                     return self.fail(context, BodyError::TooSlow);
                 } else {
                     self.pace.has();
@@ -179,27 +179,26 @@ impl AnswerBody {
         }
     }
 
-    /// Reads away what came. The client has its answer, so whatever becomes of the rest ends it.
+    /// Reads away what came until the request is sent. The client has its answer, so whatever becomes of the rest ends it; but what did
+    /// not come to its end says nothing for its server.
     fn read_away(
         &mut self,
         frame: &Poll<Option<Result<Frame<Bytes>, hyper::Error>>>,
         context: &mut Context<'_>,
     ) -> Polled {
-        let has_more = match frame {
-            Poll::Ready(Some(Ok(_))) => {
+        let is_whole = self.incoming.as_ref().is_none_or(Body::is_end_stream);
+        let is_sent = self.progress.as_ref().is_none_or(|request| request.is_ended());
+        match frame {
+            Poll::Ready(None | Some(Ok(_))) if is_whole => self.finish(context),
+            Poll::Ready(Some(Ok(_))) | Poll::Pending if is_sent => self.finish(context),
+            Poll::Ready(Some(Ok(_))) if !self.is_late() => {
                 self.waiting = None;
-                let is_late = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
-                !is_late && self.incoming.as_ref().is_some_and(|incoming| !incoming.is_end_stream())
+                context.waker().wake_by_ref();
+                return Poll::Pending;
             }
-            Poll::Ready(_) => false,
             Poll::Pending if self.poll_overdue(context).is_pending() => return Poll::Pending,
-            Poll::Pending => false,
-        };
-        if has_more {
-            context.waker().wake_by_ref();
-            return Poll::Pending;
+            Poll::Ready(_) | Poll::Pending => self.let_go(),
         }
-        self.finish(context);
         Poll::Ready(None)
     }
 
@@ -236,6 +235,11 @@ impl AnswerBody {
             None => return Poll::Ready((since, until)),
         };
         alarm.poll_until(context, until).map(|()| (since, until))
+    }
+
+    /// Whether the exchange must have ended by now.
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= Instant::now())
     }
 
     /// Whether the server is waited for, and not the client whose body it may want first.
@@ -307,12 +311,17 @@ impl AnswerBody {
 
     /// Fails at the next poll: what came before is written to the client meanwhile, and not lost with the connection.
     fn fail(&mut self, context: &Context<'_>, error: BodyError) -> Polled {
-        self.carrier = None;
-        self.incoming = None;
-        self.ticket = None;
+        self.let_go();
         self.failed = Some(error);
         context.waker().wake_by_ref();
         Poll::Pending
+    }
+
+    /// Lets go of what it comes from, which is cut.
+    fn let_go(&mut self) {
+        self.carrier = None;
+        self.incoming = None;
+        self.ticket = None;
     }
 
     /// Gives the connection back.

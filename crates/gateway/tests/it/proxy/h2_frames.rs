@@ -1,6 +1,7 @@
 //! Servers over HTTP/2 that are known by their frames: how many streams and how much room they give, and what speaks against them.
 //! And a client that is.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -9,8 +10,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
+use futures_util::{StreamExt, stream};
 use http::Request;
-use http_body_util::{BodyExt, Empty};
+use http::header::CONTENT_LENGTH;
+use http_body::Frame;
+use http_body_util::{BodyExt, Empty, StreamBody};
 use sluice_gateway::Refusal;
 use sluice_gateway::proxy::upstream::PassiveHealth;
 use tokio::sync::{Notify, mpsc};
@@ -456,6 +460,38 @@ async fn an_upload_goes_on_after_an_answer_without_content() {
         assert_eq!(world.told().await.fault, None, "{status}");
         assert!(world.broken.try_recv().is_err(), "{status}");
     }
+}
+
+/// Its server may never end it. Nor is announced what goes no further: clients over HTTP/2 would give up the answer.
+#[tokio::test]
+async fn an_answer_without_content_ends_with_its_upload() {
+    let address = Backend::bind().await.serve(|mut peer, _| async move {
+        greet(&mut peer, &[]).await;
+        while let Some((kind, flags, stream)) = next_frame(&mut peer).await {
+            if kind == HEADERS {
+                // 304, and `content-length: 70`, whose name is a field of the table.
+                let head = frame(HEADERS, END_HEADERS, stream, &[0x8b, 0x0f, 0x0d, 2, b'7', b'0']);
+                peer.say([head, frame(DATA, 0, stream, b"content")].concat()).await;
+            } else if kind == DATA && flags & END_STREAM != 0 {
+                peer.say(frame(DATA, 0, stream, b"more")).await;
+            }
+        }
+    });
+    let mut world = spoken_over_http2(Setup::to(&[address])).start().await;
+    let mut client = http2_client(world.connect().await).await;
+    let (upload, parts) = mpsc::unbounded_channel::<Frame<Bytes>>();
+    let parts = stream::unfold(parts, |mut parts| async move {
+        parts.recv().await.map(|part| (Ok::<_, Infallible>(part), parts))
+    });
+    upload.send(Frame::data(Bytes::from_static(b"half"))).unwrap();
+    let request = Request::post("http://api.example/").body(StreamBody::new(parts.boxed())).unwrap();
+    let answer = in_time(client.send_request(request)).await.unwrap();
+    assert_eq!(answer.status(), 304);
+    assert!(!answer.headers().contains_key(CONTENT_LENGTH), "{answer:?}");
+    drop(upload);
+    assert_eq!(in_time(answer.into_body().collect()).await.unwrap().to_bytes(), "");
+    assert_eq!(world.told().await.fault, None);
+    assert!(world.broken.try_recv().is_err());
 }
 
 /// The head of an upload without a length, in HPACK: `POST http://a/`.
