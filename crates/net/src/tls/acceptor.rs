@@ -87,9 +87,9 @@ impl TlsAcceptorHandle {
     }
 
     /// The same, and further certificates of a folder: each is shown to who asks for one of its names (SNI, RFC 6066 §3), the first to
-    /// all others. Of several for one name, the first among them, that is shown which is valid `now` and expires last. A certificate is `NAME.crt` with its
-    /// key `NAME.key`, or a folder with `fullchain.pem` and `privkey.pem`, or with `tls.crt` and `tls.key`; what begins with a dot, and all
-    /// else, is passed over, also `ca.crt`.
+    /// all others. Of several for one name, the first among them, that is shown which is valid `now` and expires last. A certificate is
+    /// `NAME.crt` with its key `NAME.key`, or a folder with `fullchain.pem` and `privkey.pem`, or with `tls.crt` and `tls.key`; what begins
+    /// with a dot, and all else, is passed over, also `ca.crt` and `lost+found`.
     ///
     /// # Errors
     /// [`AcceptorError`]: one of them cannot be read, is for no name, or does not belong to its key.
@@ -127,7 +127,8 @@ impl TlsAcceptorHandle {
         self
     }
 
-    /// Looks at the files, and which certificates are valid `now`. One that is no good keeps its old one in force, and no other from being replaced.
+    /// Looks at the files, and which certificates are valid `now`. One that is no good keeps its old one in force, and no other from being
+    /// replaced.
     ///
     /// # Errors
     /// [`AcceptorError`]: why one of them is no good, once for each content of its files.

@@ -55,8 +55,8 @@ impl Certified {
         if certified.names.is_empty() { Err(pem.chain_is_bad(TlsError::NoName)) } else { Ok(certified) }
     }
 
-    /// Of two for one name that is shown which is greater: it is valid already `at` this moment, and expires last. One that says of neither
-    /// is before any other.
+    /// Of two for one name that is shown of which this is greater: it is valid already `at` this moment, and expires last. One that says
+    /// neither is before any other.
     pub(super) fn rank(&self, at: Timestamp) -> (bool, Option<Timestamp>) {
         let is_valid_already = self.life.is_some_and(|(not_before, _)| not_before <= at);
         (is_valid_already, self.life.map(|(_, not_after)| not_after))
