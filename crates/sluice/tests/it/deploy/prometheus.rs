@@ -137,6 +137,7 @@ async fn site(directory: &TempDir, backend: Backend) -> Site {
         ("serve.public.tls.enabled", "true"),
         ("serve.public.tls.cert.path", &file("cert.pem", &certificate.certificate)),
         ("serve.public.tls.key.path", &file("key.pem", certificate.private_key.expose())),
+        ("serve.public.tls.folder", &directory.path().display().to_string()),
         ("identity.mail.smtp.url", "smtp://127.0.0.1:9"),
         ("identity.mail.smtp.from", "login@example.com"),
     ]);

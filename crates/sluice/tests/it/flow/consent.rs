@@ -301,8 +301,8 @@ async fn a_refused_consent_reaches_the_client_and_leaves_nothing(backend: Backen
     );
     assert_eq!(page.parameter("code"), None);
     assert_eq!(sluice.written(), before);
-    let path = format!("/admin/oauth2/auth/requests/consent/accept?consent_challenge={challenge}");
-    let over = sluice.ask_json(Method::PUT, &path, Some(&json!({})), 410).await;
+    let path = format!("/admin/oauth2/auth/requests/consent?consent_challenge={challenge}");
+    let over = sluice.ask_json(Method::GET, &path, None, 410).await;
     assert!(over["redirect_to"].is_string(), "whoever comes back begins anew: {over}");
     sluice.node.stop().await;
 }
