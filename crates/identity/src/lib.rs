@@ -30,7 +30,7 @@ pub use credential::{Password, PasswordHasher};
 pub use error::IdentityError;
 pub use identity::{
     Email, Identity, IdentityRepository, IdentityStatus, InvalidEmail, InvalidUsername, LoginNameHash,
-    NewIdentity, Registration, RegistrationLetters, Username,
+    MAX_EMAIL_BYTES, NewIdentity, Registration, RegistrationLetters, Username,
 };
 pub use limits::Limits;
 pub use login::{

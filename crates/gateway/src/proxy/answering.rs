@@ -39,16 +39,17 @@ pub(super) async fn take(
     if asks_for_upgrade && head.headers.contains_key(UPGRADE) {
         head.headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     }
-    // RFC 9110 §8.6. Over HTTP/2 it announces a body that does not come, and clients give up the answer.
-    if head.status == StatusCode::NO_CONTENT {
+    // What a server over HTTP/2 sends where there is no content (RFC 9110 §15.3.5, §15.4.5) goes no further: clients over HTTP/2 give up such an
+    // answer. The server is told that nobody reads it, but not where the request has a body: what is on its way of that would be called
+    // off, too. Over HTTP/1.1 the client's side of it ends anyway.
+    let has_content = !matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    let ends_with_head = client < Version::HTTP_2 || course.progress.is_none();
+    let is_read_away = !has_content && !ends_with_head && !incoming.is_end_stream();
+    // RFC 9110 §8.6. Over HTTP/2 it announces a body that does not come, and clients give up an answer whose end comes after its head.
+    if head.status == StatusCode::NO_CONTENT || is_read_away {
         head.headers.remove(CONTENT_LENGTH);
     }
-    // What a server over HTTP/2 sends where there is no content (RFC 9110 §15.3.5, §15.4.5) goes no further: clients over HTTP/2 give up such an
-    // answer. The server is told that nobody reads it, but not while the request is still being sent: over HTTP/2 both end together, and
-    // over HTTP/1.1 the client's side of it ends anyway.
-    let has_content = !matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-    let is_sent = client < Version::HTTP_2 || course.progress.as_ref().is_none_or(|sent| sent.is_ended());
-    if incoming.is_end_stream() || !has_content && is_sent {
+    if incoming.is_end_stream() || !has_content && !is_read_away {
         ticket.note_whole_answer();
         let (mut carrier, request) = (Some(carrier), course.progress.as_deref());
         poll_fn(|context| Poll::Ready(carrier.take().map(|carrier| carrier.end(&ticket, request, context))))
@@ -58,10 +59,6 @@ pub(super) async fn take(
     if has_content && !is_understood {
         ticket.report_bad_answer("its Transfer-Encoding or Content-Length does not say where its body ends");
         return Err(Fault::BadAnswer);
-    }
-    if !has_content {
-        // The client is one over HTTP/2, as of 204, and its answer ends later than its head.
-        head.headers.remove(CONTENT_LENGTH);
     }
     let body = AnswerBody {
         incoming: Some(incoming),
@@ -74,7 +71,7 @@ pub(super) async fn take(
         failed: None,
         witness: None,
         pace: Pace::default(),
-        discards: !has_content,
+        discards: is_read_away,
     };
     let body = match watch {
         Some((watch, patience)) => ProxyBody::Watched(watch.watched(body, patience)),

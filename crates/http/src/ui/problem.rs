@@ -1,7 +1,7 @@
 //! Why a page is not shown, or its form not taken.
 
 use axum::response::Response;
-use sluice_identity::IdentityError;
+use sluice_identity::{IdentityError, MAX_EMAIL_BYTES};
 use sluice_oauth::Config;
 use sluice_oauth::device::UserCodeProblem;
 use sluice_oauth::flow::{FlowError, FlowProblem};
@@ -20,8 +20,6 @@ use crate::respond::page::{ErrorView, SIGN_IN};
 
 /// Where this server takes authorization requests.
 const AUTHORIZATION: &str = "/oauth2/auth";
-/// No address is longer, in bytes (RFC 5321 §4.5.3.1.3).
-const MAX_EMAIL: usize = 254;
 /// What a link says that leads to where the same begins anew.
 const TRY_AGAIN: &str = "Try again";
 
@@ -103,7 +101,7 @@ impl Problem {
     /// The same, where a flow has expired before somebody signed in with this address: what begins anew at this server knows it, unless the
     /// application has said another.
     pub(super) fn keeping(self, email: Option<&str>, config: &Config) -> Self {
-        let email = email.map(str::trim).filter(|email| (1..=MAX_EMAIL).contains(&email.len()));
+        let email = email.map(str::trim).filter(|email| (1..=MAX_EMAIL_BYTES).contains(&email.len()));
         match (self, email) {
             (Self::Flow(FlowProblem::Gone { redirect_to: Some(url), home }), Some(email)) => {
                 let redirect_to = Some(with_hint(url, email, &config.issuer.endpoint(AUTHORIZATION)));
@@ -265,7 +263,7 @@ mod tests {
     #[test]
     fn a_flow_that_expired_begins_anew_with_the_address_that_was_typed() {
         let config = config("https://id.example/", |_| {});
-        let long = format!("{}@example.com", "a".repeat(MAX_EMAIL));
+        let long = format!("{}@example.com", "a".repeat(MAX_EMAIL_BYTES));
         let begun_anew = |url: &str, email| {
             let gone = FlowProblem::Gone { redirect_to: Some(url.to_owned()), home: None };
             Problem::Flow(gone).keeping(email, &config).way_out().unwrap().to_owned()

@@ -15,7 +15,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::model::LoginNameHash;
 
 /// The longest address that can be written to, in bytes (RFC 5321 §4.5.3.1.3, less the angle brackets).
-const MAX_BYTES: usize = 254;
+pub const MAX_EMAIL_BYTES: usize = 254;
 
 /// An e-mail address in the form in which it is stored and compared: without white space around it; the local part in
 /// Unicode form NFC, in lower case; the domain as DNS knows it (UTS #46, `xn--` where it has other letters than ASCII), so
@@ -90,7 +90,7 @@ impl FromStr for Email {
         if raw.is_empty() {
             return Err(InvalidEmail::Missing);
         }
-        if raw.len() > MAX_BYTES {
+        if raw.len() > MAX_EMAIL_BYTES {
             return Err(InvalidEmail::TooLong);
         }
         if !raw.is_ascii() && raw.contains(is_unseen) {
@@ -103,7 +103,7 @@ impl FromStr for Email {
         let mut normalised = lowered(local);
         normalised.push('@');
         normalised.push_str(&domain);
-        if normalised.len() > MAX_BYTES {
+        if normalised.len() > MAX_EMAIL_BYTES {
             return Err(InvalidEmail::TooLong);
         }
         let options = Options::default().without_display_text().without_domain_literal().with_required_tld();
@@ -125,7 +125,7 @@ fn is_number(label: &str) -> bool {
 /// A local part in lower case, composed: in that order, as lowering may take a text out of NFC.
 fn lowered(local: &str) -> String {
     // Room for the domain.
-    let mut lowered = String::with_capacity(MAX_BYTES);
+    let mut lowered = String::with_capacity(MAX_EMAIL_BYTES);
     if local.is_ascii() {
         lowered.push_str(local);
         lowered.make_ascii_lowercase();

@@ -10,7 +10,7 @@ pub mod repository;
 pub mod sought;
 pub mod username;
 
-pub use email::{Email, InvalidEmail};
+pub use email::{Email, InvalidEmail, MAX_EMAIL_BYTES};
 pub use model::{Identity, IdentityStatus, LoginNameHash};
 pub use repository::{
     Changed, EndsSessions, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage,

@@ -36,6 +36,9 @@ impl ByName {
                 }
             }
         }
+        for name in waited_for(&shown, at) {
+            shown.remove(name);
+        }
         let mut beside = Beside { further: Vec::new(), doubles: doubles(first, &shown) };
         for certified in others {
             let leads =
@@ -58,6 +61,15 @@ impl ByName {
             self.names.get(&format!("*.{rest}"))
         })
     }
+}
+
+/// The names for which there is no certificate that is valid already, and that of a wildcard is.
+fn waited_for<'a>(shown: &Shown<'a>, at: Timestamp) -> Vec<&'a str> {
+    let is_waited_for = |(name, best): &(&&'a str, &&Arc<Certified>)| {
+        let wild = name.split_once('.').and_then(|(_, rest)| shown.get(format!("*.{rest}").as_str()));
+        !best.is_valid_already(at) && wild.is_some_and(|wild| wild.is_valid_already(at))
+    };
+    shown.iter().filter(is_waited_for).map(|(name, _)| *name).collect()
 }
 
 /// The names of a certificate for which another is shown, by that. The same certificate in another place is none.

@@ -58,13 +58,17 @@ impl Certified {
     /// Of two for one name that is shown of which this is greater: it is valid already `at` this moment, and expires last. One that says
     /// neither is before any other.
     pub(super) fn rank(&self, at: Timestamp) -> (bool, Option<Timestamp>) {
-        let is_valid_already = self.life.is_some_and(|(not_before, _)| not_before <= at);
-        (is_valid_already, self.life.map(|(_, not_after)| not_after))
+        (self.is_valid_already(at), self.life.map(|(_, not_after)| not_after))
     }
 
-    /// Whether it has become valid after one moment, and by another.
-    pub(super) fn has_become_valid(&self, after: Timestamp, by: Timestamp) -> bool {
-        self.life.is_some_and(|(not_before, _)| after < not_before && not_before <= by)
+    /// Whether it is valid, or was, `at` this moment.
+    pub(super) fn is_valid_already(&self, at: Timestamp) -> bool {
+        self.life.is_some_and(|(not_before, _)| not_before <= at)
+    }
+
+    /// Whether it is valid already at one of two moments and not at the other: the clock may have been ahead.
+    pub(super) fn is_other_at(&self, one: Timestamp, other: Timestamp) -> bool {
+        self.is_valid_already(one) != self.is_valid_already(other)
     }
 
     /// Whether it is the same certificate, wherever it was read.

@@ -14,17 +14,17 @@ const AUTHORITY: &str = "ca.crt";
 /// What is at the root of a volume, where nobody but root may look.
 const LOST: &str = "lost+found";
 
-/// The certificates of a folder, in the order of their names.
+/// The certificates of a folder, in the order of their names. Of what `is_shown` none is passed over because a link leads nowhere now.
 ///
 /// # Errors
 /// [`AcceptorError`] if the folder cannot be read. Whether the files can is not looked at.
-pub(super) fn pairs(folder: &Path) -> Result<Vec<Pair>, AcceptorError> {
+pub(super) fn pairs(folder: &Path, is_shown: &dyn Fn(&Pair) -> bool) -> Result<Vec<Pair>, AcceptorError> {
     let mut entries = entries(folder).map_err(|source| AcceptorError {
         of: folder.display().to_string(),
         error: TlsError::Unreadable { path: folder.to_owned(), source },
     })?;
     entries.sort();
-    Ok(entries.iter().filter_map(|entry| pair(entry)).collect())
+    Ok(entries.iter().filter_map(|entry| pair(entry, is_shown)).collect())
 }
 
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
@@ -33,7 +33,7 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// The certificate that an entry of the folder is, or whose chain it is. Of what cannot be looked at, reading says why: only what is not
 /// there is passed over, as is a link that leads nowhere and has not the name of a certificate or key.
-fn pair(entry: &Path) -> Option<Pair> {
+fn pair(entry: &Path, is_shown: &dyn Fn(&Pair) -> bool) -> Option<Pair> {
     let name = entry.file_name()?.to_str()?;
     if name.starts_with('.') || name == AUTHORITY || name == LOST {
         return None;
@@ -44,7 +44,12 @@ fn pair(entry: &Path) -> Option<Pair> {
         Ok(found) if found.is_dir() => return in_folder(entry),
         // It has just gone.
         Err(_) if !is_there(entry) => return None,
-        Err(error) if !is_named && error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) if !is_named && error.kind() == io::ErrorKind::NotFound => {
+            let all = IN_FOLDERS.into_iter();
+            return all
+                .map(|(chain, key)| of_files(entry.join(chain), entry.join(key)))
+                .find(|pair| is_shown(pair));
+        }
         // A link that leads nowhere that may be looked at: to a folder, maybe.
         Err(_) if !is_named => {
             let [(chain, key), _] = IN_FOLDERS;

@@ -32,9 +32,13 @@ impl Sources {
         self.first.may_change() || self.folder.is_some()
     }
 
-    /// Those of the folder, in the order of their names.
-    fn further(&self) -> Result<Vec<Pair>, AcceptorError> {
-        self.folder.as_deref().map_or_else(|| Ok(Vec::new()), pairs)
+    /// Those of the folder, in the order of their names; of those that are shown also what a link led to that leads nowhere now.
+    fn further(&self, shown: &[Entry]) -> Result<Vec<Pair>, AcceptorError> {
+        let is_shown = |pair: &Pair| {
+            let name = pair.name();
+            shown.iter().any(|entry| entry.certified.is_some() && entry.source == name)
+        };
+        self.folder.as_deref().map_or_else(|| Ok(Vec::new()), |folder| pairs(folder, &is_shown))
     }
 }
 
@@ -112,7 +116,7 @@ impl Found {
         at: Timestamp,
     ) -> Result<Self, AcceptorError> {
         let first = Entry::load(&sources.first, Certified::of, provider)?;
-        let further = sources.further()?;
+        let further = sources.further(&[])?;
         let further = further.iter().map(|pair| Entry::load(pair, Certified::by_name, provider));
         let further = further.collect::<Result<Vec<_>, _>>()?;
         Ok(Self { first, further, unlisted: None, look: None, seen_at: at })
@@ -147,9 +151,9 @@ impl Found {
         let (first, others) = self.certified();
         // One alone is shown anyway.
         let is_replaced = sources.folder.is_some()
-            && first.into_iter().chain(&others).any(|certified| certified.has_become_valid(before, at));
+            && first.into_iter().chain(&others).any(|certified| certified.is_other_at(before, at));
         let mut changes = Changes { is_replaced, refused: Vec::new() };
-        let further = sources.further();
+        let further = sources.further(&self.further);
         let look = further.as_ref().ok().map(|further| Look::at(&sources.first, further, now));
         let since = match (&look, &self.look) {
             (Some(look), Some(last)) if look.files == last.files => {
@@ -338,6 +342,7 @@ mod tests {
         assert_eq!([0, 5, 10].map(|seconds| is_replaced_at(seconds, early)), [false; 3]);
         assert!(is_replaced_at(15, NOW - Lifetime::hours(1)));
         assert!(!is_replaced_at(20, NOW));
+        assert!(is_replaced_at(25, early), "the clock was ahead");
     }
 
     #[test]

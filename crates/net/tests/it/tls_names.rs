@@ -220,6 +220,38 @@ async fn a_certificate_that_is_laid_down_early_is_shown_once_it_is_valid() {
     assert!(shown().contains("next.crt"), "{}", shown());
 }
 
+/// A volume may be away for a moment.
+#[tokio::test]
+async fn what_a_link_led_to_is_shown_on_while_that_is_away() {
+    let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let shop = for_names(&["shop.example.com"]);
+    let (there, aside) = (elsewhere.path().join("shop"), elsewhere.path().join("aside"));
+    lay_down(&there, ("tls.crt", "tls.key"), &shop);
+    symlink(&there, folder.path().join("shop")).unwrap();
+    let tls = load(&certificate(), &folder).unwrap();
+    let server = running(&tls).await;
+    fs::rename(&there, &aside).unwrap();
+    assert!(matches!(tls.reload(now()).unwrap_err().error(), TlsError::Unreadable { .. }));
+    assert!(handshake_with(&server, "shop.example.com", &shop, &[]).await.is_ok());
+    fs::rename(&aside, &there).unwrap();
+    tls.reload(now()).unwrap();
+    assert!(handshake_with(&server, "shop.example.com", &shop, &[]).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_wildcard_is_shown_until_the_certificate_of_a_name_is_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    let later = now() + Lifetime::hours(24 * 300);
+    let (wide, next) = (for_names(&["*.example.com"]), made_at(later, &["shop.example.com"]));
+    lay_down(folder.path(), ("wide.crt", "wide.key"), &wide);
+    lay_down(folder.path(), ("next.crt", "next.key"), &next);
+    let tls = load(&certificate(), &folder).unwrap();
+    let server = running(&tls).await;
+    assert!(handshake_with(&server, "shop.example.com", &wide, &[]).await.is_ok());
+    assert_eq!(tls.reload(later).unwrap(), Reload::Replaced);
+    assert!(handshake_with(&server, "shop.example.com", &wide, &[]).await.is_err());
+}
+
 /// The first certificate may well lie in the folder.
 #[tokio::test]
 async fn the_same_certificate_in_two_places_is_none_too_many() {

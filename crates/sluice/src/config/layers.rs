@@ -34,6 +34,9 @@ const OWN_ROOTS: &[&str] = &[
 const OF_AZURE: &[&str] = &["IDENTITY_ENDPOINT", "IDENTITY_HEADER", "IDENTITY_SERVER_THUMBPRINT"];
 
 /// What is said of a variable whose quotation marks were meant for a shell.
+/// What is said of a token that looks like a list of them.
+const BRACKETED: &str =
+    "stands in brackets and is no list of texts as JSON, so it is one token: a list is [\"NEW\", \"OLD\"]";
 const QUOTED: &str = "begins and ends with a quotation mark, which counts as part of it: a shell takes them away, and \
                       docker --env-file does not";
 
@@ -178,6 +181,10 @@ impl Layers<'_> {
     }
 
     fn set_text(&mut self, path: &str, key: &'static Key, text: &str, origin: Origin) {
+        let is_bracketed = text.starts_with('[') && text.trim_end().ends_with(']');
+        if matches!(key.kind, Kind::Tokens) && is_bracketed && !is_list_of_texts(text) {
+            self.findings.warn(path, BRACKETED);
+        }
         let is_json = match key.kind {
             Kind::SecretMap => true,
             Kind::Hook => text.starts_with('{'),

@@ -179,7 +179,7 @@ impl AnswerBody {
         }
     }
 
-    /// Reads away what came until the request is sent. The client has its answer, so whatever becomes of the rest ends it; but what did
+    /// Reads away what came until its server ends it: to drop it would call off what is still on its way there of the request. The client has its answer, so whatever becomes of the rest ends it; but what did
     /// not come to its end says nothing for its server.
     fn read_away(
         &mut self,
@@ -187,10 +187,8 @@ impl AnswerBody {
         context: &mut Context<'_>,
     ) -> Polled {
         let is_whole = self.incoming.as_ref().is_none_or(Body::is_end_stream);
-        let is_sent = self.progress.as_ref().is_none_or(|request| request.is_ended());
         match frame {
             Poll::Ready(None | Some(Ok(_))) if is_whole => self.finish(context),
-            Poll::Ready(Some(Ok(_))) | Poll::Pending if is_sent => self.finish(context),
             Poll::Ready(Some(Ok(_))) if !self.is_late() => {
                 self.waiting = None;
                 context.waker().wake_by_ref();

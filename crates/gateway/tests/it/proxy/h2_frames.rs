@@ -23,14 +23,15 @@ use super::given::*;
 use super::h2::{http2_client, http2_client_with_room_for, http2_server, spoken_over_http2};
 
 /// Types and flags of frames (RFC 9113 §6).
-const DATA: u8 = 0;
+pub(super) const DATA: u8 = 0;
 pub(super) const HEADERS: u8 = 1;
 pub(super) const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 pub(super) const GOAWAY: u8 = 7;
+pub(super) const WINDOW_UPDATE: u8 = 8;
 const ACK: u8 = 1;
 pub(super) const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
+pub(super) const END_HEADERS: u8 = 4;
 
 /// Codes of errors (RFC 9113 §7).
 const NO_ERROR: [u8; 4] = [0, 0, 0, 0];
@@ -462,18 +463,23 @@ async fn an_upload_goes_on_after_an_answer_without_content() {
     }
 }
 
-/// Its server may never end it. Nor is announced what goes no further: clients over HTTP/2 would give up the answer.
+/// To drop it would call off what is on its way of the upload. Nor is announced what goes no further: clients over HTTP/2 would give up the answer.
 #[tokio::test]
-async fn an_answer_without_content_ends_with_its_upload() {
-    let address = Backend::bind().await.serve(|mut peer, _| async move {
-        greet(&mut peer, &[]).await;
-        while let Some((kind, flags, stream)) = next_frame(&mut peer).await {
-            if kind == HEADERS {
-                // 304, and `content-length: 70`, whose name is a field of the table.
-                let head = frame(HEADERS, END_HEADERS, stream, &[0x8b, 0x0f, 0x0d, 2, b'7', b'0']);
-                peer.say([head, frame(DATA, 0, stream, b"content")].concat()).await;
-            } else if kind == DATA && flags & END_STREAM != 0 {
-                peer.say(frame(DATA, 0, stream, b"more")).await;
+async fn an_answer_without_content_ends_when_its_server_ends_it() {
+    let (ended, mut is_ended) = mpsc::unbounded_channel();
+    let address = Backend::bind().await.serve(move |mut peer, _| {
+        let ended = ended.clone();
+        async move {
+            greet(&mut peer, &[]).await;
+            while let Some((kind, flags, stream)) = next_frame(&mut peer).await {
+                if kind == HEADERS {
+                    // 304, and `content-length: 70`, whose name is a field of the table.
+                    let head = frame(HEADERS, END_HEADERS, stream, &[0x8b, 0x0f, 0x0d, 2, b'7', b'0']);
+                    peer.say([head, frame(DATA, 0, stream, b"content")].concat()).await;
+                } else if kind == DATA && flags & END_STREAM != 0 {
+                    ended.send(()).unwrap();
+                    peer.say(frame(DATA, END_STREAM, stream, b"more")).await;
+                }
             }
         }
     });
@@ -490,6 +496,7 @@ async fn an_answer_without_content_ends_with_its_upload() {
     assert!(!answer.headers().contains_key(CONTENT_LENGTH), "{answer:?}");
     drop(upload);
     assert_eq!(in_time(answer.into_body().collect()).await.unwrap().to_bytes(), "");
+    assert_eq!(in_time(is_ended.recv()).await, Some(()), "all of it has come");
     assert_eq!(world.told().await.fault, None);
     assert!(world.broken.try_recv().is_err());
 }

@@ -6,6 +6,7 @@ mod bound;
 mod given;
 mod h2;
 mod h2_frames;
+mod h2_tails;
 mod h2_unprocessed;
 mod heads;
 mod health;

@@ -4,10 +4,8 @@ use axum::http::StatusCode;
 use axum::http::header::SET_COOKIE;
 use sluice_oauth::authorization::SessionCookie;
 use sluice_oauth::flow::Request as FlowRequest;
-use sluice_oauth::login_session::LoginSession;
-use sluice_primitives::{IdentityId, Lifetime, OsRng, SessionId};
+use sluice_primitives::{IdentityId, OsRng, SessionId};
 use sluice_protocol::{Prompt, Subject};
-use sluice_store_contract::given;
 
 use super::world::{ALICE, Answer, PASSWORD, World, form};
 
@@ -30,25 +28,16 @@ fn asks_for(shown: &Answer) -> Option<String> {
 impl World {
     /// The cookie of a browser in which this person is signed in, and the session.
     pub(super) async fn signed_in(&self, person: IdentityId) -> (String, SessionId) {
-        let session = LoginSession {
-            id: SessionId::generate(self.now(), &OsRng),
-            subject: subject(person),
-            authenticated_at: self.now(),
-            last_seen_at: self.now(),
-            expires_at: self.now() + Lifetime::hours(10),
-            idle: Lifetime::FOREVER,
-            ..given::session()
-        };
-        assert!(self.ui.login_sessions.sessions.insert(session.clone()).await.unwrap());
+        let session = self.login_session(person).await;
         let cookie = SessionCookie {
-            session: session.id,
-            subject: session.subject,
+            session,
+            subject: subject(person),
             authenticated_at: self.now(),
             remembered: true,
             until_closed: Some(false),
             former: Vec::new(),
         };
-        (format!("__Host-session={}", cookie.seal(&self.sealer, &OsRng)), session.id)
+        (format!("__Host-session={}", cookie.seal(&self.sealer, &OsRng)), session)
     }
 
     /// The cookie of a browser in which this person signed in before.

@@ -65,3 +65,17 @@ fn a_secret_of_the_environment_in_quotation_marks_is_warned_about() {
         assert_eq!(warned("SECRETS_COOKIE", fine), "", "{fine}");
     }
 }
+
+#[test]
+fn a_token_that_looks_like_a_list_is_warned_about() {
+    let warned = |value: &str| {
+        let gathered = given(MINIMAL).variable("SERVE_ADMIN_BEARER_TOKEN", value).gathered();
+        lines(&gathered.findings.into_warnings_alone())
+    };
+    for mistyped in ["[a-new-long-token, the-old-long-token]", "['a-new-long-token','the-old-long-token']"] {
+        assert!(warned(mistyped).starts_with("serve.admin.bearer_token: stands in brackets"), "{mistyped}");
+    }
+    for fine in [r#"["a-new-long-token", "the-old-long-token"]"#, "[a-token-of-the-admin-port"] {
+        assert_eq!(warned(fine), "", "{fine}");
+    }
+}

@@ -17,7 +17,7 @@ use crate::ui::tests::world::{Answer, World};
 
 impl World {
     /// A browser in which this person signed in to an application.
-    async fn login_session(&self, person: IdentityId) -> SessionId {
+    pub(in crate::ui::tests) async fn login_session(&self, person: IdentityId) -> SessionId {
         let session = LoginSession {
             id: SessionId::generate(self.now(), &OsRng),
             subject: subject(person),
