@@ -33,10 +33,10 @@ const OWN_ROOTS: &[&str] = &[
 /// What Azure sets for the identity of a machine.
 const OF_AZURE: &[&str] = &["IDENTITY_ENDPOINT", "IDENTITY_HEADER", "IDENTITY_SERVER_THUMBPRINT"];
 
-/// What is said of a variable whose quotation marks were meant for a shell.
 /// What is said of a token that looks like a list of them.
 const BRACKETED: &str =
     "stands in brackets and is no list of texts as JSON, so it is one token: a list is [\"NEW\", \"OLD\"]";
+/// What is said of a variable whose quotation marks were meant for a shell.
 const QUOTED: &str = "begins and ends with a quotation mark, which counts as part of it: a shell takes them away, and \
                       docker --env-file does not";
 
