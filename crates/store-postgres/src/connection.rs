@@ -259,6 +259,11 @@ impl Session {
         &self.client
     }
 
+    /// How long an answer is waited for.
+    pub(crate) const fn patience(&self) -> Duration {
+        self.patience
+    }
+
     /// Whether the connection has ended.
     pub(crate) fn is_closed(&self) -> bool {
         self.client.is_closed() || self.driver.is_finished()
@@ -279,6 +284,22 @@ impl Session {
         timeout(self.patience, answer).await.unwrap_or(Err(Failure::Silent(self.patience)))
     }
 
+    /// The same of one among those whose statements are pipelined: who waits behind others that are answered does not take the connection for
+    /// dead.
+    pub(crate) async fn among_others<T>(
+        &self,
+        answer: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        match timeout(self.patience, answer).await {
+            Ok(answer) => {
+                self.hear();
+                answer
+            }
+            Err(_) if self.is_silent() => Err(Failure::Silent(self.patience)),
+            Err(_) => Err(Failure::Late(self.patience)),
+        }
+    }
+
     /// The statement of a constant SQL text, prepared at its first use.
     pub(crate) async fn prepared(&self, sql: &'static str) -> Result<Statement, Failure> {
         let place = sql.as_ptr().addr();
@@ -290,17 +311,9 @@ impl Session {
         Ok(statement)
     }
 
-    /// Runs one statement. Concurrent calls are pipelined in the order of their first poll; who waits behind others that are answered waits
-    /// in vain at worst, but does not take the connection for dead.
+    /// Runs one statement. Concurrent calls are pipelined in the order of their first poll.
     pub(crate) async fn query(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Failure> {
-        match timeout(self.patience, self.ask(sql, params)).await {
-            Ok(answer) => {
-                self.hear();
-                answer
-            }
-            Err(_) if self.is_silent() => Err(Failure::Silent(self.patience)),
-            Err(_) => Err(Failure::Late(self.patience)),
-        }
+        self.among_others(self.ask(sql, params)).await
     }
 
     async fn ask(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Failure> {

@@ -217,6 +217,11 @@ impl Failure {
         }
     }
 
+    /// Whether it is said of a statement for what came before it in its transaction.
+    pub(crate) fn is_for_another_statement(&self) -> bool {
+        matches!(self, Self::Postgres(error) if error.code() == Some(&SqlState::IN_FAILED_SQL_TRANSACTION))
+    }
+
     /// Whether the connection is of no use any more.
     pub(crate) fn ends_session(&self) -> bool {
         self.nature() == Nature::Lost && !matches!(self, Self::Late(_))

@@ -12,7 +12,7 @@ use tracing::warn;
 use crate::connection::Session;
 use crate::error::Failure;
 use crate::link::Link;
-use crate::turn::Turn;
+use crate::serial::SharedCommits;
 
 /// How often it is told that connections are shared.
 const BETWEEN_WARNINGS: Duration = Duration::from_mins(1);
@@ -21,8 +21,8 @@ const BETWEEN_WARNINGS: Duration = Duration::from_mins(1);
 #[derive(Default)]
 pub(crate) struct Lenders {
     links: Mutex<Vec<Weak<Link>>>,
-    /// The link of the transactions, which nobody else may go over, and whose turn it is there.
-    serial: OnceLock<(Weak<Link>, Turn)>,
+    /// The link of the transactions, which nobody else may go over, and who uses it.
+    serial: OnceLock<(Weak<Link>, SharedCommits)>,
     warned_at: Mutex<Option<Instant>>,
 }
 
@@ -33,8 +33,8 @@ impl Lenders {
     }
 
     /// One who lends nothing, and gives its connection away, if it does not use it, where there is no other.
-    pub(crate) fn add_serial(&self, link: &Arc<Link>, turn: &Turn) {
-        self.serial.get_or_init(|| (Arc::downgrade(link), turn.clone()));
+    pub(crate) fn add_serial(&self, link: &Arc<Link>, shared: &SharedCommits) {
+        self.serial.get_or_init(|| (Arc::downgrade(link), shared.clone()));
     }
 
     /// The session that the fewest use now, if there is one. Why there is no other is told once a minute.
@@ -46,8 +46,8 @@ impl Lenders {
 
     /// The session of who lends nothing, if it is not used now, and the server is there. It is not theirs any more.
     pub(crate) async fn spare(&self, why: &Failure) -> Option<Arc<Session>> {
-        let (link, turn) = self.serial.get()?;
-        let (link, _turn) = (link.upgrade()?, turn.at_once()?);
+        let (link, shared) = self.serial.get()?;
+        let (link, _unused) = (link.upgrade()?, shared.at_once()?);
         let session = link.living()?;
         if !session.is_answered().await {
             return None;

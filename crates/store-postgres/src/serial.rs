@@ -3,135 +3,68 @@
 //! A [`Transaction`] is a list of statements. It is sent in one go, from BEGIN to COMMIT, without waiting for the answers
 //! in between: one round trip, and no caller who leaves can leave it half sent. A network can: then the server waits for the
 //! rest no longer than for a statement. It is tried again as a whole after a lost connection or contention, so each is
-//! harmless to repeat.
+//! harmless to repeat. Those that come while a COMMIT is under way share the next one ([`round`]).
+
+mod going;
+mod round;
+mod transaction;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, join_all};
 use sluice_commit::{StoreError, StoreRefusals};
 use sluice_primitives::Clock;
-use tokio_postgres::Row;
-use tokio_postgres::types::ToSql;
+use tokio::time::Instant;
+use tokio_postgres::{Row, Statement};
 
+use self::going::{Going, Vain};
+use self::round::{Guard, Way};
 use crate::connection::Session;
 use crate::dialer::Dialer;
 use crate::error::Failure;
 use crate::lenders::Lenders;
 use crate::link::Link;
 use crate::retry::Tries;
-use crate::statistics::{Counters, Kind};
+use crate::statistics::Counters;
 use crate::store::after;
-use crate::turn::Turn;
+use crate::turn::{NoTurn, Place};
 
-/// Values of one statement.
-pub(crate) type Values<'a> = Vec<&'a (dyn ToSql + Sync)>;
+pub(crate) use self::round::SharedCommits;
+pub(crate) use self::transaction::{Committed, Transaction, Values};
 
-/// Statements that are committed together.
-#[derive(Default)]
-pub(crate) struct Transaction<'a> {
-    serializable: bool,
-    steps: Vec<Step<'a>>,
-    wakes: bool,
-}
-
-/// A statement and its values.
-struct Step<'a> {
-    sql: &'static str,
-    values: Values<'a>,
-    /// Whether the time of the attempt comes last.
-    is_timed: bool,
-}
-
-impl Step<'_> {
-    /// The values of an attempt at this time, in milliseconds.
-    fn values_at<'s>(&'s self, now: &'s i64) -> Values<'s> {
-        let mut values: Values<'s> = self.values.clone();
-        if self.is_timed {
-            values.push(now);
-        }
-        values
-    }
-}
-
-/// What the statements of a transaction returned.
-pub(crate) struct Committed {
-    rows: Vec<Vec<Row>>,
-    /// Whether an earlier attempt was sent, and may have been committed as well.
-    pub(crate) repeated: bool,
-}
-
-impl<'a> Transaction<'a> {
-    /// A transaction each of whose statements sees what others have committed before it.
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
-    /// A transaction that sees no other's effects and is tried again if it would have to.
-    pub(crate) fn serializable() -> Self {
-        Self { serializable: true, ..Self::default() }
-    }
-
-    /// Adds a statement.
-    #[must_use]
-    pub(crate) fn then(mut self, sql: &'static str, values: Values<'a>) -> Self {
-        self.steps.push(Step { sql, values, is_timed: false });
-        self
-    }
-
-    /// Adds a statement whose last value is the time, in milliseconds, at which it is sent: each attempt has its own.
-    #[must_use]
-    pub(crate) fn then_at_its_time(mut self, sql: &'static str, values: Values<'a>) -> Self {
-        self.steps.push(Step { sql, values, is_timed: true });
-        self
-    }
-
-    /// Wakes the readers of the feed after the commit.
-    #[must_use]
-    pub(crate) const fn waking(mut self) -> Self {
-        self.wakes = true;
-        self
-    }
-}
-
-impl Committed {
-    /// The rows that the first statement returned.
-    pub(crate) fn first(&self) -> &[Row] {
-        self.rows.first().map_or(&[], Vec::as_slice)
-    }
-
-    /// The rows that the last statement returned.
-    pub(crate) fn last(&self) -> &[Row] {
-        self.rows.last().map_or(&[], Vec::as_slice)
-    }
-
-    /// The first row that the last statement returned.
-    pub(crate) fn row(&self) -> Option<&Row> {
-        self.last().first()
-    }
-}
+/// So many times a transaction is rolled back with that of another before it goes alone.
+const ROLLED_BACK_WITH_OTHERS: u32 = 2;
 
 /// The connection, and who waits for it.
 pub(crate) struct Serial {
     link: Arc<Link>,
-    turn: Turn,
+    shared: SharedCommits,
+    callers: Arc<AtomicUsize>,
+    /// How many of them there may be.
+    places: usize,
     patience: Duration,
     clock: Arc<dyn Clock>,
-    counters: Arc<Counters>,
     refusals: Arc<StoreRefusals>,
 }
 
+/// What a transaction returned: rows of each statement.
+type Rows = Vec<Vec<Row>>;
+
 impl Serial {
-    /// At most `depth` transactions wait, none longer than `patience`. Where the lenders have no connection, they are given this one.
+    /// One transaction, and at most `depth` that wait, none longer than `patience`. Where the lenders have no connection, they are given this one.
     pub(crate) fn new(
         (dialer, lenders): (Arc<Dialer>, &Lenders),
         depth: usize,
         (patience, clock): (Duration, Arc<dyn Clock>),
         (counters, refusals): (Arc<Counters>, Arc<StoreRefusals>),
     ) -> Self {
-        let (link, turn) = (Arc::new(Link::new(dialer)), Turn::new(depth));
-        lenders.add_serial(&link, &turn);
-        Self { link, turn, patience, clock, counters, refusals }
+        let (link, shared) = (Arc::new(Link::new(dialer)), SharedCommits::new(counters));
+        lenders.add_serial(&link, &shared);
+        let places = depth.saturating_add(1);
+        Self { link, shared, callers: Arc::default(), places, patience, clock, refusals }
     }
 
     /// Commits a transaction. Of one that an earlier attempt may have committed nobody is told that nothing was written.
@@ -143,18 +76,19 @@ impl Serial {
     }
 
     /// `repeated` is set when it is tried again after an attempt that may be committed.
-    async fn persist(
-        &self,
-        transaction: &Transaction<'_>,
-        repeated: &mut bool,
-    ) -> Result<Vec<Vec<Row>>, StoreError> {
+    async fn persist(&self, transaction: &Transaction<'_>, repeated: &mut bool) -> Result<Rows, StoreError> {
+        let _place = Place::take(&self.callers, self.places)?;
         let mut tries = Tries::within(self.patience);
-        let _turn = self.turn.take(tries.deadline()).await?;
+        let mut times_with_others = if transaction.serializable { 0 } else { ROLLED_BACK_WITH_OTHERS };
         loop {
             let mut is_sent = false;
-            match self.attempt(transaction, &mut is_sent).await {
+            let goes_alone = times_with_others == 0;
+            match self.attempt(transaction, (goes_alone, tries.deadline()), &mut is_sent).await {
                 Ok(rows) => return Ok(rows),
-                Err(failure) => {
+                Err(Vain::NoTurn) => return Err(StoreError::unavailable(NoTurn)),
+                Err(Vain::RolledBackWithOthers) => times_with_others = times_with_others.saturating_sub(1),
+                Err(Vain::FailedAmongOthers(failure)) if !failure.may_be_committed() => times_with_others = 0,
+                Err(Vain::Failed(failure) | Vain::FailedAmongOthers(failure)) => {
                     let may_be_committed = is_sent && failure.may_be_committed();
                     tries.again(failure).await?;
                     *repeated |= may_be_committed;
@@ -170,7 +104,7 @@ impl Serial {
 
     /// Finishes what is under way and ends.
     pub(crate) async fn shutdown(&self) {
-        self.turn.finished().await;
+        self.shared.finished().await;
         self.link.close();
     }
 
@@ -178,45 +112,69 @@ impl Serial {
     async fn attempt(
         &self,
         transaction: &Transaction<'_>,
+        (goes_alone, deadline): (bool, Instant),
         is_sent: &mut bool,
-    ) -> Result<Vec<Vec<Row>>, Failure> {
-        let session = self.link.session().await?;
-        let answer = session.within(self.send(&session, transaction, is_sent)).await;
-        answer.inspect_err(|failure| self.link.note(&session, failure))
+    ) -> Result<Rows, Vain> {
+        let turn = self.shared.turn(deadline).await.ok_or(Vain::NoTurn)?;
+        let quiet =
+            if goes_alone { Some(self.shared.quiet(deadline).await.ok_or(Vain::NoTurn)?) } else { None };
+        let session = self.link.session().await.map_err(Vain::Failed)?;
+        let rows = self.run(&session, transaction, (turn, quiet), is_sent).await;
+        rows.inspect_err(|vain| {
+            if let Vain::Failed(failure) | Vain::FailedAmongOthers(failure) = vain {
+                self.link.note(&session, failure);
+            }
+        })
     }
 
-    async fn send(
+    async fn run(
         &self,
-        session: &Session,
+        session: &Arc<Session>,
         transaction: &Transaction<'_>,
+        (turn, quiet): (Guard, Option<Guard>),
         is_sent: &mut bool,
-    ) -> Result<Vec<Vec<Row>>, Failure> {
-        let mut steps = Vec::with_capacity(transaction.steps.len());
-        for step in &transaction.steps {
-            steps.push((session.prepared(step.sql).await?, step));
-        }
+    ) -> Result<Rows, Vain> {
+        let statements = session.within(prepared(session, transaction)).await.map_err(Vain::Failed)?;
         let now = self.clock.now().as_millis();
-        let steps: Vec<_> =
-            steps.into_iter().map(|(statement, step)| (statement, step.values_at(&now))).collect();
-        let client = session.client();
-        let begin = if transaction.serializable { "BEGIN ISOLATION LEVEL SERIALIZABLE" } else { "BEGIN" };
+        let values: Vec<_> = transaction.steps.iter().map(|step| step.values_at(&now)).collect();
+        let mut going = Going::new(session, transaction, answers(session, &statements, &values));
+        let goes_alone = quiet.is_some();
+        let way = if let Some(commits) = quiet {
+            going.alone(commits)
+        } else {
+            self.shared.enter(&mut going).await
+        };
+        // Who goes alone for a reason keeps its turn to the end.
+        let _turn = goes_alone.then_some(turn);
         *is_sent = true;
-        // All of it is sent by the first poll of each, in this order; fewer than thirty, which `join_all` polls in order.
-        let (opened, answers, committed, ()) = tokio::join!(
-            biased;
-            client.batch_execute(begin),
-            join_all(steps.iter().map(|(statement, values)| client.query(statement, values))),
-            client.batch_execute("COMMIT"),
-            async {
-                if transaction.wakes {
-                    session.wake_readers();
-                }
-            },
-        );
-        opened?;
-        let rows = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
-        committed?;
-        self.counters.count(Kind::Other, rows.len(), rows.len());
-        Ok(rows)
+        match way {
+            Way::Alone(_commits) => {
+                let rows = going.answered().await.map_err(Vain::Failed)?;
+                self.shared.count(rows.len());
+                Ok(rows)
+            }
+            Way::With(coming) => going.answered_with_others(coming).await,
+        }
     }
+}
+
+/// The statements of a transaction, prepared.
+async fn prepared(session: &Session, transaction: &Transaction<'_>) -> Result<Vec<Statement>, Failure> {
+    let mut statements = Vec::with_capacity(transaction.steps.len());
+    for step in &transaction.steps {
+        statements.push(session.prepared(step.sql).await?);
+    }
+    Ok(statements)
+}
+
+/// What the statements return. All are sent by the first poll, in this order: `join_all` polls fewer than thirty in order.
+fn answers<'t>(
+    session: &'t Session,
+    statements: &'t [Statement],
+    values: &'t [Values<'t>],
+) -> BoxFuture<'t, Result<Rows, Failure>> {
+    let asked =
+        |(statement, values): (&'t Statement, &'t Values<'t>)| session.client().query(statement, values);
+    let answers = join_all(statements.iter().zip(values).map(asked));
+    async { Ok(answers.await.into_iter().collect::<Result<_, _>>()?) }.boxed()
 }

@@ -37,7 +37,7 @@ use crate::queues::{Queues, READERS_PER_LANE};
 use crate::replay::spend::SpendThings;
 use crate::retry::Tries;
 use crate::rounds::Rounds;
-use crate::serial::Serial;
+use crate::serial::{Serial, Transaction};
 use crate::statistics::{Counters, Kind, StoreStatistics};
 use crate::tls;
 use crate::turn::{Place, Turn};
@@ -417,7 +417,17 @@ impl PostgresStore {
         self.written(written)
     }
 
-    /// The same of a poll of a device: polls have places of their own, and take none of those who write something else.
+    /// The same of what many do at once when everybody comes, as entering a code: those that come while a commit is under way share the next one.
+    pub(crate) async fn write_with_others(
+        &self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let committed = self.serial.commit(&Transaction::new().then(sql, params.to_vec())).await?;
+        Ok(committed.into_last())
+    }
+
+    /// The same as [`Self::write`] of a poll of a device: polls have places of their own, and take none of those who write something else.
     pub(crate) async fn write_poll(
         &self,
         sql: &'static str,

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 /// Who had the turn before had it all the time.
 #[derive(Debug, Error)]
 #[error("those before it were not answered in time")]
-struct NoTurn;
+pub(crate) struct NoTurn;
 
 /// What is done by one caller at a time.
 #[derive(Clone)]
@@ -35,16 +35,6 @@ impl Turn {
         let _place = Place::take(&self.waiting, self.depth)?;
         let turn = timeout_at(deadline, self.lock.clone().lock_owned()).await;
         turn.map_err(|_| StoreError::unavailable(NoTurn))
-    }
-
-    /// The same if nobody has it, and nobody waits for it.
-    pub(crate) fn at_once(&self) -> Option<OwnedMutexGuard<()>> {
-        self.lock.clone().try_lock_owned().ok()
-    }
-
-    /// Returns when nobody has it.
-    pub(crate) async fn finished(&self) {
-        drop(self.lock.lock().await);
     }
 }
 

@@ -103,7 +103,7 @@ impl FactorRepository for PostgresStore {
         storable::texts(&[("a sealed factor", used.sealed.as_deref())])?;
         let (identity, now, attempt) = (used.identity.as_uuid(), used.now.as_millis(), self.attempt());
         let rows = self
-            .write(
+            .write_with_others(
                 USE_ONCE,
                 &[&identity, &used.id, &used.old_counter, &used.new_counter, &used.sealed, &now, &attempt],
             )
@@ -163,8 +163,9 @@ impl FactorRepository for PostgresStore {
     ) -> Result<bool, StoreError> {
         let (mail, sealed, due_at) = mail::columns(notice)?;
         let (identity, attempt) = (identity.as_uuid(), self.attempt());
-        let rows =
-            self.write(SPEND_CODE, &[&identity, &code.as_slice(), &attempt, &mail, &sealed, &due_at]).await?;
+        let rows = self
+            .write_with_others(SPEND_CODE, &[&identity, &code.as_slice(), &attempt, &mail, &sealed, &due_at])
+            .await?;
         Ok(!rows.is_empty())
     }
 

@@ -60,7 +60,7 @@ impl IdentityRepository for PostgresStore {
 
     async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {
         storable::text("the credential of an identity", new)?;
-        let replaced = self.write(REPLACE_CREDENTIAL, &[&id.as_uuid(), &old, &new]).await?;
+        let replaced = self.write_with_others(REPLACE_CREDENTIAL, &[&id.as_uuid(), &old, &new]).await?;
         Ok(!replaced.is_empty())
     }
 }

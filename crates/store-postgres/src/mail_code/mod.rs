@@ -21,7 +21,7 @@ impl CodeRepository for PostgresStore {
     async fn put(&self, code: &MailCode, mail: &QueuedMail) -> Result<(), StoreError> {
         storable::text("the email of a code", &code.email)?;
         storable::text("a mail", &mail.sealed)?;
-        self.write(
+        self.write_with_others(
             PUT,
             &[
                 &code.identity.as_uuid(),
@@ -51,8 +51,9 @@ impl CodeRepository for PostgresStore {
         let (identity, purpose) = (identity.as_uuid(), purpose.stored());
         let (now, own, attempt) = (now.as_millis(), self.attempt(), attempt.as_uuid());
         let (by_link, keeps) = (code.by_link, code.keeps);
-        let rows =
-            self.write(TAKE, &[&identity, &purpose, &hashes, &now, &own, &attempt, &by_link, &keeps]).await?;
+        let rows = self
+            .write_with_others(TAKE, &[&identity, &purpose, &hashes, &now, &own, &attempt, &by_link, &keeps])
+            .await?;
         let Some(row) = rows.first() else { return Ok(TakenCode::Gone) };
         let is_right: bool = column(row, 0)?;
         Ok(if is_right { TakenCode::Right { email: column(row, 1)? } } else { TakenCode::Wrong })

@@ -19,6 +19,7 @@ mod pooler;
 mod proxy;
 mod replays;
 mod restart;
+mod shared_commits;
 mod statements;
 mod upkeep;
 
