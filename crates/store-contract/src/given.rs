@@ -13,7 +13,7 @@ use sluice_oauth::grant::{
     Generation, Grant, GrantClaims, GrantRepository, Insertion, MadeIn, RedeemCode, Redemption, Replaced,
     Requested, RotateRefresh, Rotation, SecondTime,
 };
-use sluice_oauth::login_session::LoginSession;
+use sluice_oauth::login_session::{LoginOrigin, LoginSession};
 use sluice_oauth::trust::TrustedIssuer;
 use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{AttemptId, GrantId, Lifetime, OsRng, SessionId, Timestamp, TrustId};
@@ -191,7 +191,13 @@ pub fn session() -> LoginSession {
         acr: Some("gold".to_owned()),
         amr: vec!["pwd".to_owned(), "otp".to_owned()],
         provider_session: Some("provider session".to_owned()),
+        origin: Some(origin("Firefox", "192.0.2.1")),
     }
+}
+
+/// A login in a browser that calls itself so, in this network.
+pub fn origin(device: &str, network: &str) -> LoginOrigin {
+    LoginOrigin { device: device.to_owned(), network: network.to_owned() }
 }
 
 /// Thirty-two random bytes: the hash of something that is spent once.

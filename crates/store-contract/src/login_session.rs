@@ -50,6 +50,19 @@ pub async fn a_session_is_found_as_it_was_inserted(fixture: &impl Fixture) {
     );
 }
 
+/// Of a login from before it was kept, and of one that is shown to nobody, it is not known where it was.
+pub async fn a_session_is_found_with_where_its_login_was_if_that_is_kept(fixture: &impl Fixture) {
+    let store = fixture.store();
+    let unnamed = Some(given::origin("", "2001:db8:1:2::"));
+    for origin in [None, unnamed, Some(given::origin(&"ž".repeat(256), "0.0.0.0"))] {
+        let session = LoginSession { origin, ..given::session() };
+        assert!(insert(&*store, &session).await);
+        assert_eq!(find(&*fixture.second_node().await, &session, 1).await, Some(session.clone()));
+        assert!(end(&*store, EndSessions::One(session.id), 2, Vec::new()).await.is_empty());
+        assert_eq!(store.of_subject(&session.subject, given::at(2)).await.unwrap(), []);
+    }
+}
+
 /// A replayed login verifier makes no second session and changes nothing about the first.
 pub async fn a_session_is_inserted_once_and_keeps_its_subject(fixture: &impl Fixture) {
     let store = fixture.store();
@@ -70,6 +83,7 @@ fn renewed(session: &LoginSession, now: i64) -> LoginSession {
         acr: Some("aal2".to_owned()),
         amr: vec!["pwd".to_owned(), "otp".to_owned()],
         provider_session: Some("another".to_owned()),
+        origin: Some(given::origin("Firefox, updated", "192.0.2.2")),
         ..session.clone()
     }
 }
@@ -347,11 +361,16 @@ pub async fn a_session_that_authenticated_before_its_subjects_end_is_not_inserte
 
 /// What PostgreSQL cannot hold, no store takes.
 pub async fn a_session_with_text_that_cannot_be_stored_is_refused(fixture: &impl Fixture) {
-    let session = LoginSession { provider_session: Some("with \0 inside".into()), ..given::session() };
-    let store = fixture.store();
-    let renewed = LoginSessionRepository::renew(&*store, &session).await;
-    let refused = [renewed, LoginSessionRepository::insert(&*store, session).await];
-    assert!(refused.iter().all(|refused| matches!(refused, Err(StoreError::Invalid(_)))), "{refused:?}");
+    let (store, nul) = (fixture.store(), "with \0 inside");
+    for session in [
+        LoginSession { provider_session: Some(nul.to_owned()), ..given::session() },
+        LoginSession { origin: Some(given::origin(nul, "192.0.2.1")), ..given::session() },
+        LoginSession { origin: Some(given::origin("Firefox", nul)), ..given::session() },
+    ] {
+        let renewed = LoginSessionRepository::renew(&*store, &session).await;
+        let refused = [renewed, LoginSessionRepository::insert(&*store, session).await];
+        assert!(refused.iter().all(|refused| matches!(refused, Err(StoreError::Invalid(_)))), "{refused:?}");
+    }
 }
 
 async fn purge(store: &impl LoginSessionRepository, now: i64, kept: Lifetime, limit: u32) -> u64 {

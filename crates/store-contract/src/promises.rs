@@ -268,6 +268,7 @@ macro_rules! store_contract {
             }
             login_session {
                 a_session_is_found_as_it_was_inserted,
+                a_session_is_found_with_where_its_login_was_if_that_is_kept,
                 a_session_is_inserted_once_and_keeps_its_subject,
                 a_session_goes_on_as_of_a_later_login,
                 a_session_does_not_go_back_to_an_earlier_login,

@@ -39,6 +39,7 @@ const MIGRATIONS: &[Migration] = &[
     required(7, "recovery_code_keys", include_str!("migrations/0007_recovery_code_keys.sql")),
     // What reads it comes to it after an import alone, which asks for it; the janitor looks whether it is there.
     optional(8, "hydra_tokens", include_str!("migrations/0008_hydra_tokens.sql")),
+    required(9, "login_origins", include_str!("migrations/0009_login_origins.sql")),
 ];
 
 struct Migration {

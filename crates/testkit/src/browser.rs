@@ -62,19 +62,28 @@ pub struct Browser {
     /// When those end that said so.
     ends: BTreeMap<String, Timestamp>,
     clock: Option<Arc<ManualClock>>,
+    /// What it says in the head of each request.
+    said: Vec<(&'static str, String)>,
 }
 
 impl Browser {
     /// A browser that has never been at this public listener. It keeps its cookies however long they say.
     pub fn of(public: Url) -> Self {
         let (cookies, ends) = (BTreeMap::new(), BTreeMap::new());
-        Self { public, http: without_redirects(), cookies, ends, clock: None }
+        Self { public, http: without_redirects(), cookies, ends, clock: None, said: Vec::new() }
     }
 
     /// The same browser, which forgets its cookies when they say, by this clock.
     #[must_use]
     pub(crate) fn by(self, clock: Arc<ManualClock>) -> Self {
         Self { clock: Some(clock), ..self }
+    }
+
+    /// The same browser, which says this in the head of each request.
+    #[must_use]
+    pub fn saying(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.said.push((name, value.into()));
+        self
     }
 
     /// The same browser, led to another node.
@@ -110,6 +119,9 @@ impl Browser {
         let cookies: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         if !cookies.is_empty() {
             request = request.header(COOKIE, cookies.join("; "));
+        }
+        for (name, value) in &self.said {
+            request = request.header(*name, value);
         }
         for (name, value) in headers {
             request = request.header(*name, *value);

@@ -5,7 +5,7 @@ mod body;
 mod caller;
 
 use axum::body::Body;
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use axum::http::{HeaderMap, Request};
 use bytes::Bytes;
 use sluice_oauth::caller::Caller;
@@ -90,6 +90,11 @@ async fn form_body(headers: &HeaderMap, body: Body) -> Result<Bytes, InvalidForm
         return Err(InvalidForm::ContentType);
     }
     Ok(whole(body, MAX_FORM).await?)
+}
+
+/// What the browser or program calls itself (RFC 9110 §10.1.5); empty if it says nothing that is text.
+pub(crate) fn user_agent(headers: &HeaderMap) -> &str {
+    headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 /// The parameters of a form; each may stand once but `resource` and `audience` (RFC 8707).

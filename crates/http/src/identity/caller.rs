@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, OptionalFromRequestParts, Path};
-use http::header::{AUTHORIZATION, USER_AGENT};
+use http::header::AUTHORIZATION;
 use http::request::Parts;
 use sluice_identity::Network;
 use sluice_identity::session::Caller;
@@ -11,7 +11,7 @@ use sluice_net::PeerAddress;
 use uuid::Uuid;
 
 use super::IdentityState;
-use crate::extract::bearer;
+use crate::extract::{bearer, user_agent};
 use crate::respond::{Problem, ProblemKind};
 
 /// Somebody who presented an access token that holds (RFC 6750 §2.1).
@@ -75,7 +75,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Device {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let named = parts.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
-        Ok(Self(named.unwrap_or_default().to_owned()))
+        Ok(Self(user_agent(&parts.headers).to_owned()))
     }
 }

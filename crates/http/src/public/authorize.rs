@@ -14,7 +14,7 @@ use sluice_protocol::Parameters;
 use sluice_protocol::parameters::InvalidParameters;
 
 use super::refusing;
-use crate::extract::form_bytes;
+use crate::extract::{form_bytes, user_agent};
 use crate::respond::oauth_error::retry_later;
 use crate::respond::page::{ErrorView, SIGN_IN, error_page, show_in_frame};
 use crate::respond::redirect;
@@ -43,7 +43,8 @@ pub(super) fn browser(
     headers: &HeaderMap,
 ) -> Browser {
     let address = state.ui.proxies.address(peer.map(|Extension(peer)| peer), headers);
-    Browser { address, ..state.cookies.browser(headers) }
+    let user_agent = user_agent(headers).to_owned();
+    Browser { address, user_agent, ..state.cookies.browser(headers) }
 }
 
 /// Where the leg of this query leads, or why it does not.

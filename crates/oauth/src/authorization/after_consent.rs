@@ -59,7 +59,7 @@ impl AuthorizationService {
         if request.details.device {
             login = on_device(login, &request);
         }
-        if !self.keep_session_late(&client, &login, now).await? {
+        if !self.keep_session_late((&request, &client), &login, browser, now).await? {
             return Err(signed_out(&request));
         }
         let grant = self.grant((&request, &client), (login, by_decision), (&consent, consented_at), now);

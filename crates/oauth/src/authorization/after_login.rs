@@ -17,7 +17,7 @@ use crate::consent::RememberedConsent;
 use crate::flow::service::next_session;
 use crate::flow::{AwaitingConsent, BindingKey, BindingKeys, Decision, Login, Request};
 use crate::issuing::lifetime;
-use crate::login_session::{LoginSession, trail};
+use crate::login_session::{LoginOrigin, LoginSession, trail};
 use crate::query::with_parameter;
 use crate::subject::shown_at_login;
 
@@ -160,7 +160,7 @@ impl AuthorizationService {
             return Ok(());
         }
         if self.own_cookie(browser, login).is_some_and(|own| own.authenticated_at < login.authenticated_at) {
-            login.kept = self.sessions.renew(&self.session(client, login, now)).await?;
+            login.kept = self.sessions.renew(&self.session((client, login), Some(browser), now)).await?;
             if login.kept {
                 return Ok(());
             }
@@ -170,7 +170,7 @@ impl AuthorizationService {
         if login.remember.is_none() && !client.hears_logout() {
             return Ok(());
         }
-        login.kept = self.sessions.insert(self.session(client, login, now)).await?;
+        login.kept = self.sessions.insert(self.session((client, login), Some(browser), now)).await?;
         if login.kept {
             Ok(())
         } else {
@@ -180,10 +180,12 @@ impl AuthorizationService {
     }
 
     /// Keeps the session of a login that nobody wanted to be kept then, if the client listens for its end by now; `false` if it has ended.
+    /// That of a device is not where its code was approved.
     pub(super) async fn keep_session_late(
         &self,
-        client: &Client,
+        (request, client): (&Request, &Client),
         login: &Login,
+        browser: &Browser,
         now: Timestamp,
     ) -> Result<bool, AuthorizationError> {
         // A version that does not note it keeps those that are remembered, too.
@@ -191,7 +193,8 @@ impl AuthorizationService {
         if is_kept || !client.hears_logout() {
             return Ok(true);
         }
-        Ok(self.sessions.insert(self.session(client, login, now)).await?)
+        let browser = (!request.details.device).then_some(browser);
+        Ok(self.sessions.insert(self.session((client, login), browser, now)).await?)
     }
 
     /// The browser's cookie, if it is of the session that the login belongs to.
@@ -200,8 +203,13 @@ impl AuthorizationService {
         (cookie.session == login.session).then_some(cookie)
     }
 
-    /// The session as of a login.
-    fn session(&self, client: &Client, login: &Login, now: Timestamp) -> LoginSession {
+    /// The session as of a login in this browser, if it is in one.
+    fn session(
+        &self,
+        (client, login): (&Client, &Login),
+        browser: Option<&Browser>,
+        now: Timestamp,
+    ) -> LoginSession {
         LoginSession {
             id: login.session,
             subject: login.subject.clone(),
@@ -213,7 +221,14 @@ impl AuthorizationService {
             acr: login.acr.clone(),
             amr: login.amr.clone(),
             provider_session: login.provider_session.clone(),
+            origin: browser.and_then(|browser| self.origin(login, browser)),
         }
+    }
+
+    /// Where a person of the identity service logged in. Of users whom another page logs in nobody is shown it, and it is not kept.
+    fn origin(&self, login: &Login, browser: &Browser) -> Option<LoginOrigin> {
+        let person = trail::person(&self.config, &login.subject);
+        person.map(|_| LoginOrigin::new(&browser.user_agent, browser.address))
     }
 
     /// One that is not remembered is kept whether or not it is used.

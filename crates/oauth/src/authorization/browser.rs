@@ -24,6 +24,8 @@ pub struct Browser {
     pub fetch_metadata: bool,
     /// Its address, as far as it is known.
     pub address: Option<IpAddr>,
+    /// What it calls itself; empty if it says nothing.
+    pub user_agent: String,
 }
 
 impl Browser {

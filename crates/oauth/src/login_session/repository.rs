@@ -5,6 +5,7 @@ use sluice_commit::StoreError;
 use sluice_primitives::{Lifetime, SessionId, Timestamp};
 use sluice_protocol::{ClientId, Subject};
 
+use super::origin::LoginOrigin;
 use crate::logout::LogoutNotice;
 
 /// So many sessions of a subject are deleted in one transaction at most: there may be a million, and others wait for it.
@@ -33,6 +34,8 @@ pub struct LoginSession {
     pub amr: Vec<String>,
     /// Session id at the identity provider, as the login page named it.
     pub provider_session: Option<String>,
+    /// Where the login was, if it is shown to who logged in.
+    pub origin: Option<LoginOrigin>,
 }
 
 /// A client that got a grant in a session and wants to hear of its end.

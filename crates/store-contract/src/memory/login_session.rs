@@ -30,7 +30,8 @@ fn goes_on(session: &LoginSession, now: Timestamp) -> bool {
 
 fn check_texts(session: &LoginSession) -> Result<(), StoreError> {
     let texts = [&session.acr, &session.provider_session];
-    check(texts.into_iter().flatten().chain(&session.amr).map(String::as_str))
+    let origin = session.origin.iter().flat_map(|origin| [&origin.device, &origin.network]);
+    check(texts.into_iter().flatten().chain(&session.amr).chain(origin).map(String::as_str))
 }
 
 impl Data {

@@ -1,4 +1,5 @@
-SELECT s.sid, s.subject, s.authenticated_at, s.last_seen_at, s.expires_at, s.remembered, s.idle, s.acr, s.amr, s.provider_session
+SELECT s.sid, s.subject, s.authenticated_at, s.last_seen_at, s.expires_at, s.remembered, s.idle, s.acr, s.amr, s.provider_session,
+    s.device, s.network
 FROM login_session AS s
 WHERE s.sid = $1
   AND s.remembered

@@ -7,7 +7,7 @@ mod touch;
 use async_trait::async_trait;
 use sluice_commit::{Queue, StoreError};
 use sluice_oauth::login_session::{
-    EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient,
+    EndSessions, EndedSession, LoginOrigin, LoginSession, LoginSessionRepository, SessionClient,
 };
 use sluice_oauth::logout::LogoutNotice;
 use sluice_primitives::{AttemptId, IdentityId, Lifetime, SessionId, Timestamp};
@@ -293,7 +293,13 @@ fn read(row: &Row) -> Result<LoginSession, Unreadable> {
         acr: column(row, 7)?,
         amr: read_list(column(row, 8)?).map_err(|cause| unreadable(&cause))?,
         provider_session: column(row, 9)?,
+        origin: origin(column(row, 10)?, column(row, 11)?),
     })
+}
+
+/// None of a session that is older than these columns, or whose login nobody is shown.
+fn origin(device: Option<String>, network: Option<String>) -> Option<LoginOrigin> {
+    device.zip(network).map(|(device, network)| LoginOrigin { device, network })
 }
 
 fn unreadable(cause: &dyn std::fmt::Display) -> Unreadable {

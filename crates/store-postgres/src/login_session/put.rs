@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use sluice_commit::{BoxError, CommitFailure, StoreError, Writer};
-use sluice_oauth::login_session::LoginSession;
+use sluice_oauth::login_session::{LoginOrigin, LoginSession};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -31,6 +31,10 @@ impl NewSession {
         storable::each("amr", &session.amr)?;
         let (acr, provider) = (session.acr.as_deref(), session.provider_session.as_deref());
         storable::texts(&[("acr", acr), ("amr", Some(&amr)), ("the provider's session id", provider)])?;
+        if let Some(origin) = &session.origin {
+            storable::text("the device of a session", &origin.device)?;
+            storable::text("the network of a session", &origin.network)?;
+        }
         Ok(Self { session, amr })
     }
 
@@ -114,6 +118,10 @@ impl PutSessions {
         let classes: Vec<Option<&str>> = all().map(|session| session.acr.as_deref()).collect();
         let methods: Vec<&str> = sessions.iter().map(|new| new.amr.as_str()).collect();
         let providers: Vec<Option<&str>> = all().map(|session| session.provider_session.as_deref()).collect();
+        let origins = |of: fn(&LoginOrigin) -> &str| {
+            all().map(|session| session.origin.as_ref().map(of)).collect::<Vec<Option<&str>>>()
+        };
+        let (devices, networks) = (origins(|origin| &origin.device), origins(|origin| &origin.network));
         let params: Params<'_> = &[
             &ids,
             &subjects,
@@ -125,6 +133,8 @@ impl PutSessions {
             &classes,
             &methods,
             &providers,
+            &devices,
+            &networks,
         ];
         Ok(named(&self.hot.link.query(self.how.statement(), params).await?))
     }

@@ -7,7 +7,8 @@ FROM (VALUES
     ('oauth_grant', 'authenticated_at consented_at expires_at generation redeemed_at revoked_at rotated_at grant_id attempt sid request '
         'client_id subject scope audience claims'),
     ('consent', 'subject client_id scope audience claims decided_at expires_at'),
-    ('login_session', 'authenticated_at last_seen_at expires_at idle sid remembered subject acr amr provider_session'),
+    ('login_session', 'authenticated_at last_seen_at expires_at idle sid remembered subject acr amr provider_session '
+        'device network'),
     ('session_client', 'sid client_id shown_subject'),
     ('parked_flow', 'handle sealed expires_at'),
     ('identity', 'identity_id attempt created_at status login_name email credential username email_verified_at updated_at revision '

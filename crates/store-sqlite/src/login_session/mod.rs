@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use rusqlite::{Params, Row};
 use sluice_commit::StoreError;
 use sluice_oauth::login_session::{
-    EndSessions, EndedSession, LoginSession, LoginSessionRepository, SessionClient,
+    EndSessions, EndedSession, LoginOrigin, LoginSession, LoginSessionRepository, SessionClient,
 };
 use sluice_oauth::logout::LogoutNotice;
 use sluice_primitives::{IdentityId, Lifetime, SessionId, Timestamp};
@@ -49,7 +49,13 @@ fn session(row: &Row<'_>) -> Result<LoginSession, SqliteError> {
         acr: row.get(7)?,
         amr: row::json(row, 8)?,
         provider_session: row.get(9)?,
+        origin: origin(row.get(10)?, row.get(11)?),
     })
+}
+
+/// None of a session that is older than these columns, or whose login nobody is shown.
+fn origin(device: Option<String>, network: Option<String>) -> Option<LoginOrigin> {
+    device.zip(network).map(|(device, network)| LoginOrigin { device, network })
 }
 
 fn lifetime(millis: i64) -> Lifetime {
@@ -73,6 +79,10 @@ impl NewSession {
         texts
             .iter()
             .try_for_each(|(name, text)| text.as_ref().map_or(Ok(()), |text| row::check(name, text)))?;
+        if let Some(origin) = &session.origin {
+            row::check("device", &origin.device)?;
+            row::check("network", &origin.network)?;
+        }
         let (amr, key) = (row::encode_list("amr", &session.amr)?, session.id.to_string());
         Ok(Self { session, amr, key })
     }
@@ -80,6 +90,7 @@ impl NewSession {
     /// In the order of the placeholders.
     fn values(&self) -> impl Params + '_ {
         let session = &self.session;
+        let origin = session.origin.as_ref();
         (
             session.id.as_bytes(),
             session.subject.as_str(),
@@ -91,6 +102,8 @@ impl NewSession {
             session.acr.as_deref(),
             self.amr.as_str(),
             session.provider_session.as_deref(),
+            origin.map(|origin| origin.device.as_str()),
+            origin.map(|origin| origin.network.as_str()),
             self.key.as_str(),
         )
     }

@@ -8,7 +8,7 @@ WITH needed (name, columns) AS (VALUES
         "expires_at", "redeemed_at", "revoked_at", "generation", "rotated_at", "attempt", "request"]'),
     ('consent', '["subject", "client_id", "scope", "audience", "claims", "decided_at", "expires_at"]'),
     ('login_session', '["sid", "subject", "authenticated_at", "last_seen_at", "expires_at", "remembered", "idle", "acr", "amr",
-        "provider_session"]'),
+        "provider_session", "device", "network"]'),
     ('session_client', '["sid", "client_id", "shown_subject"]'),
     ('parked_flow', '["handle", "sealed", "expires_at"]'),
     ('identity', '["identity_id", "email", "login_name", "credential", "status", "created_at", "attempt", "username",

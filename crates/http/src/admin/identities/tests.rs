@@ -2,7 +2,7 @@ use http::header::{LINK, LOCATION};
 use serde_json::{Value, json};
 use sluice_identity::{Email, Identity};
 use sluice_oauth::login_session::{LoginSession, LoginSessionRepository};
-use sluice_primitives::{Clock, Lifetime};
+use sluice_primitives::{Clock, Lifetime, Timestamp};
 use sluice_store_contract::given;
 use sluice_testkit::Captured;
 
@@ -274,20 +274,37 @@ async fn sessions_are_seen_and_ended() {
     }
 }
 
+/// A browser in which this person logged in to an application.
+fn browser_of(person: &str, now: Timestamp) -> LoginSession {
+    LoginSession {
+        subject: person.parse().unwrap(),
+        authenticated_at: now,
+        last_seen_at: now,
+        expires_at: now + Lifetime::hours(1),
+        ..given::session()
+    }
+}
+
+#[tokio::test]
+async fn of_a_browser_that_is_not_known_neither_device_nor_network_is_told() {
+    let (world, _) = World::with_alice().await;
+    let path = path_of(&world, ALICE).await;
+    let person = path.strip_prefix("/admin/identities/").unwrap();
+    let unknown = LoginSession { origin: None, ..browser_of(person, world.clock.now()) };
+    assert!(LoginSessionRepository::insert(&*world.store, unknown).await.unwrap());
+    let listed = ask(&world, "GET", &format!("{path}/sessions"), Value::Null).await.json;
+    let told = ["device", "network"].map(|member| listed[1].get(member));
+    assert_eq!((&listed[1]["kind"], told), (&json!("browser"), [None, None]));
+}
+
 #[tokio::test]
 async fn browsers_are_seen_and_ended_too() {
     let (log, _guard) = Captured::begin();
     let (world, _) = World::with_alice().await;
     assert_eq!(world.register("bob@example.com").await.status, 201);
     let (path, bob) = (path_of(&world, ALICE).await, path_of(&world, "bob@example.com").await);
-    let (person, now) = (path.strip_prefix("/admin/identities/").unwrap(), world.clock.now());
-    let browser = LoginSession {
-        subject: person.parse().unwrap(),
-        authenticated_at: now,
-        last_seen_at: now,
-        expires_at: now + Lifetime::hours(1),
-        ..given::session()
-    };
+    let person = path.strip_prefix("/admin/identities/").unwrap();
+    let browser = browser_of(person, world.clock.now());
     assert!(LoginSessionRepository::insert(&*world.store, browser.clone()).await.unwrap());
     let listed = ask(&world, "GET", &format!("{path}/sessions"), Value::Null).await.json;
     assert_eq!((&listed[0]["kind"], listed.as_array().unwrap().len()), (&json!("api"), 2));
@@ -295,6 +312,8 @@ async fn browsers_are_seen_and_ended_too() {
         "kind": "browser",
         "id": browser.id.to_string(),
         "remembered": true,
+        "device": "Firefox",
+        "network": "192.0.2.1",
         "amr": ["pwd", "otp"],
         "acr": "gold",
         "authenticated_at": "2025-06-15T15:06:40Z",

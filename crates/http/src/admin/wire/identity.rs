@@ -57,6 +57,10 @@ pub(crate) enum SignedInBody<'a> {
 pub(crate) struct BrowserBody<'a> {
     id: Uuid,
     remembered: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network: Option<&'a str>,
     amr: &'a [String],
     acr: Option<&'a str>,
     authenticated_at: Rfc3339,
@@ -72,9 +76,12 @@ impl<'a> From<&'a IdentitySession> for SignedInBody<'a> {
 
 impl<'a> From<&'a LoginSession> for SignedInBody<'a> {
     fn from(session: &'a LoginSession) -> Self {
+        let origin = session.origin.as_ref();
         Self::Browser(BrowserBody {
             id: session.id.as_uuid(),
             remembered: session.remembered,
+            device: origin.map(|origin| origin.device.as_str()),
+            network: origin.map(|origin| origin.network.as_str()),
             amr: &session.amr,
             acr: session.acr.as_deref(),
             authenticated_at: rfc3339(session.authenticated_at),

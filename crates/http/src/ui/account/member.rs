@@ -3,7 +3,6 @@
 use std::mem;
 
 use axum::extract::Request;
-use axum::http::header::USER_AGENT;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use sluice_commit::StoreError;
@@ -18,6 +17,7 @@ use sluice_protocol::Subject;
 use super::cookie::AccountCookie;
 use super::notice::Notice;
 use super::place::{CONFIRM, LOGIN, Place, Then, leading_to};
+use crate::extract::user_agent;
 use crate::respond::redirect::redirect;
 use crate::ui::UiState;
 use crate::ui::problem::Problem;
@@ -270,5 +270,5 @@ fn cookie(ui: &UiState, headers: &HeaderMap) -> Option<AccountCookie> {
 }
 
 fn device(headers: &HeaderMap) -> String {
-    headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+    user_agent(headers).to_owned()
 }

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::session::IdentitySession;
 use sluice_oauth::authorization::SessionCookie;
-use sluice_oauth::login_session::{EndSessions, LoginSession};
+use sluice_oauth::login_session::{EndSessions, LoginOrigin, LoginSession};
 use sluice_primitives::SessionId;
 
 use super::device::device_name;
@@ -16,7 +16,7 @@ use super::logout::gone;
 use super::member::{Member, Refused, answer};
 use super::notice::Notice;
 use super::place::Place;
-use super::views::{BrowserRow, DeviceRow, FormPage, Link, Moment, SessionsPage};
+use super::views::{BrowserOrigin, BrowserRow, DeviceRow, FormPage, Link, Moment, SessionsPage};
 use crate::respond::redirect::redirect;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
@@ -136,8 +136,13 @@ fn holds(cookie: &SessionCookie, session: &LoginSession) -> bool {
 }
 
 fn browser_row(session: &LoginSession, is_this: bool) -> BrowserRow {
+    let named = |origin: &LoginOrigin| BrowserOrigin {
+        device: device_name(&origin.device),
+        network: place_of(&origin.network),
+    };
     BrowserRow {
         id: session.id.to_string(),
+        origin: session.origin.as_ref().map(named),
         began: Moment::new(session.authenticated_at),
         seen: Moment::new(session.last_seen_at),
         is_remembered: session.remembered,

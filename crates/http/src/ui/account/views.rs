@@ -245,11 +245,19 @@ pub(super) struct DeviceRow {
 /// A browser that signs in to applications.
 pub(super) struct BrowserRow {
     pub(super) id: String,
+    /// None where it is not known.
+    pub(super) origin: Option<BrowserOrigin>,
     pub(super) began: Moment,
     pub(super) seen: Moment,
     pub(super) is_remembered: bool,
     /// Whether it is the one that shows the page.
     pub(super) is_this: bool,
+}
+
+/// What a browser is called, and where it was when the person signed in.
+pub(super) struct BrowserOrigin {
+    pub(super) device: String,
+    pub(super) network: String,
 }
 
 /// Who may act for the person. Posts `csrf` and `client`.

@@ -8,6 +8,7 @@ mod admin;
 mod admin_credentials;
 mod audit;
 mod bodies;
+mod browsers;
 mod concealed;
 mod consents;
 mod dump;

@@ -6,18 +6,23 @@ use axum::http::StatusCode;
 use sluice_oauth::authorization::SessionCookie;
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::grant::{Grant, Listed};
-use sluice_oauth::login_session::LoginSession;
+use sluice_oauth::login_session::{LoginOrigin, LoginSession};
 use sluice_primitives::{IdentityId, Lifetime, OsRng, SessionId, Timestamp};
 use sluice_protocol::Subject;
 use sluice_store_contract::given;
 use sluice_testkit::Captured;
 
-use super::{BOB, Visitor};
+use super::{BOB, FIREFOX, Visitor};
 use crate::ui::tests::world::{Answer, World};
 
 impl World {
     /// A browser in which this person signed in to an application.
     pub(in crate::ui::tests) async fn login_session(&self, person: IdentityId) -> SessionId {
+        self.login_session_from(person, given::session().origin).await
+    }
+
+    /// The same, where the browser was there.
+    async fn login_session_from(&self, person: IdentityId, origin: Option<LoginOrigin>) -> SessionId {
         let session = LoginSession {
             id: SessionId::generate(self.now(), &OsRng),
             subject: subject(person),
@@ -25,6 +30,7 @@ impl World {
             last_seen_at: self.now(),
             expires_at: self.now() + Lifetime::hours(10),
             idle: Lifetime::FOREVER,
+            origin,
             ..given::session()
         };
         assert!(self.ui.login_sessions.sessions.insert(session.clone()).await.unwrap());
@@ -162,6 +168,35 @@ async fn the_browser_that_one_sits_at_is_the_first_and_no_two_buttons_are_called
         let first = if is_this[0] { own } else { other };
         assert_eq!(page.after("name=\"browser\" value=\""), first.to_string(), "{session}");
     }
+}
+
+#[tokio::test]
+async fn a_browser_is_shown_by_a_name_that_people_know_and_with_its_network_if_they_are_kept() {
+    let world = World::new().await;
+    let alices = world.register_alice().await;
+    for origin in [
+        Some(given::origin(FIREFOX, "2001:db8:1:2::")),
+        Some(given::origin("<b>\"Shop\" & more", "192.0.2.7")),
+        Some(given::origin("", "0.0.0.0")),
+        None,
+    ] {
+        world.login_session_from(alices, origin).await;
+        world.clock.advance(Lifetime::minutes(1));
+    }
+    let page = Visitor::signed_in(&world).await.get("/ui/account/sessions").await;
+    let (_, list) = page.body.split_once("<h2 id=\"browsers\">").unwrap();
+    let rows: Vec<_> = list.split("<li class=\"row\">").skip(1).collect();
+    let [unkept, unnamed, strange, firefox] = rows[..] else { panic!("{list}") };
+    assert!(unkept.contains("<p>Signed in <time") && !unkept.contains("From "), "{unkept}");
+    assert!(unnamed.contains("<bdi>Unknown device</bdi>"), "{unnamed}");
+    assert!(unnamed.contains("From an unknown network. Signed in <time"), "{unnamed}");
+    assert!(strange.contains("<bdi>&#60;b&#62;&#34;Shop&#34; &#38; more</bdi>"), "{strange}");
+    assert!(strange.contains("From 192.0.2.7. Signed in <time"), "{strange}");
+    assert!(firefox.contains("<bdi>Firefox on Linux</bdi>"), "{firefox}");
+    assert!(firefox.contains("From 2001:db8:1:2::. Signed in <time"), "{firefox}");
+    let names = browsers_by_ear(&page);
+    assert!(names[0].starts_with("browser 1, signed in 15 June 2025, "), "{names:?}");
+    assert!(names[3].starts_with("browser 4, Firefox on Linux, signed in 15 June 2025, "), "{names:?}");
 }
 
 #[tokio::test]

@@ -1,0 +1,2 @@
+-- Where somebody logged in to applications; unknown of logins from before, and of users whom another page logs in.
+ALTER TABLE login_session ADD COLUMN IF NOT EXISTS device text, ADD COLUMN IF NOT EXISTS network text;
