@@ -97,8 +97,9 @@ describe('the account pages', () => {
     await openAccount(service, page, person)
     await press(page, 'Devices')
     const browsers = page.getByRole('region', { name: 'Browsers that sign in to applications' })
-    assert.match(await browsers.innerText(), /This browser\s+Signs in without asking again/)
-    await browsers.getByRole('button', { name: 'Sign out browser 1, this one, signed in' }).click()
+    const shown = /Chrome on Linux\s+This browser\s+From \S+\. Signed in .+\.\s+Signs in without asking again/
+    assert.match(await browsers.innerText(), shown)
+    await browsers.getByRole('button', { name: 'Sign out browser 1, Chrome on Linux, this one, signed in' }).click()
     await says('It is signed out.')
     assert.match(await browsers.innerText(), /None\./)
     await service.application.begin(page)
