@@ -6,7 +6,7 @@ use sluice_primitives::Lifetime;
 use sluice_testkit::{Authorize, Backend, Browser, TestSluice};
 
 use super::people::{ALICE, Api, PASSWORD, node};
-use super::subject::{PAGES, log_in};
+use super::subject::{PAGES, typed};
 use crate::both_stores::on_both_stores;
 use crate::disclosure::Witness;
 use crate::logout::channels::Ear;
@@ -37,13 +37,13 @@ async fn browsers(sluice: &TestSluice, person: &str) -> Vec<Value> {
 async fn people_know_their_browsers_by_device_and_network(backend: Backend) {
     let sluice = node(backend, &[&PAGES[..], &[BEHIND_A_PROXY]].concat()).await;
     let alice = Api::of(&sluice).register(ALICE).await;
-    let client = sluice.client(&json!({})).await;
+    let client = sluice.client(&json!({"skip_consent": true})).await;
     let long = "x".repeat(300);
     let mut own = Witness::of(browser(&sluice, FIREFOX, "192.0.2.7"));
     let mut other = Witness::of(browser(&sluice, &long, "2001:db8:1:2:3:4:5:6"));
     let mut untold = Witness::of(sluice.browser().saying("x-forwarded-for", "unknown"));
     for witness in [&mut own, &mut other, &mut untold] {
-        log_in(witness, &client, "openid", PASSWORD).await;
+        typed(witness, &client, &Authorize::default(), PASSWORD).await.expect("code");
         sluice.advance(Lifetime::secs(1));
     }
     let expected =
