@@ -8,6 +8,7 @@ use sluice_crypto::password_hash::Argon2Params;
 use sluice_primitives::Lifetime;
 use url::Url;
 
+use crate::factor::FactorsRequired;
 use crate::login::LockoutConfig;
 
 /// What the identity service is told.
@@ -33,6 +34,8 @@ pub struct Config {
     pub hardening: HardeningConfig,
     /// Passkeys; none: they are not offered.
     pub passkeys: Option<PasskeyConfig>,
+    /// Who must have a second factor. Default: nobody.
+    pub factors_required: FactorsRequired,
     /// What a browser has to compute before a form is taken.
     pub proof_of_work: ProofOfWorkConfig,
 }
@@ -50,6 +53,7 @@ impl Default for Config {
             codes: CodeConfig::default(),
             hardening: HardeningConfig::default(),
             passkeys: None,
+            factors_required: FactorsRequired::default(),
             proof_of_work: ProofOfWorkConfig::default(),
         }
     }

@@ -14,7 +14,7 @@ use sluice_identity::factor::{
     AddedFactor, Factor, FactorKind, FactorRepository, FactorUse, HashedRecoveryCodes, MAX_FACTORS,
     WeakerSessions, WithFirst,
 };
-use sluice_identity::identity::{IdentityRepository, Removed};
+use sluice_identity::identity::{IdentityDirectory, IdentityRepository, Removed};
 use sluice_identity::session::{IdentitySession, IdentitySessionRepository};
 use sluice_primitives::{IdentityId, Lifetime};
 use sluice_token::{Marker, Target};
@@ -334,6 +334,70 @@ pub async fn the_first_factor_ends_the_sessions_that_showed_none(fixture: &impl 
     assert_eq!(given::markers(&*store).await.len(), weaker.len());
 }
 
+/// Codes that come with a factor which is to be the first.
+const fn only_first(hashes: &[[u8; 32]]) -> WithFirst<'_> {
+    WithFirst { only: true, ..given::with_first(hashes) }
+}
+
+/// A factor that a login waits for is added as long as there is none, and once; who has one is given no other by it.
+pub async fn a_factor_that_is_to_be_the_first_is_added_to_no_other(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let (alice, bob) = (somebody(&*store, "alice").await, somebody(&*store, "bob").await);
+    let first = given::factor(alice, 0);
+    for node in [&store, &other] {
+        let told = node.add(&first, 1, Some(only_first(&CODES)), None).await.unwrap();
+        assert_eq!(told, AddedFactor::AddedWithCodes);
+    }
+    let late = Factor { created_at: given::at(9), ..first.clone() };
+    let told = other.add(&late, 1, Some(only_first(&CODES)), None).await.unwrap();
+    assert_eq!(told, AddedFactor::PresentWithCodes, "answered once more");
+    let second = given::factor(alice, 1);
+    let told = other.add(&second, 1, Some(only_first(&[[7; 32]])), None).await.unwrap();
+    assert_eq!(told, AddedFactor::TooMany);
+    assert_eq!(list(&*store, alice).await, [first]);
+    assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 3);
+    let bobs = added(&*store, given::factor(bob, 0)).await;
+    let told = store.add(&given::factor(bob, 1), 1, Some(only_first(&CODES)), None).await.unwrap();
+    assert_eq!(told, AddedFactor::TooMany);
+    assert_eq!(list(&*other, bob).await, [bobs]);
+}
+
+/// Of two logins that wait for a first factor one gets it.
+pub async fn of_factors_that_are_each_to_be_the_first_one_is_added(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    let alice = somebody(&*nodes[0], "alice").await;
+    let factors: Vec<_> = (0..8).map(|number| given::factor(alice, number)).collect();
+    let first = Some(only_first(&CODES));
+    let adding = factors.iter().enumerate().map(|(place, factor)| nodes[place % 2].add(factor, 1, first, None));
+    let outcomes: Vec<_> = join_all(adding).await.into_iter().map(Result::unwrap).collect();
+    let told = |outcome| outcomes.iter().filter(|told| **told == outcome).count();
+    assert_eq!((told(AddedFactor::AddedWithCodes), told(AddedFactor::TooMany)), (1, 7), "{outcomes:?}");
+    assert_eq!(list(&*nodes[1], alice).await.len(), 1);
+}
+
+/// That somebody must have a factor is noted of a person, changes nothing else of the record, and goes with it.
+pub async fn a_person_must_have_a_factor_if_that_was_noted(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let (alice, bob) = (somebody(&*store, "alice").await, somebody(&*store, "bob").await);
+    let before = IdentityRepository::find(&*store, alice).await.unwrap();
+    assert!(!store.is_required(alice).await.unwrap());
+    for _ in 0..2 {
+        assert!(store.require(alice, true).await.unwrap());
+        assert!(other.is_required(alice).await.unwrap());
+    }
+    assert!(!other.is_required(bob).await.unwrap());
+    assert_eq!(IdentityRepository::find(&*store, alice).await.unwrap(), before);
+    assert!(other.require(alice, false).await.unwrap());
+    assert!(!store.is_required(alice).await.unwrap());
+    let nobody = given::identity_id();
+    assert!(!store.require(nobody, true).await.unwrap());
+    assert!(!store.is_required(nobody).await.unwrap());
+    assert!(store.require(bob, true).await.unwrap());
+    let deleted = IdentityDirectory::delete(&*store, bob, None, given::at(20), given::at(9000), None).await;
+    assert_eq!(deleted.unwrap(), Removed::Done);
+    assert!(!other.is_required(bob).await.unwrap());
+}
+
 /// A retry is told of its codes as long as one of them is there: of none that was replaced, and of none that never was.
 pub async fn a_factor_added_again_tells_whether_its_codes_are_there(fixture: &impl Fixture) {
     let (store, other) = (fixture.store(), fixture.second_node().await);
@@ -452,7 +516,7 @@ pub async fn all_recovery_codes_are_counted_by_their_keys(fixture: &impl Fixture
         assert!(store.spend_recovery_code(person, &CODES[0], None).await.unwrap());
     }
     let dave = somebody(&*store, "dave").await;
-    let first = WithFirst { codes: HashedRecoveryCodes { key: 8, hashes: &CODES }, ends: None };
+    let first = WithFirst { codes: HashedRecoveryCodes { key: 8, hashes: &CODES }, ends: None, only: false };
     let added = store.add(&given::factor(dave, 0), 1, Some(first), None).await.unwrap();
     assert_eq!(added, AddedFactor::AddedWithCodes);
     let counted = fixture.second_node().await.all_recovery_codes_left().await.unwrap();

@@ -198,6 +198,7 @@ impl People {
             mails: mails.cloned(),
             service_name: "Example".to_owned(),
             passkeys: self.config.passkeys.as_ref().map(|site| RelyingParty::new(site).unwrap()),
+            required: self.config.factors_required,
             clock: self.clock.clone(),
             rng: Arc::clone(&self.rng),
         })

@@ -40,6 +40,7 @@ const MIGRATIONS: &[Migration] = &[
     // What reads it comes to it after an import alone, which asks for it; the janitor looks whether it is there.
     optional(8, "hydra_tokens", include_str!("migrations/0008_hydra_tokens.sql")),
     required(9, "login_origins", include_str!("migrations/0009_login_origins.sql")),
+    required(10, "required_factors", include_str!("migrations/0010_required_factors.sql")),
 ];
 
 struct Migration {

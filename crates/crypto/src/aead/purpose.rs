@@ -80,10 +80,12 @@ pub enum Purpose {
     RememberedConsent = 36,
     /// The address that a mail went to, given to the page that waits for its code.
     MailedAddress = 37,
+    /// A login that waits for its person to set up a second factor.
+    LoginEnrolment = 38,
 }
 
 /// Each, in the order of their numbers.
-pub(super) const PURPOSES: [Purpose; 37] = [
+pub(super) const PURPOSES: [Purpose; 38] = [
     Purpose::LoginChallenge,
     Purpose::LoginVerifier,
     Purpose::ConsentChallenge,
@@ -121,6 +123,7 @@ pub(super) const PURPOSES: [Purpose; 37] = [
     Purpose::KnownBrowser,
     Purpose::RememberedConsent,
     Purpose::MailedAddress,
+    Purpose::LoginEnrolment,
 ];
 
 /// A number that is no purpose of this version.
@@ -169,6 +172,7 @@ impl Purpose {
             Self::KnownBrowser => "known_browser",
             Self::RememberedConsent => "remembered_consent",
             Self::MailedAddress => "mailed_address",
+            Self::LoginEnrolment => "login_enrolment",
         }
     }
 

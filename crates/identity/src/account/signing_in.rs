@@ -6,7 +6,7 @@ use tracing::{info, warn};
 
 use super::service::AccountService;
 use crate::error::IdentityError;
-use crate::factor::{Aal, Enroller, EnrolmentOutcome, NewPasskey};
+use crate::factor::{Aal, Enroller, Enrolling, EnrolmentOutcome, NewPasskey};
 use crate::identity::Identity;
 use crate::login::Network;
 use crate::session::TokenPair;
@@ -58,10 +58,32 @@ impl AccountService {
         (identity, session): (&Identity, SessionId),
         (ticket, code, name): (&str, &str, &str),
     ) -> Result<EnrolmentOutcome, IdentityError> {
-        let weaker = self.weaker_sessions(identity.id, session).await?;
-        let enroller = Enroller { identity, ends: Some(self.sessions.weaker_than_first_factor(session)) };
+        self.totp_added((self.enroller(identity, session), session), (ticket, code, name)).await
+    }
+
+    /// Enrols the authenticator app that a login waits for, if the person has no factor yet. All sessions end that no second one was shown in.
+    ///
+    /// # Errors
+    /// As [`AccountService::add_totp`].
+    pub async fn add_first_totp(
+        &self,
+        login: &Enrolling,
+        shown: (&str, &str, &str),
+    ) -> Result<EnrolmentOutcome, IdentityError> {
+        let none = self.no_session();
+        let enroller = Enroller { only_first: true, ..self.enroller(&login.identity, none) };
+        self.totp_added((enroller, none), shown).await
+    }
+
+    async fn totp_added(
+        &self,
+        (enroller, session): (Enroller<'_>, SessionId),
+        (ticket, code, name): (&str, &str, &str),
+    ) -> Result<EnrolmentOutcome, IdentityError> {
+        let identity = enroller.identity.id;
+        let weaker = self.weaker_sessions(identity, session).await?;
         let outcome = self.factors.confirm_totp(enroller, ticket, code, name).await?;
-        self.tell_ended((identity.id, session), &weaker, &outcome).await;
+        self.tell_ended((identity, session), &weaker, &outcome).await;
         Ok(outcome)
     }
 
@@ -76,11 +98,43 @@ impl AccountService {
         (identity, session): (&Identity, SessionId),
         new: NewPasskey<'_>,
     ) -> Result<EnrolmentOutcome, IdentityError> {
-        let weaker = self.weaker_sessions(identity.id, session).await?;
-        let enroller = Enroller { identity, ends: Some(self.sessions.weaker_than_first_factor(session)) };
+        self.passkey_added((self.enroller(identity, session), session), new).await
+    }
+
+    /// The same of a passkey, as [`AccountService::add_first_totp`].
+    ///
+    /// # Errors
+    /// As [`AccountService::add_totp`].
+    pub async fn add_first_passkey(
+        &self,
+        login: &Enrolling,
+        new: NewPasskey<'_>,
+    ) -> Result<EnrolmentOutcome, IdentityError> {
+        let none = self.no_session();
+        let enroller = Enroller { only_first: true, ..self.enroller(&login.identity, none) };
+        self.passkey_added((enroller, none), new).await
+    }
+
+    async fn passkey_added(
+        &self,
+        (enroller, session): (Enroller<'_>, SessionId),
+        new: NewPasskey<'_>,
+    ) -> Result<EnrolmentOutcome, IdentityError> {
+        let identity = enroller.identity.id;
+        let weaker = self.weaker_sessions(identity, session).await?;
         let outcome = self.factors.finish_passkey_enrolment(enroller, new).await?;
-        self.tell_ended((identity.id, session), &weaker, &outcome).await;
+        self.tell_ended((identity, session), &weaker, &outcome).await;
         Ok(outcome)
+    }
+
+    /// Somebody who adds a factor in this session, which goes on.
+    fn enroller<'a>(&self, identity: &'a Identity, session: SessionId) -> Enroller<'a> {
+        Enroller { identity, ends: Some(self.sessions.weaker_than_first_factor(session)), only_first: false }
+    }
+
+    /// The session of a login that is not complete: one that nobody has, so that none goes on.
+    fn no_session(&self) -> SessionId {
+        SessionId::generate(self.clock.now(), &*self.rng)
     }
 
     /// Of the sessions that ended with the first factor this node knows at once about `weaker`, which were looked for before it was

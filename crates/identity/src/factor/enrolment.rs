@@ -27,6 +27,8 @@ pub struct Enroller<'a> {
     pub identity: &'a Identity,
     /// The sessions that end if the factor is the first; none if it is enrolled in no session.
     pub ends: Option<WeakerSessions>,
+    /// Whether the factor is to be the first: a login waits for it. Whoever has one by then is asked for that instead.
+    pub only_first: bool,
 }
 
 /// What became of an enrolment.
@@ -39,7 +41,7 @@ pub enum EnrolmentOutcome {
     /// The passkey is one that the person has enrolled already.
     Known,
     /// It took too long, or was begun elsewhere or by somebody else, or how the person gets in was changed, or a factor was taken
-    /// away, meanwhile: begin anew.
+    /// away, meanwhile, or it was to be the first and is not: begin anew.
     Expired,
     /// The person has as many factors as may be.
     TooMany,
@@ -135,7 +137,11 @@ impl FactorService {
         };
         let drawn: Vec<_> = new.beginning.codes.iter().filter_map(|code| RecoveryCode::typed(code)).collect();
         let hashes = self.parts.recovery_keys.hash_all(identity.id, &drawn);
-        let first = WithFirst { codes: self.parts.recovery_keys.named(&hashes), ends: enroller.ends };
+        let first = WithFirst {
+            codes: self.parts.recovery_keys.named(&hashes),
+            ends: enroller.ends,
+            only: enroller.only_first,
+        };
         let notice = self.notice_of_new(identity, factor.name.clone());
         let revision = new.beginning.revision;
         let added = self.parts.factors.add(&factor, revision, Some(first), notice.as_ref()).await;
@@ -146,6 +152,7 @@ impl FactorService {
             AddedFactor::Added => (None, false),
             AddedFactor::PresentWithCodes => (Some(drawn), true),
             AddedFactor::Present => (None, true),
+            AddedFactor::TooMany if enroller.only_first => return Ok(EnrolmentOutcome::Expired),
             AddedFactor::TooMany => return Ok(EnrolmentOutcome::TooMany),
             AddedFactor::Unknown => return Ok(EnrolmentOutcome::Expired),
         };

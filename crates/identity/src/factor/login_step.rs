@@ -1,4 +1,4 @@
-//! When a login is complete: who has a second factor shows it, whatever was asked for.
+//! When a login is complete: who has a second factor shows it, whatever was asked for; who has none and must have one sets it up.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::aal::{Aal, with_second};
 use super::passkey::PasskeyChallenge;
 use super::proof::{FactorCheck, FactorProof};
 use super::service::FactorService;
-use super::ticket::{LoginTicket, TicketData};
+use super::ticket::{LoginTicket, TicketData, TicketUse};
 use crate::error::IdentityError;
 use crate::identity::{Identity, IdentityStatus};
 use crate::login::Network;
@@ -84,6 +84,11 @@ pub enum NextStep {
         /// What the person can show.
         kinds: FactorChoices,
     },
+    /// A second factor that is to be set up first: the person has none and must have one.
+    Enrolment {
+        /// To be given back with it: good for this alone, and only as long as there is none.
+        ticket: String,
+    },
     /// More is asked for than the person can show.
     CannotReach,
 }
@@ -95,6 +100,7 @@ impl fmt::Debug for NextStep {
             Self::Factor { kinds, .. } => {
                 f.debug_struct("Factor").field("kinds", kinds).finish_non_exhaustive()
             }
+            Self::Enrolment { .. } => f.write_str("Enrolment"),
             Self::CannotReach => f.write_str("CannotReach"),
         }
     }
@@ -159,18 +165,17 @@ impl FactorService {
             return Ok(NextStep::Done { amr, acr });
         }
         let kinds = self.kinds(first.identity.id).await?;
+        let is_required = !kinds.has_factor() && self.is_required_of(Some(first.identity.id)).await?;
+        if is_required {
+            let identity = first.identity.id;
+            info!(target: "sluice_audit", { identity.id = %identity }, "second factor to be set up");
+            return Ok(NextStep::Enrolment { ticket: self.ticket(TicketUse::Enrol, first, amr) });
+        }
         if !kinds.has_factor() {
             let reached = acr >= first.wanted;
             return Ok(if reached { NextStep::Done { amr, acr } } else { NextStep::CannotReach });
         }
-        let ticket = LoginTicket {
-            identity: first.identity.id,
-            revision: first.identity.revision,
-            amr,
-            data: first.data,
-        };
-        let whence = (first.context, self.parts.clock.now());
-        let ticket = ticket.seal(whence, &self.parts.in_flight, &*self.parts.rng);
+        let ticket = self.ticket(TicketUse::Show, first, amr);
         // A passkey that cannot be asked for here any more is still not done without.
         let kinds = FactorChoices { passkey: kinds.passkey && self.offers_passkeys(), ..kinds };
         Ok(NextStep::Factor { ticket, kinds })
@@ -258,12 +263,23 @@ impl FactorService {
         }
     }
 
+    /// A ticket for what is left to do of a login.
+    fn ticket(&self, of: TicketUse, first: FirstFactor<'_>, amr: Vec<String>) -> String {
+        let FirstFactor { identity, context, data, .. } = first;
+        let ticket = LoginTicket { identity: identity.id, revision: identity.revision, amr, data };
+        ticket.seal(of, (context, self.parts.clock.now()), &self.parts.in_flight, &*self.parts.rng)
+    }
+
     fn open_login(&self, ticket: &str, context: &[u8]) -> Option<LoginTicket> {
-        LoginTicket::open(ticket, (context, self.parts.clock.now()), &self.parts.in_flight)
+        self.open_login_of(TicketUse::Show, ticket, context)
+    }
+
+    pub(super) fn open_login_of(&self, of: TicketUse, ticket: &str, context: &[u8]) -> Option<LoginTicket> {
+        LoginTicket::open(of, ticket, (context, self.parts.clock.now()), &self.parts.in_flight)
     }
 }
 
-fn may_log_in(identity: &Identity) -> bool {
+pub(super) fn may_log_in(identity: &Identity) -> bool {
     match identity.status {
         IdentityStatus::Active => true,
         IdentityStatus::Disabled => false,

@@ -26,7 +26,7 @@ pub enum AddedFactor {
     Present,
     /// It was there likewise. Of the recovery codes the same is said as by [`AddedFactor::AddedWithCodes`].
     PresentWithCodes,
-    /// The person has as many as may be.
+    /// The person has as many as may be, or one where it was to be the first.
     TooMany,
     /// There is no such person, or the record is another one than was looked at.
     Unknown,
@@ -88,6 +88,8 @@ pub struct WithFirst<'a> {
     pub codes: HashedRecoveryCodes<'a>,
     /// Sessions that end, if any do.
     pub ends: Option<WeakerSessions>,
+    /// Whether nothing is stored unless the factor is the first.
+    pub only: bool,
 }
 
 /// How many recovery codes each key made; none: those that were made before that was noted.
@@ -98,7 +100,7 @@ pub type RecoveryCodeCounts = BTreeMap<Option<u8>, u64>;
 pub trait FactorRepository: Send + Sync {
     /// Stores a factor, if its person's record still has this revision; and, if there is no other, what comes with the first: the
     /// recovery codes in the place of the former ones, and the end of the sessions that showed no factor. The notice is queued
-    /// with it. Twice with one id is once: what was added at another time than this is told to be there. A retry of a call has its time.
+    /// with it. If it is to be the only one ([`WithFirst::only`]) it is added to no other. Twice with one id is once: what was added at another time than this is told to be there. A retry of a call has its time.
     async fn add(
         &self,
         factor: &Factor,
@@ -106,6 +108,12 @@ pub trait FactorRepository: Send + Sync {
         first: Option<WithFirst<'_>>,
         notice: Option<&QueuedMail>,
     ) -> Result<AddedFactor, StoreError>;
+
+    /// Notes whether a person must have a second factor. Nothing else of the record changes. Whether there is such a person.
+    async fn require(&self, identity: IdentityId, required: bool) -> Result<bool, StoreError>;
+
+    /// Whether that was noted of a person.
+    async fn is_required(&self, identity: IdentityId) -> Result<bool, StoreError>;
 
     /// The factors of a person, the oldest first.
     async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError>;

@@ -15,6 +15,7 @@ use super::passkey::RelyingParty;
 use super::proof::{FactorCheck, FactorProof, Shown};
 use super::recovery_code::RecoveryCodeKeys;
 use super::repository::FactorRepository;
+use super::requirement::FactorsRequired;
 use crate::audit::Deed;
 use crate::error::IdentityError;
 use crate::identity::{Identity, IdentityRepository, Removed};
@@ -62,6 +63,8 @@ pub struct FactorParts {
     pub service_name: String,
     /// This site as authenticators see it; none: passkeys are not offered.
     pub passkeys: Option<RelyingParty>,
+    /// Who must have a factor.
+    pub required: FactorsRequired,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -100,6 +103,17 @@ pub enum RenameOutcome {
     Missing,
     /// Too much of the record was changed without a password; the next change may come after this time.
     TooMany(Lifetime),
+}
+
+/// What became of the removal of a factor by its person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemovalOutcome {
+    /// It is gone.
+    Removed,
+    /// The person has no such factor.
+    Missing,
+    /// It stays: it is the last one, and the person must have one.
+    Required,
 }
 
 impl FactorService {
@@ -161,13 +175,30 @@ impl FactorService {
     }
 
     /// Removes a factor of the record that was looked at when somebody proved, once more, to be this person, which is asked
-    /// for by the caller; whether it was there. With the last one the recovery codes go.
+    /// for by the caller. With the last one the recovery codes go; it stays where the person must have one.
     ///
     /// # Errors
     /// [`IdentityError::Changed`] if that record was changed meanwhile: the proof may not hold any more.
     /// [`IdentityError::Store`] if the store cannot do it now.
-    pub async fn remove(&self, identity: &Identity, id: Uuid) -> Result<bool, IdentityError> {
-        self.remove_at(identity, id, Some(identity.revision), Deed::new("factor removed", identity.id)).await
+    pub async fn remove(&self, identity: &Identity, id: Uuid) -> Result<RemovalOutcome, IdentityError> {
+        // Each removal raises the revision that was looked at before the factors were: of two at once, one finds it raised.
+        if self.must_stay(identity.id, id).await? {
+            info!(target: "sluice_audit", { identity.id = %identity.id, factor.id = %id }, "factor kept: one is required");
+            return Ok(RemovalOutcome::Required);
+        }
+        let deed = Deed::new("factor removed", identity.id);
+        let is_removed = self.remove_at(identity, id, Some(identity.revision), deed).await?;
+        Ok(if is_removed { RemovalOutcome::Removed } else { RemovalOutcome::Missing })
+    }
+
+    /// Whether this factor is the last one of a person who must have one.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn must_stay(&self, identity: IdentityId, id: Uuid) -> Result<bool, IdentityError> {
+        let factors = self.parts.factors.of_identity(identity).await?;
+        let is_last = matches!(factors.as_slice(), [only] if only.id == id);
+        Ok(is_last && self.is_required_of(Some(identity)).await?)
     }
 
     /// Removes a factor, whatever the person changes meanwhile: it is not them who proved something. `deed` is what the audit

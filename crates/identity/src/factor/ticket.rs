@@ -1,12 +1,14 @@
-//! A login that waits for its second factor: sealed, in the browser's hands.
+//! A login that waits for its second factor, or for one to be set up: sealed, in the browser's hands.
 
 use serde::{Deserialize, Serialize};
 use sluice_crypto::digest::sha256;
 use sluice_crypto::{Purpose, Sealer};
 use sluice_primitives::{IdentityId, Lifetime, Rng, Timestamp};
 
-/// How long a person may take.
-const LIFETIME: Lifetime = Lifetime::minutes(10);
+/// How long a person may take to show a factor.
+const TO_SHOW: Lifetime = Lifetime::minutes(10);
+/// And to set one up, for which an app may have to be installed first.
+const TO_ENROL: Lifetime = Lifetime::minutes(15);
 /// How much a caller may put into a ticket, in bytes.
 pub const TICKET_DATA: usize = 256;
 
@@ -24,6 +26,31 @@ impl TicketData {
     /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
+    }
+}
+
+/// What the holder of a ticket may do with it, and nothing else: each is sealed for its own purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TicketUse {
+    /// Show a second factor.
+    Show,
+    /// Set the first one up.
+    Enrol,
+}
+
+impl TicketUse {
+    const fn purpose(self) -> Purpose {
+        match self {
+            Self::Show => Purpose::LoginTicket,
+            Self::Enrol => Purpose::LoginEnrolment,
+        }
+    }
+
+    const fn lifetime(self) -> Lifetime {
+        match self {
+            Self::Show => TO_SHOW,
+            Self::Enrol => TO_ENROL,
+        }
     }
 }
 
@@ -48,22 +75,33 @@ struct Wire {
 }
 
 impl LoginTicket {
-    /// The ticket, of use in this context only.
-    pub(super) fn seal(self, (context, now): (&[u8], Timestamp), sealer: &Sealer, rng: &dyn Rng) -> String {
+    /// The ticket, of this use and in this context only.
+    pub(super) fn seal(
+        self,
+        of: TicketUse,
+        (context, now): (&[u8], Timestamp),
+        sealer: &Sealer,
+        rng: &dyn Rng,
+    ) -> String {
         let wire = Wire {
             identity: *self.identity.as_bytes(),
             revision: self.revision,
             amr: self.amr,
             data: self.data.0,
             context: sha256(context),
-            expires_at: (now + LIFETIME).as_millis(),
+            expires_at: (now + of.lifetime()).as_millis(),
         };
-        sealer.seal(Purpose::LoginTicket, &postcard::to_stdvec(&wire).unwrap_or_default(), rng)
+        sealer.seal(of.purpose(), &postcard::to_stdvec(&wire).unwrap_or_default(), rng)
     }
 
-    /// Reads a ticket; none if it is of another context, or too old.
-    pub(super) fn open(ticket: &str, (context, now): (&[u8], Timestamp), sealer: &Sealer) -> Option<Self> {
-        let bytes = sealer.open(Purpose::LoginTicket, ticket).ok()?;
+    /// Reads a ticket; none if it is of another use or context, or too old.
+    pub(super) fn open(
+        of: TicketUse,
+        ticket: &str,
+        (context, now): (&[u8], Timestamp),
+        sealer: &Sealer,
+    ) -> Option<Self> {
+        let bytes = sealer.open(of.purpose(), ticket).ok()?;
         let wire: Wire = postcard::from_bytes(&bytes).ok()?;
         let holds = wire.context == sha256(context) && now < Timestamp::from_millis(wire.expires_at);
         holds.then_some(Self {

@@ -7,7 +7,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_identity::account::{AccountService, Outcome, PasswordChange};
-use sluice_identity::factor::{Enroller, EnrolmentOutcome, FactorRepository, WeakerSessions};
+use sluice_identity::factor::{
+    Enroller, EnrolmentOutcome, FactorRepository, RemovalOutcome, WeakerSessions,
+};
 use sluice_identity::identity::{IdentityChange, NewCredential};
 use sluice_identity::session::{
     IdentitySession, IdentitySessionRepository, Rotation, SessionRotation, SessionService,
@@ -66,7 +68,7 @@ async fn what_was_shown_before_another_password_takes_no_factor_and_no_code_away
     assert_eq!(services.factors.list(alice.id).await.unwrap().len(), 1);
     assert!(services.store.spend_recovery_code(alice.id, &[1; 32], None).await.unwrap());
     let present = services.stored(ALICE).await;
-    assert!(services.factors.remove(&present, factor.id).await.unwrap());
+    assert_eq!(services.factors.remove(&present, factor.id).await.unwrap(), RemovalOutcome::Removed);
 }
 
 #[tokio::test]
@@ -96,7 +98,7 @@ async fn the_first_factor_and_the_end_of_the_sessions_without_it_are_one() {
     let ends = WeakerSessions { keep: present.session, now, marker_expires_at: now + Lifetime::hours(1) };
     let begun = services.factors.begin_totp(&alice);
     let code = App::scan(&begun.secret_base32).code(&services.clock);
-    let enroller = Enroller { identity: &alice, ends: Some(ends) };
+    let enroller = Enroller { identity: &alice, ends: Some(ends), only_first: false };
     let outcome = services.factors.confirm_totp(enroller, &begun.ticket, &code, "Phone").await.unwrap();
     assert!(matches!(outcome, EnrolmentOutcome::Enrolled(_)), "{outcome:?}");
     let left = services.sessions.list(alice.id).await.unwrap();

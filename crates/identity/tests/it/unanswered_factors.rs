@@ -40,6 +40,14 @@ impl FactorRepository for Silent {
         Err(AWAY)
     }
 
+    async fn require(&self, _: IdentityId, _: bool) -> Result<bool, StoreError> {
+        Err(AWAY)
+    }
+
+    async fn is_required(&self, _: IdentityId) -> Result<bool, StoreError> {
+        Err(AWAY)
+    }
+
     async fn of_identity(&self, _: IdentityId) -> Result<Vec<Factor>, StoreError> {
         Err(AWAY)
     }

@@ -221,6 +221,7 @@ impl Makes<'_> {
             mails: mails.cloned(),
             service_name: self.config.service_name.clone(),
             passkeys,
+            required: self.config.factors_required,
             clock: Arc::clone(&self.base.clock),
             rng: Arc::clone(&self.base.rng),
         }))

@@ -137,12 +137,12 @@ pub const fn recovery_codes(hashes: &[[u8; 32]]) -> HashedRecoveryCodes<'_> {
 
 /// The same, with a first factor that ends no session.
 pub const fn with_first(hashes: &[[u8; 32]]) -> WithFirst<'_> {
-    WithFirst { codes: recovery_codes(hashes), ends: None }
+    WithFirst { codes: recovery_codes(hashes), ends: None, only: false }
 }
 
 /// Somebody who adds a factor in no session.
 pub const fn enroller(identity: &Identity) -> Enroller<'_> {
-    Enroller { identity, ends: None }
+    Enroller { identity, ends: None, only_first: false }
 }
 
 /// A source of one-time passwords, enrolled at second `created`.

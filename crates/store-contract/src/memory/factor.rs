@@ -35,7 +35,8 @@ impl Data {
             return AddedFactor::Unknown;
         }
         let others = self.factors_of(factor.identity).count();
-        if u32::try_from(others).is_ok_and(|others| others >= MAX_FACTORS) {
+        let most = if first.is_some_and(|first| first.only) { 1 } else { MAX_FACTORS };
+        if u32::try_from(others).is_ok_and(|others| others >= most) {
             return AddedFactor::TooMany;
         }
         self.factors.insert(key, factor.clone());
@@ -99,6 +100,23 @@ impl FactorRepository for MemoryStore {
         let texts = [factor.name.as_str(), factor.sealed.as_str()];
         check(texts.into_iter().chain(notice.map(|mail| mail.sealed.as_str())))?;
         self.write(|data| data.add_factor(self.node, (factor, revision), first, notice)).await
+    }
+
+    async fn require(&self, identity: IdentityId, required: bool) -> Result<bool, StoreError> {
+        self.write(|data| {
+            let is_there = data.identities.contains_key(&identity);
+            if is_there && required {
+                data.factor_required.insert(identity);
+            } else {
+                data.factor_required.remove(&identity);
+            }
+            is_there
+        })
+        .await
+    }
+
+    async fn is_required(&self, identity: IdentityId) -> Result<bool, StoreError> {
+        Ok(self.read(|data| data.factor_required.contains(&identity)))
     }
 
     async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError> {

@@ -110,6 +110,7 @@ impl Data {
         let subject = id.to_string();
         self.consents.retain(|(consenting, _), _| consenting.as_str() != subject);
         self.forget_factors(id);
+        self.factor_required.remove(&id);
         Removed::Done
     }
 }

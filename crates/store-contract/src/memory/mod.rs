@@ -24,7 +24,7 @@ mod parked_flow;
 mod replay;
 mod trust;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -89,6 +89,8 @@ struct Data {
     hardening: BTreeMap<IdentityId, Timestamp>,
     identity_sessions: BTreeMap<SessionId, IdentitySession>,
     factors: BTreeMap<(IdentityId, Uuid), Factor>,
+    /// Who must have one.
+    factor_required: BTreeSet<IdentityId>,
     /// With the key that made the hash.
     recovery_codes: BTreeMap<(IdentityId, [u8; 32]), u8>,
     /// By the stored purpose.

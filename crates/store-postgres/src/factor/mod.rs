@@ -24,6 +24,8 @@ const PUT_CODES_IF_FIRST: &str = include_str!("put_codes_if_first.sql");
 const END_WEAKER_IF_FIRST: &str = include_str!("end_weaker_if_first.sql");
 const ADD: &str = include_str!("add.sql");
 const ADDED: &str = include_str!("added.sql");
+const REQUIRE: &str = include_str!("require.sql");
+const IS_REQUIRED: &str = include_str!("is_required.sql");
 const OF_IDENTITY: &str = include_str!("of_identity.sql");
 const USE_ONCE: &str = include_str!("use_once.sql");
 const RENAME: &str = include_str!("rename.sql");
@@ -55,6 +57,8 @@ impl FactorRepository for PostgresStore {
         let (kind, created_at) = (factor.kind.stored(), factor.created_at.as_millis());
         let last_used_at = factor.last_used_at.map(Timestamp::as_millis);
         let (hashes, key) = first.map(|first| columns(first.codes)).unwrap_or_default();
+        // Only the first one finds room for one.
+        let most = if first.is_some_and(|first| first.only) { 1 } else { MOST };
         let ending = first.and_then(|first| first.ends).map(|ends| Ending::new(self, ends));
         let mut transaction = Transaction::new().then(LOCK, vec![&identity]);
         if let Some(ending) = &ending {
@@ -71,7 +75,7 @@ impl FactorRepository for PostgresStore {
                 vec![
                     &identity,
                     &factor.id,
-                    &MOST,
+                    &most,
                     &kind,
                     &factor.name,
                     &factor.sealed,
@@ -92,6 +96,15 @@ impl FactorRepository for PostgresStore {
             (false, true) => AddedFactor::TooMany,
             (false, false) => AddedFactor::Unknown,
         })
+    }
+
+    async fn require(&self, identity: IdentityId, required: bool) -> Result<bool, StoreError> {
+        Ok(!self.write(REQUIRE, &[&identity.as_uuid(), &required]).await?.is_empty())
+    }
+
+    async fn is_required(&self, identity: IdentityId) -> Result<bool, StoreError> {
+        let rows = self.read(IS_REQUIRED, &[&identity.as_uuid()]).await?;
+        Ok(rows.first().map(|row| column(row, 0)).transpose()?.unwrap_or(false))
     }
 
     async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError> {

@@ -12,7 +12,7 @@ FROM (VALUES
     ('session_client', 'sid client_id shown_subject'),
     ('parked_flow', 'handle sealed expires_at'),
     ('identity', 'identity_id attempt created_at status login_name email credential username email_verified_at updated_at revision '
-        'hardening_due'),
+        'hardening_due factor_required'),
     ('login_name', 'name_hash identity_id'),
     ('signing_key', 'set_name kid algorithm sealed state created_at attempt'),
     ('node', 'node_id revocation_counter change_counter appended_at'),

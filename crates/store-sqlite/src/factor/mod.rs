@@ -21,6 +21,8 @@ use crate::identity::removal_prevented;
 use crate::store::SqliteStore;
 use crate::{mail, row};
 
+const REQUIRE: &str = include_str!("require.sql");
+const IS_REQUIRED: &str = include_str!("is_required.sql");
 const OF_IDENTITY: &str = include_str!("of_identity.sql");
 const USE_ONCE: &str = include_str!("use_once.sql");
 const RENAME: &str = include_str!("rename.sql");
@@ -45,6 +47,18 @@ impl FactorRepository for SqliteStore {
         let (factor, first, notice) = (factor.clone(), first.map(stored::First::of), notice.cloned());
         self.write(move |write| stored::add(write, (&factor, revision), first.as_ref(), notice.as_ref()))
             .await
+    }
+
+    async fn require(&self, identity: IdentityId, required: bool) -> Result<bool, StoreError> {
+        self.write(move |write| {
+            Ok(write.update("identity", REQUIRE, params![identity.as_bytes(), required])? == 1)
+        })
+        .await
+    }
+
+    async fn is_required(&self, identity: IdentityId) -> Result<bool, StoreError> {
+        let found = self.read(move |read| read.row(IS_REQUIRED, [identity.as_bytes()], |row| Ok(row.get(0)?)));
+        Ok(found.await?.unwrap_or(false))
     }
 
     async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError> {

@@ -41,11 +41,12 @@ impl Codes {
 pub(super) struct First {
     codes: Codes,
     ends: Option<WeakerSessions>,
+    only: bool,
 }
 
 impl First {
     pub(super) fn of(first: WithFirst<'_>) -> Self {
-        Self { codes: Codes::of(first.codes), ends: first.ends }
+        Self { codes: Codes::of(first.codes), ends: first.ends, only: first.only }
     }
 }
 
@@ -77,9 +78,10 @@ pub(super) fn add(
         let has_code = has_one(write, factor.identity, hashes)?;
         return Ok(AddedFactor::told((added_at == factor.created_at, has_code)));
     }
+    let most = if first.is_some_and(|first| first.only) { 1 } else { MAX_FACTORS };
     let others = match write.row(ROOM, params![identity, revision], |row| Ok(row.get::<_, u32>(0)?))? {
         None => return Ok(AddedFactor::Unknown),
-        Some(factors) if factors >= MAX_FACTORS => return Ok(AddedFactor::TooMany),
+        Some(factors) if factors >= most => return Ok(AddedFactor::TooMany),
         Some(factors) => factors,
     };
     let values = params![

@@ -12,7 +12,7 @@ WITH needed (name, columns) AS (VALUES
     ('session_client', '["sid", "client_id", "shown_subject"]'),
     ('parked_flow', '["handle", "sealed", "expires_at"]'),
     ('identity', '["identity_id", "email", "login_name", "credential", "status", "created_at", "attempt", "username",
-        "email_verified_at", "updated_at", "revision", "hardening_due"]'),
+        "email_verified_at", "updated_at", "revision", "hardening_due", "factor_required"]'),
     ('login_name', '["name_hash", "identity_id"]'),
     ('signing_key', '["set_name", "kid", "algorithm", "sealed", "state", "created_at"]'),
     ('revocation', '["origin", "counter", "kind", "key", "at", "expires_at", "swept"]'),

@@ -2,8 +2,8 @@
 
 use sluice_identity::Identity;
 use sluice_identity::factor::{
-    Aal, FactorChoices, FactorOutcome, FactorProof, FirstFactor, NextStep, PasskeyStep, RenameOutcome,
-    TICKET_DATA, TicketData,
+    Aal, FactorChoices, FactorOutcome, FactorProof, FirstFactor, NextStep, PasskeyStep, RemovalOutcome,
+    RenameOutcome, TICKET_DATA, TicketData,
 };
 use sluice_identity::identity::{IdentityDirectory, IdentityStatus, NewCredential, Removed};
 use sluice_identity::mail::MailRepository;
@@ -168,7 +168,8 @@ async fn a_factor_is_renamed_by_its_person_only() {
     let bob = given::registered(&*world.store, given::identity("bob@example.com")).await;
     let stolen = world.service.rename(bob.id, enrolled.factor, "Mine").await.unwrap();
     assert_eq!(stolen, RenameOutcome::Missing);
-    assert!(!world.service.remove(&bob, enrolled.factor).await.unwrap());
+    let stolen = world.service.remove(&bob, enrolled.factor).await.unwrap();
+    assert_eq!(stolen, RemovalOutcome::Missing);
     let renamed = world.service.rename(world.alice.id, enrolled.factor, " Old phone ").await.unwrap();
     assert_eq!(renamed, RenameOutcome::Renamed);
     let listed = world.service.list(world.alice.id).await.unwrap();
@@ -181,7 +182,8 @@ async fn who_reads_mail_at_the_address_is_told_of_factors_that_come_and_go() {
     let (_, enrolled) = world.app().await;
     assert_eq!(world.store.depth().await.unwrap(), (1, 0));
     let unverified = Identity { email_verified_at: None, ..world.alice.clone() };
-    assert!(world.service.remove(&unverified, enrolled.factor).await.unwrap());
+    let removed = world.service.remove(&unverified, enrolled.factor).await.unwrap();
+    assert_eq!(removed, RemovalOutcome::Removed);
     assert_eq!(world.store.depth().await.unwrap(), (1, 0), "the address may be anybody's");
     let alice = given::person(&*world.store, world.alice.id).await;
     let (_, enrolled) = world.app_of(&alice).await;

@@ -4,7 +4,7 @@ use sluice_identity::Identity;
 use sluice_identity::config::{LimitsConfig, Rate};
 use sluice_identity::factor::{
     Enrolled, EnrolmentOutcome, FactorCheck, FactorProof, FactorRepository, MAX_FACTORS, RECOVERY_CODES,
-    Shown, TotpEnrolment,
+    RemovalOutcome, Shown, TotpEnrolment,
 };
 use sluice_identity::identity::Removed;
 use sluice_identity::mail::MailRepository;
@@ -81,7 +81,8 @@ async fn whoever_adds_and_removes_factors_all_the_time_is_told_so_often_and_no_m
     for created in 0..11 {
         let (alice, factor) = (present().await, given::factor(world.alice.id, created));
         world.store.add(&factor, alice.revision, None, None).await.unwrap();
-        assert!(world.service.remove(&alice, factor.id).await.unwrap());
+        let removed = world.service.remove(&alice, factor.id).await.unwrap();
+        assert_eq!(removed, RemovalOutcome::Removed);
     }
     assert_eq!((told().await, world.has_no_factor().await), (10, true), "the eleventh goes untold");
     world.clock.advance(Lifetime::minutes(6));

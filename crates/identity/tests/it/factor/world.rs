@@ -7,7 +7,7 @@ use sluice_crypto::{Sealer, SystemSecret};
 use sluice_identity::config::{LimitsConfig, PasskeyConfig};
 use sluice_identity::factor::{
     Aal, Enrolled, EnrolmentOutcome, FactorCheck, FactorParts, FactorProof, FactorRepository, FactorService,
-    FirstFactor, NextStep, RecoveryCodeKeys, RelyingParty, TicketData,
+    FactorsRequired, FirstFactor, NextStep, RecoveryCodeKeys, RelyingParty, TicketData,
 };
 use sluice_identity::mail::MailQueue;
 use sluice_identity::{Identity, IdentityRepository, Limits, Network};
@@ -57,6 +57,11 @@ impl World {
     /// A node whose factors are here.
     pub(crate) fn node_with(&self, factors: Arc<dyn FactorRepository>) -> FactorService {
         FactorService::new(FactorParts { factors, ..parts(&self.store, &self.clock) })
+    }
+
+    /// A node where these must have a factor.
+    pub(crate) fn node_that_requires(&self, required: FactorsRequired) -> FactorService {
+        FactorService::new(FactorParts { required, ..parts(&self.store, &self.clock) })
     }
 
     /// A node that counts like this.
@@ -148,6 +153,7 @@ fn parts(store: &Arc<MemoryStore>, clock: &Arc<ManualClock>) -> FactorParts {
         mails: Some(Arc::new(mails)),
         service_name: "Example".to_owned(),
         passkeys: Some(RelyingParty::new(&site()).unwrap()),
+        required: FactorsRequired::Never,
         clock,
         rng: Arc::new(OsRng),
     }

@@ -1,0 +1,32 @@
+//! Who must have a second factor, because whoever runs the site says so.
+
+use sluice_primitives::IdentityId;
+
+use super::service::FactorService;
+use crate::error::IdentityError;
+
+/// Who must have a second factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum FactorsRequired {
+    /// Nobody, whatever an administrator said of them.
+    #[default]
+    Never,
+    /// Those of whom an administrator said so.
+    Chosen,
+    /// Everybody.
+    Always,
+}
+
+impl FactorService {
+    /// Whether this person must have a second factor; none is somebody who is none of ours, of whom nobody can have said so.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn is_required_of(&self, identity: Option<IdentityId>) -> Result<bool, IdentityError> {
+        match (self.parts.required, identity) {
+            (FactorsRequired::Never, _) | (FactorsRequired::Chosen, None) => Ok(false),
+            (FactorsRequired::Chosen, Some(identity)) => Ok(self.parts.factors.is_required(identity).await?),
+            (FactorsRequired::Always, _) => Ok(true),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+SELECT i.factor_required FROM identity AS i WHERE i.identity_id = $1

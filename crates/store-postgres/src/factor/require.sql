@@ -1,0 +1,3 @@
+UPDATE identity SET factor_required = $2
+WHERE identity_id = $1
+RETURNING 1

@@ -1,0 +1,1 @@
+SELECT factor_required FROM identity WHERE identity_id = ?1
