@@ -368,7 +368,8 @@ pub async fn of_factors_that_are_each_to_be_the_first_one_is_added(fixture: &imp
     let alice = somebody(&*nodes[0], "alice").await;
     let factors: Vec<_> = (0..8).map(|number| given::factor(alice, number)).collect();
     let first = Some(only_first(&CODES));
-    let adding = factors.iter().enumerate().map(|(place, factor)| nodes[place % 2].add(factor, 1, first, None));
+    let adding =
+        factors.iter().enumerate().map(|(place, factor)| nodes[place % 2].add(factor, 1, first, None));
     let outcomes: Vec<_> = join_all(adding).await.into_iter().map(Result::unwrap).collect();
     let told = |outcome| outcomes.iter().filter(|told| **told == outcome).count();
     assert_eq!((told(AddedFactor::AddedWithCodes), told(AddedFactor::TooMany)), (1, 7), "{outcomes:?}");

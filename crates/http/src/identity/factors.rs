@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use serde::Deserialize;
-use sluice_identity::factor::{EnrolmentOutcome, NewPasskey, RenameOutcome};
+use sluice_identity::factor::{Enrolled, EnrolmentOutcome, NewPasskey, RemovalOutcome, RenameOutcome};
 use sluice_identity::session::Caller;
 use sluice_identity::{Identity, Network};
 
@@ -31,11 +31,11 @@ pub(super) struct ConfirmationBody {
 #[derive(Deserialize)]
 pub(super) struct TotpCodeBody<'a> {
     #[serde(default)]
-    ticket: SecretText,
+    pub(super) ticket: SecretText,
     #[serde(default)]
-    code: SecretText,
+    pub(super) code: SecretText,
     #[serde(borrow, default)]
-    name: Text<'a>,
+    pub(super) name: Text<'a>,
 }
 
 #[derive(Deserialize)]
@@ -75,8 +75,11 @@ pub(super) async fn remove(
     body: JsonBody,
 ) -> Result<Response, Problem> {
     let identity = confirmed(&state, (&caller, network), &body).await?;
-    let removed = state.factors.remove(&identity, factor).await?;
-    if removed { Ok(done(StatusCode::NO_CONTENT)) } else { Err(Problem::of(ProblemKind::NotFound)) }
+    match state.factors.remove(&identity, factor).await? {
+        RemovalOutcome::Removed => Ok(done(StatusCode::NO_CONTENT)),
+        RemovalOutcome::Missing => Err(Problem::of(ProblemKind::NotFound)),
+        RemovalOutcome::Required => Err(Problem::of(ProblemKind::FactorRequired)),
+    }
 }
 
 /// `POST /auth/factors/totp`
@@ -101,7 +104,7 @@ pub(super) async fn confirm_totp(
     let identity = state.present(&caller).await?;
     let name = typed.name.or_empty();
     let shown = (ticket.expose().as_str(), code.expose().as_str(), name);
-    enrolled(&state.accounts.add_totp((&identity, caller.session), shown).await?)
+    enrolled(state.accounts.add_totp((&identity, caller.session), shown).await?)
 }
 
 /// `POST /auth/factors/passkeys`
@@ -130,7 +133,7 @@ pub(super) async fn confirm_passkey(
         context: caller.session.as_bytes(),
     };
     let identity = state.present(&caller).await?;
-    enrolled(&state.accounts.add_passkey((&identity, caller.session), new).await?)
+    enrolled(state.accounts.add_passkey((&identity, caller.session), new).await?)
 }
 
 /// `POST /auth/factors/recovery-codes`: new ones, shown once; the former ones are none any more.
@@ -171,11 +174,14 @@ async fn enrolling(
     }
 }
 
-fn enrolled(outcome: &EnrolmentOutcome) -> Result<Response, Problem> {
+fn enrolled(outcome: EnrolmentOutcome) -> Result<Response, Problem> {
+    Ok(answer(StatusCode::CREATED, &EnrolledBody::from(&added(outcome)?)))
+}
+
+/// The factor that was added, if it was.
+pub(super) fn added(outcome: EnrolmentOutcome) -> Result<Enrolled, Problem> {
     match outcome {
-        EnrolmentOutcome::Enrolled(enrolled) => {
-            Ok(answer(StatusCode::CREATED, &EnrolledBody::from(enrolled)))
-        }
+        EnrolmentOutcome::Enrolled(enrolled) => Ok(enrolled),
         EnrolmentOutcome::Unverified => Err(Problem::of(ProblemKind::EmailUnverified)),
         EnrolmentOutcome::Wrong => Err(Problem::of(ProblemKind::WrongCode)),
         EnrolmentOutcome::Known => Err(Problem::of(ProblemKind::FactorExists)),

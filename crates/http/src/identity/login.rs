@@ -1,4 +1,5 @@
-//! `/auth/login`: who it is. A password first, then, where there is one, a second factor; or a passkey alone.
+//! `/auth/login`: who it is. A password first, then, where there is one, a second factor, or one that is to be set up
+//! ([`super::enrolment`]); or a passkey alone.
 
 use axum::extract::State;
 use axum::response::Response;
@@ -22,7 +23,7 @@ use crate::respond::problem::{USED_CODE, WRONG_PASSKEY};
 use crate::respond::{Problem, ProblemKind};
 
 /// What a login ticket of the API is for: it does not end anywhere else.
-const CONTEXT: &[u8] = b"/auth/login";
+pub(super) const CONTEXT: &[u8] = b"/auth/login";
 
 #[derive(Deserialize)]
 pub(super) struct LogInBody<'a> {
@@ -172,6 +173,12 @@ async fn after_password(
             let factors: Vec<Value> = kinds.names().map(Value::from).collect();
             let problem = Problem::of(ProblemKind::SecondFactorRequired);
             Err(problem.with("login_ticket", ticket).with("factors", factors))
+        }
+        NextStep::Enrolment { ticket } => {
+            let offered = [Some("totp"), state.factors.offers_passkeys().then_some("passkey")];
+            let factors: Vec<Value> = offered.into_iter().flatten().map(Value::from).collect();
+            let problem = Problem::of(ProblemKind::FactorEnrolmentRequired);
+            Err(problem.with("enrolment_ticket", ticket).with("factors", factors))
         }
         NextStep::CannotReach => Err(Problem::of(ProblemKind::SecondFactorMissing)),
     }

@@ -1,7 +1,7 @@
 //! The identity API: `/auth/*`. JSON in, JSON out, problem details where something is refused. Nothing is kept by anybody
 //! on the way.
 //!
-//! [`registration`]: a new account. [`login`]: who it is. [`sessions`]: for how long. [`account`]: one's own record.
+//! [`registration`]: a new account. [`login`]: who it is. [`enrolment`]: a login that waits for a second factor to be set up. [`sessions`]: for how long. [`account`]: one's own record.
 //! [`recovery`]: the way back in. [`factors`]: what is asked beside the password. [`puzzle`]: proof of work. [`caller`]: who
 //! calls, from where. [`confirmation`]: who it is, once more. [`body`], [`text`], [`proof`], [`wire`]: the JSON.
 
@@ -9,6 +9,7 @@ mod account;
 mod body;
 mod caller;
 mod confirmation;
+mod enrolment;
 mod factors;
 mod login;
 mod proof;
@@ -100,6 +101,11 @@ pub(crate) fn routes(state: Arc<IdentityState>) -> Router {
         .route("/auth/login/factor", post(login::show_factor))
         .route("/auth/login/passkey", post(login::begin_passkey))
         .route("/auth/login/passkey/finish", post(login::finish_passkey))
+        .route("/auth/login/enrolment/verification", post(enrolment::send_verification))
+        .route("/auth/login/enrolment/totp", post(enrolment::begin_totp))
+        .route("/auth/login/enrolment/totp/confirm", post(enrolment::confirm_totp))
+        .route("/auth/login/enrolment/passkeys", post(enrolment::begin_passkey))
+        .route("/auth/login/enrolment/passkeys/confirm", post(enrolment::confirm_passkey))
         .route("/auth/refresh", post(sessions::refresh))
         .route("/auth/logout", post(sessions::log_out))
         .route("/auth/sessions", get(sessions::list).delete(sessions::end_others))

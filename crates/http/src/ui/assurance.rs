@@ -9,12 +9,13 @@ use sluice_oauth::flow::{AcceptLogin, KnownSession, RejectFlow, Request as FlowR
 use sluice_primitives::Lifetime;
 use sluice_protocol::{ClaimsRequest, ErrorCode};
 
-use super::UiState;
+use super::enrolment;
 use super::factor::{self, Step};
 use super::login::{self, Place};
 use super::page::onward;
 use super::problem::Problem;
 use super::visit::Visit;
+use super::{UiState, own_id};
 
 /// For how long "keep me signed in" remembers a browser.
 const REMEMBER: Lifetime = Lifetime::hours(30 * 24);
@@ -34,9 +35,18 @@ pub(super) fn wanted(request: &FlowRequest) -> Aal {
     Aal::from_acr_values(&wishes).max(Aal::from_acr_values(&essential(request)))
 }
 
-/// Whether the session is as good as the request asks for.
-pub(super) fn suffices(known: &KnownSession, request: &FlowRequest) -> bool {
-    Aal::reached_by(&known.amr) >= wanted(request)
+/// Whether the session is as good as the request asks for, and as whoever runs the site does of its person: one of before that was
+/// asked is none to go on with.
+pub(super) async fn suffices(
+    ui: &UiState,
+    known: &KnownSession,
+    request: &FlowRequest,
+) -> Result<bool, Problem> {
+    let reached = Aal::reached_by(&known.amr);
+    if reached == Aal::Aal2 || reached < wanted(request) {
+        return Ok(reached == Aal::Aal2);
+    }
+    Ok(!ui.factors.is_required_of(own_id(&known.subject)).await?)
 }
 
 /// The browser has a session already.
@@ -64,6 +74,7 @@ pub(super) async fn after_password(
     match ui.factors.after_first(first).await? {
         NextStep::Done { amr, acr } => accept(ui, place, identity, Proven { amr, acr, remember }).await,
         NextStep::Factor { ticket, kinds } => factor::ask(ui, place, &Step { ticket: &ticket, kinds }).await,
+        NextStep::Enrolment { ticket } => enrolment::ask(ui, place, (identity, &ticket)).await,
         NextStep::CannotReach => refuse(ui, place).await,
     }
 }
@@ -88,7 +99,20 @@ pub(super) async fn accept(
     identity: &Identity,
     proven: Proven,
 ) -> Result<Response, Problem> {
-    let Some(identity) = present(ui, identity).await? else { return login::again(ui, place).await };
+    match accepted(ui, place, identity, proven).await? {
+        Some(next) => Ok(place.visit.known.remember(ui, identity, onward(&ui.config, &next))),
+        None => login::again(ui, place).await,
+    }
+}
+
+/// The same: where the browser goes on to; none if the record was changed meanwhile.
+pub(super) async fn accepted(
+    ui: &UiState,
+    place: &Place<'_>,
+    identity: &Identity,
+    proven: Proven,
+) -> Result<Option<String>, Problem> {
+    let Some(identity) = present(ui, identity).await? else { return Ok(None) };
     let Proven { amr, acr, remember } = proven;
     let accept = AcceptLogin {
         subject: identity.id.to_string(),
@@ -103,8 +127,7 @@ pub(super) async fn accept(
         authenticated_at: Some(place.visit.arrived_at),
         ..AcceptLogin::default()
     };
-    let next = ui.flows.accept_login(place.challenge, accept).await?;
-    Ok(place.visit.known.remember(ui, &identity, onward(&ui.config, &next)))
+    Ok(Some(ui.flows.accept_login(place.challenge, accept).await?))
 }
 
 /// The present record, if nobody changed meanwhile how the person gets in, or whether they may.

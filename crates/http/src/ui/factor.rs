@@ -25,7 +25,7 @@ const WRONG_CODE: &str = "This code is not right. It may have changed meanwhile:
 const WRONG_RECOVERY_CODE: &str = "This recovery code is not right, or was used before.";
 const WRONG_PASSKEY: &str = "This passkey did not work. Please try again.";
 const TOO_MANY: &str = "There were too many wrong codes.";
-const EXPIRED: &str =
+pub(super) const EXPIRED: &str =
     "That took too long, or something about this account was changed. Please sign in again.";
 
 /// A login that waits for its second factor.

@@ -87,7 +87,7 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     visit.check_binding(&answer.flow.request, &answer)?;
     let (request, place) = (&answer.flow.request, Place { visit, challenge, answer: &answer });
     if let Some(known) = &answer.flow.known {
-        if assurance::suffices(known, request) {
+        if assurance::suffices(ui, known, request).await? {
             let next = ui.flows.accept_login(challenge, assurance::recognised(known, request)).await?;
             return Ok(redirect(StatusCode::SEE_OTHER, &next));
         }
@@ -272,8 +272,12 @@ async fn form_for(
     let action = ui.path_in_flow(super::LOGIN_PASSKEY, challenge);
     let registration = ui.link(&ui.config.pages.registration, super::REGISTRATION, challenge);
     let recovery = super::recovery::link_from(ui, place.visit, Some(challenge), typed.email);
+    let is_enough = match &place.answer.flow.known {
+        Some(known) => assurance::suffices(ui, known, request).await?,
+        None => false,
+    };
     let wanted = match (&place.answer.flow.known, expected) {
-        (Some(known), _) if assurance::suffices(known, request) => Wanted::Anybody,
+        (Some(_), _) if is_enough => Wanted::Anybody,
         (Some(_), _) | (None, Expected::Known(_)) => Wanted::Again,
         (None, Expected::Named) => Wanted::Named,
         (None, Expected::Anybody) => Wanted::Anybody,

@@ -1,7 +1,7 @@
 //! The built-in pages: what people see when no login and consent application of their own is configured. They work
 //! without scripts and use a flow as such an application does: look at it, accept it, reject it.
 //!
-//! [`login`], [`factor`], [`registration`], [`recovery`], [`verification`], [`consent`], [`device`], [`logout`]: one file per page,
+//! [`login`], [`factor`], [`enrolment`], [`registration`], [`recovery`], [`verification`], [`consent`], [`device`], [`logout`]: one file per page,
 //! showing it and taking its form. [`account`]: one's own record. [`error`], [`logged_out`], [`email_change`]: pages without a form. [`assurance`]:
 //! how a login ends. [`expected`]: whom a login page asks for. [`puzzle`], [`standalone`], [`sentences`], [`mailed`]: what forms share. [`visit`]: who asks, and the token that every
 //! form carries. [`known_browser`]: what a browser proves to have logged in to. [`mod@brand`], [`page`], [`policy`], [`mod@stylesheet`], [`mod@script`], [`icon`], [`look`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
@@ -13,6 +13,7 @@ mod brand;
 mod consent;
 mod device;
 mod email_change;
+mod enrolment;
 mod error;
 mod expected;
 mod factor;
@@ -69,6 +70,7 @@ use crate::proxies::Proxies;
 
 const LOGIN: &str = "/ui/login";
 const LOGIN_FACTOR: &str = "/ui/login/factor";
+const LOGIN_ENROLMENT: &str = "/ui/login/enrolment";
 const LOGIN_PASSKEY: &str = "/ui/login/passkey";
 const REGISTRATION: &str = "/ui/registration";
 const RECOVERY: &str = "/ui/recovery";
@@ -105,9 +107,7 @@ pub struct UiState {
 impl UiState {
     /// Whom of our people this subject is. Another login page may have named somebody else.
     async fn person(&self, subject: &Subject) -> Result<Option<Identity>, IdentityError> {
-        let id = subject.as_str().parse::<IdentityId>().ok();
-        // A UUID can be written in more ways than one; a person is called by one, and the others are other subjects.
-        match id.filter(|id| id.to_string() == subject.as_str()) {
+        match own_id(subject) {
             Some(id) => Ok(self.identities.find(id).await?),
             None => Ok(None),
         }
@@ -145,6 +145,13 @@ impl UiState {
         }
         url.into()
     }
+}
+
+/// Whose id this subject is, if it can be the id of one of our people.
+fn own_id(subject: &Subject) -> Option<IdentityId> {
+    let id = subject.as_str().parse::<IdentityId>().ok();
+    // A UUID can be written in more ways than one; a person is called by one, and the others are other subjects.
+    id.filter(|id| id.to_string() == subject.as_str())
 }
 
 /// What people call a client.
@@ -191,6 +198,7 @@ pub(crate) fn routes(state: UiState) -> Router {
         routes = routes
             .route(LOGIN, get(login::show).post(login::submit))
             .route(LOGIN_FACTOR, get(login::show).post(factor::submit))
+            .route(LOGIN_ENROLMENT, get(login::show).post(enrolment::submit))
             .route(LOGIN_PASSKEY, get(login::show).post(login::submit_passkey))
             .merge(account::routes());
     }

@@ -37,7 +37,10 @@ impl Enrolling {
 
 impl fmt::Debug for Enrolling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Enrolling").field("identity", &self.identity).field("amr", &self.amr).finish_non_exhaustive()
+        f.debug_struct("Enrolling")
+            .field("identity", &self.identity)
+            .field("amr", &self.amr)
+            .finish_non_exhaustive()
     }
 }
 

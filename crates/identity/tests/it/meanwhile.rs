@@ -7,9 +7,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_identity::account::{AccountService, Outcome, PasswordChange};
-use sluice_identity::factor::{
-    Enroller, EnrolmentOutcome, FactorRepository, RemovalOutcome, WeakerSessions,
-};
+use sluice_identity::factor::{Enroller, EnrolmentOutcome, FactorRepository, RemovalOutcome, WeakerSessions};
 use sluice_identity::identity::{IdentityChange, NewCredential};
 use sluice_identity::session::{
     IdentitySession, IdentitySessionRepository, Rotation, SessionRotation, SessionService,

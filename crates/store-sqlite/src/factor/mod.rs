@@ -57,7 +57,8 @@ impl FactorRepository for SqliteStore {
     }
 
     async fn is_required(&self, identity: IdentityId) -> Result<bool, StoreError> {
-        let found = self.read(move |read| read.row(IS_REQUIRED, [identity.as_bytes()], |row| Ok(row.get(0)?)));
+        let found =
+            self.read(move |read| read.row(IS_REQUIRED, [identity.as_bytes()], |row| Ok(row.get(0)?)));
         Ok(found.await?.unwrap_or(false))
     }
 

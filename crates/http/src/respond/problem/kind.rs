@@ -19,6 +19,8 @@ pub(crate) enum ProblemKind {
     InvalidCredentials,
     /// The password was right; a second factor is asked for.
     SecondFactorRequired,
+    /// The password was right; a second factor is required, and there is none yet.
+    FactorEnrolmentRequired,
     /// The second factor, or a passkey that is shown alone, is wrong.
     WrongFactor,
     /// More is asked for than the account can show: it has no second factor.
@@ -55,6 +57,8 @@ pub(crate) enum ProblemKind {
     EmailTaken,
     /// It is so already.
     Unchanged,
+    /// It is the last factor of somebody who must have one.
+    FactorRequired,
     /// The passkey is among the person's already.
     FactorExists,
     /// No further factor can be added.
@@ -84,6 +88,7 @@ impl ProblemKind {
             Self::ProofOfWorkRequired => "proof_of_work_required",
             Self::InvalidCredentials => "invalid_credentials",
             Self::SecondFactorRequired => "second_factor_required",
+            Self::FactorEnrolmentRequired => "factor_enrolment_required",
             Self::WrongFactor => "wrong_factor",
             Self::SecondFactorMissing => "second_factor_missing",
             Self::EnrolmentExpired => "enrolment_expired",
@@ -102,6 +107,7 @@ impl ProblemKind {
             Self::NotOffered => "not_offered",
             Self::EmailTaken => "email_taken",
             Self::Unchanged => "unchanged",
+            Self::FactorRequired => "factor_required",
             Self::FactorExists => "factor_exists",
             Self::TooManyFactors => "too_many_factors",
             Self::BodyTooLarge => "body_too_large",
@@ -124,6 +130,7 @@ impl ProblemKind {
             | Self::ProofOfWorkRequired => StatusCode::BAD_REQUEST,
             Self::InvalidCredentials
             | Self::SecondFactorRequired
+            | Self::FactorEnrolmentRequired
             | Self::WrongFactor
             | Self::LoginTicketExpired
             | Self::InvalidRefreshToken
@@ -138,9 +145,11 @@ impl ProblemKind {
             | Self::RegistrationClosed => StatusCode::FORBIDDEN,
             Self::NotFound | Self::NotOffered => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::EmailTaken | Self::Unchanged | Self::FactorExists | Self::TooManyFactors => {
-                StatusCode::CONFLICT
-            }
+            Self::EmailTaken
+            | Self::Unchanged
+            | Self::FactorRequired
+            | Self::FactorExists
+            | Self::TooManyFactors => StatusCode::CONFLICT,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -160,6 +169,9 @@ impl ProblemKind {
             Self::ProofOfWorkRequired => "A proof of work is asked for.",
             Self::InvalidCredentials => "E-mail address or password is wrong.",
             Self::SecondFactorRequired => "A second factor is asked for.",
+            Self::FactorEnrolmentRequired => {
+                "A second factor is required, and the account has none. Set one up."
+            }
             Self::WrongFactor => "The factor that was shown is wrong.",
             Self::SecondFactorMissing => "The account has no second factor.",
             Self::EnrolmentExpired => "It took too long. Begin it again.",
@@ -178,6 +190,7 @@ impl ProblemKind {
             Self::NotOffered => "This server does not offer that.",
             Self::EmailTaken => "The e-mail address belongs to another account.",
             Self::Unchanged => "It is so already.",
+            Self::FactorRequired => "The account must have a second factor, and this is the last one.",
             Self::FactorExists => "The account has this factor already.",
             Self::TooManyFactors => "The account has as many factors as it can have.",
             Self::BodyTooLarge => "The body of the request is too large.",

@@ -21,12 +21,12 @@ use crate::respond::redirect::redirect;
 use crate::ui::UiState;
 use crate::ui::problem::{Problem, Restart};
 
-const WRONG_CODE: &str = "This is not the code that your app should show. It may have changed meanwhile, or the clock of its \
+pub(super) const WRONG_CODE: &str = "This is not the code that your app should show. It may have changed meanwhile, or the clock of its \
                           device is wrong.";
-const WRONG_PASSKEY: &str = "This passkey could not be added.";
+pub(super) const WRONG_PASSKEY: &str = "This passkey could not be added.";
 const KNOWN_PASSKEY: &str = "This passkey is yours already.";
-const EXPIRED: &str = Notice::TookTooLong.sentence();
-const TOO_MANY: &str = "You have as many factors as there can be. Remove one first.";
+pub(super) const EXPIRED: &str = Notice::TookTooLong.sentence();
+pub(super) const TOO_MANY: &str = "You have as many factors as there can be. Remove one first.";
 const NOT_OFFERED: &str = "Passkeys cannot be used here.";
 
 /// `GET /ui/account/factors/totp`
@@ -261,7 +261,7 @@ async fn again_form(
     form_page(ui, (member, Place::Totp), Some(mistake), page)
 }
 
-fn exhibit<'a>(enrolment: &'a TotpEnrolment, secret: &'a str) -> Exhibit<'a> {
+pub(super) fn exhibit<'a>(enrolment: &'a TotpEnrolment, secret: &'a str) -> Exhibit<'a> {
     Exhibit { picture: &enrolment.qr_svg, secret, url: &enrolment.otpauth_uri, is_folded: false }
 }
 
@@ -308,17 +308,17 @@ async fn passkey_form(
     form_page(ui, (member, Place::Passkey), mistake, page)
 }
 
-fn create<'a>(options: &'a str, challenge: &'a PasskeyChallenge) -> Passkey<'a> {
+pub(super) fn create<'a>(options: &'a str, challenge: &'a PasskeyChallenge) -> Passkey<'a> {
     Passkey { ceremony: "create", ..Passkey::get(options, &challenge.state, "Create a passkey") }
 }
 
-fn name_field(name: &str) -> Field<'_> {
+pub(super) fn name_field(name: &str) -> Field<'_> {
     let field = Field::text("name", "Name", name);
     Field { required: false, hint: Some("So that you know it again, such as “My phone”."), ..field }
 }
 
 /// In groups of four, for the eye.
-fn grouped(secret: &str) -> String {
+pub(super) fn grouped(secret: &str) -> String {
     let mut text = String::with_capacity(secret.len() + secret.len() / 4);
     for (place, character) in secret.chars().enumerate() {
         if place > 0 && place % 4 == 0 {

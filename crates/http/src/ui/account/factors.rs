@@ -5,7 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::IdentityError;
-use sluice_identity::factor::{EnrolledFactor, FactorKind, RecoveryCode, RenameOutcome};
+use sluice_identity::factor::{EnrolledFactor, FactorKind, RecoveryCode, RemovalOutcome, RenameOutcome};
 use sluice_identity::identity::email::readable;
 use uuid::Uuid;
 
@@ -23,6 +23,7 @@ use crate::ui::{UiState, brand, script};
 
 const HERE: Place = Place::Factors;
 
+const REQUIRED: &str = "You must have a second factor here, and this is the last one. Add another one first; then you can remove it.";
 const SEEN: &str = "This page was out of date. Recovery codes are shown once, when they are made; if you have not kept yours, make new ones.";
 
 /// `GET /ui/account/factors`
@@ -68,10 +69,11 @@ async fn remove(ui: &UiState, member: &Member, factor: Uuid) -> Result<Response,
     if !is_confirmed(&member.visit.parameters()?) {
         return ask_about_removal(ui, member, factor).await;
     }
-    if !ui.factors.remove(&member.identity, factor).await? {
-        return Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui)));
+    match ui.factors.remove(&member.identity, factor).await? {
+        RemovalOutcome::Removed => Ok(known_again(ui, member, done(ui, member, Notice::FactorRemoved)).await),
+        RemovalOutcome::Missing => Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui))),
+        RemovalOutcome::Required => look(ui, member, Some(&Mistake::at("", REQUIRED))).await,
     }
-    Ok(known_again(ui, member, done(ui, member, Notice::FactorRemoved)).await)
 }
 
 /// Asks once more, and says what is lost.
@@ -80,6 +82,9 @@ async fn ask_about_removal(ui: &UiState, member: &Member, id: Uuid) -> Result<Re
     let Some(factor) = factors.iter().find(|factor| factor.id == id) else {
         return Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui)));
     };
+    if ui.factors.must_stay(member.identity.id, id).await? {
+        return look(ui, member, Some(&Mistake::at("", REQUIRED))).await;
+    }
     let lost = format!("{} {}", loss_of(factor), loss_with_it(member, factors.len()));
     let (id, back) = (id.to_string(), HERE.url(ui));
     let page = FormPage {
@@ -182,7 +187,7 @@ pub(super) fn codes_page(ui: &UiState, (member, csrf): (&Member, &str), codes: &
     let view = CodesPage {
         brand: &brand(&ui.config),
         script: &script::script(&ui.config),
-        frame: &frame(ui, member, HERE, csrf),
+        frame: Some(&frame(ui, member, HERE, csrf)),
         email: readable(&member.identity.email),
         made: Moment::new(ui.accounts.clock.now()),
         codes: codes.iter().map(RecoveryCode::grouped).collect(),

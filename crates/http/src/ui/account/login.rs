@@ -6,17 +6,18 @@ use axum::response::Response;
 use sluice_commit::chain;
 use sluice_identity::factor::{Aal, FactorOutcome, FirstFactor, NextStep, TicketData};
 use sluice_identity::proof_of_work::PuzzlePurpose;
+use sluice_identity::session::TokenPair;
 use sluice_identity::{Attempt, Identity, IdentityError, LoginOutcome};
 use sluice_oauth::authorization::CookieChanges;
 use sluice_primitives::Secret;
 use sluice_protocol::Parameters;
 use tracing::warn;
 
-use super::login_factor;
 use super::member::{Arrival, Refused, answer, begun, with_cookie, without_cookie};
 use super::mistake::Mistake;
 use super::place::{LOGIN, Then};
 use super::views::{Choice, Field, FormPage, Link, Passkey};
+use super::{login_enrolment, login_factor};
 use crate::respond::redirect::redirect;
 use crate::ui::login::LATE;
 use crate::ui::page::page;
@@ -144,6 +145,7 @@ async fn after_password(
         NextStep::Factor { ticket, kinds } => {
             login_factor::form(ui, &arrival.visit, (&ticket, kinds, typed), None).await
         }
+        NextStep::Enrolment { ticket } => login_enrolment::ask(ui, arrival, typed, (identity, &ticket)).await,
         // No more than one factor is asked for.
         NextStep::CannotReach => again(ui, arrival, typed, Mistake::at("", WRONG)).await,
     }
@@ -180,16 +182,26 @@ pub(super) async fn begin(
     let network = arrival.visit.network;
     match ui.accounts.sign_in(identity, amr, &arrival.device, network).await {
         Ok(pair) => {
-            // The person is in: what is left of the former session ends by itself.
-            if let Err(failed) = end_former(ui, arrival).await {
-                warn!(identity.id = %identity.id, error = %chain(&failed), "a former session was not ended");
-            }
             let response = redirect(StatusCode::SEE_OTHER, &typed.then.url(ui));
-            let response = with_cookie(ui, response, &begun(ui, &pair, typed.remember));
-            Ok(arrival.visit.known.remember(ui, identity, response))
+            Ok(begun_with(ui, arrival, (typed, identity), (&pair, response)).await)
         }
         Err(error) => again(ui, arrival, typed, Mistake::busy(error)?).await,
     }
+}
+
+/// Gives the browser the session that has begun, with this answer.
+pub(super) async fn begun_with(
+    ui: &UiState,
+    arrival: &Arrival,
+    (typed, identity): (Typed<'_>, &Identity),
+    (pair, response): (&TokenPair, Response),
+) -> Response {
+    // The person is in: what is left of the former session ends by itself.
+    if let Err(failed) = end_former(ui, arrival).await {
+        warn!(identity.id = %identity.id, error = %chain(&failed), "a former session was not ended");
+    }
+    let response = with_cookie(ui, response, &begun(ui, pair, typed.remember));
+    arrival.visit.known.remember(ui, identity, response)
 }
 
 /// Ends the session that the browser has, of whoever it is: its cookie is about to be replaced.

@@ -23,7 +23,7 @@ pub(super) const CODE_PAGE: (&str, Option<&str>) = (EMAIL_CHANGE, None);
 
 const GONE: &str = "This link was used already, is too old, or is for another account. Of several mails only the latest counts.";
 /// Of an address that was given away before none like it was any more.
-const UNPROVED: &str = "No mail can verify this address: mail servers may pass what is sent to it on to somebody else. Use another address, or ask whoever runs this site.";
+pub(super) const UNPROVED: &str = "No mail can verify this address: mail servers may pass what is sent to it on to somebody else. Use another address, or ask whoever runs this site.";
 
 /// `GET /ui/account/email/confirm`: with a code to be typed, or with the `token` of a link.
 pub(super) async fn show_change(State(ui): State<UiState>, request: Request) -> Response {

@@ -1,7 +1,7 @@
 //! The account pages: what people see and change of their own record. They have a session of their own, whose row and
 //! person are looked at for every page, and need no script but for passkeys.
 //!
-//! [`login`], [`login_factor`], [`logout`]: the session. [`confirm`]: who it is, once more. [`overview`], [`username`],
+//! [`login`], [`login_factor`], [`login_enrolment`], [`logout`]: the session. [`first_factor`]: a factor that a login waits for. [`confirm`]: who it is, once more. [`overview`], [`username`],
 //! [`email`], [`mail_code`], [`password`], [`deletion`]: the record. [`factors`], [`enrolment`]: what is asked
 //! beside the password. [`sessions`], [`device`]: where one is signed in.
 //! [`applications`]: who may act for one. [`cookie`], [`member`]: who asks; [`sign_out`]: who is there as a logout of this browser sees it. [`frame`], [`mistake`], [`notice`], [`place`], [`views`]: how
@@ -15,8 +15,10 @@ mod device;
 mod email;
 mod enrolment;
 mod factors;
+pub(super) mod first_factor;
 mod frame;
 mod login;
+mod login_enrolment;
 mod login_factor;
 mod logout;
 mod mail_code;
@@ -48,6 +50,7 @@ pub(super) fn routes() -> Router<UiState> {
     Router::new()
         .route(place::LOGIN, get(login::show).post(login::submit))
         .route(login_factor::FACTOR, get(login_factor::show).post(login_factor::submit))
+        .route(login_enrolment::ENROLMENT, get(login_enrolment::show).post(login_enrolment::submit))
         .route(place::LOGOUT, get(logout::show).post(logout::submit))
         .route(place::CONFIRM, get(confirm::show).post(confirm::submit))
         .route(Place::Overview.path(), get(overview::show))

@@ -320,7 +320,8 @@ pub(super) struct FactorRow {
 pub(super) struct CodesPage<'a> {
     pub(super) brand: &'a Brand,
     pub(super) script: &'a str,
-    pub(super) frame: &'a Frame<'a>,
+    /// None where nobody is signed in yet.
+    pub(super) frame: Option<&'a Frame<'a>>,
     /// Whose they are: a sheet of paper says it alone.
     pub(super) email: String,
     pub(super) made: Moment,
