@@ -22,7 +22,8 @@ use uuid::Uuid;
 use super::json_body::{JsonBody, MAX_BODY};
 use super::path::Path;
 use super::wire::identity::{
-    IdentityBody, NewIdentityBody, PatchIdentityBody, ReplaceIdentityBody, ResetBody, SignedInBody,
+    IdentityBody, NewIdentityBody, PatchIdentityBody, ReplaceIdentityBody, RequirementBody, ResetBody,
+    SignedInBody,
 };
 use crate::identity::wire::FactorsBody;
 use crate::respond::AdminError;
@@ -52,7 +53,7 @@ pub(crate) fn routes(identities: Arc<IdentityAdministration>, browsers: Arc<Logi
         .route(&one, get(find).put(replace).patch(patch).delete(remove))
         .route(&format!("{one}/sessions"), get(list_sessions).delete(end_sessions))
         .route(&format!("{one}/sessions/{{session}}"), delete(end_session))
-        .route(&format!("{one}/factors"), get(list_factors))
+        .route(&format!("{one}/factors"), get(list_factors).patch(require_factor))
         .route(&format!("{one}/factors/{{factor}}"), delete(remove_factor))
         .route(&format!("{one}/credentials/reset"), post(reset_credentials))
         .layer(DefaultBodyLimit::max(MAX_BODY))
@@ -144,8 +145,20 @@ async fn end_session(
 }
 
 async fn list_factors(State(identities): Identities, Path(id): Path<String>) -> Result<Response, AdminError> {
-    let (factors, codes_left) = identities.factors(identity(&id)?).await?;
-    Ok(Json(FactorsBody::new(&factors, codes_left)).into_response())
+    let id = identity(&id)?;
+    let (factors, codes_left) = identities.factors(id).await?;
+    let required = identities.requires_factor(id).await?;
+    Ok(Json(FactorsBody::new(&factors, codes_left).of_whom(required)).into_response())
+}
+
+async fn require_factor(
+    State(identities): Identities,
+    Path(id): Path<String>,
+    body: JsonBody,
+) -> Result<StatusCode, AdminError> {
+    let RequirementBody { required } = body.read()?;
+    identities.require_factor(identity(&id)?, required).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 async fn remove_factor(

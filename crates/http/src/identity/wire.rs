@@ -185,12 +185,21 @@ impl<'a> From<&'a EnrolledFactor> for FactorBody<'a> {
 pub(crate) struct FactorsBody<'a> {
     factors: Vec<FactorBody<'a>>,
     recovery_codes_left: u32,
+    /// Whether an administrator said that there must be one: for administrators.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    required: Option<bool>,
 }
 
 impl<'a> FactorsBody<'a> {
     /// These factors, and so many codes.
     pub(crate) fn new(factors: &'a [EnrolledFactor], recovery_codes_left: u32) -> Self {
-        Self { factors: factors.iter().map(FactorBody::from).collect(), recovery_codes_left }
+        let factors = factors.iter().map(FactorBody::from).collect();
+        Self { factors, recovery_codes_left, required: None }
+    }
+
+    /// The same, and whether an administrator said that the person must have one.
+    pub(crate) fn of_whom(self, required: bool) -> Self {
+        Self { required: Some(required), ..self }
     }
 }
 

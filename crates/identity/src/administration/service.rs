@@ -276,7 +276,30 @@ impl IdentityAdministration {
         Ok((self.factors.list(id).await?, self.factors.recovery_codes_left(id).await?))
     }
 
-    /// Takes a second factor away. The person is told.
+    /// Whether an administrator said that the person must have a second factor.
+    ///
+    /// # Errors
+    /// [`AdministrationError::NotFound`] if there is no such identity.
+    pub async fn requires_factor(&self, id: IdentityId) -> Result<bool, AdministrationError> {
+        self.get(id).await?;
+        Ok(self.factors.is_chosen(id).await?)
+    }
+
+    /// Says whether the person must have a second factor, as far as who must is said person by person
+    /// ([`FactorsRequired::Chosen`](crate::factor::FactorsRequired::Chosen)). Nothing ends with it: it is asked for at the next login.
+    ///
+    /// # Errors
+    /// [`AdministrationError::NotFound`] if there is no such identity.
+    pub async fn require_factor(&self, id: IdentityId, required: bool) -> Result<(), AdministrationError> {
+        let deed = Deed::new("second factor required by an administrator, or no longer", id);
+        if !self.factors.require(id, required, deed).await? {
+            return Err(AdministrationError::NotFound);
+        }
+        info!(target: "sluice_audit", { identity.id = %id, required }, "second factor required by an administrator, or no longer");
+        Ok(())
+    }
+
+    /// Takes a second factor away, also the last one of somebody who must have one: they set up another at the next login. The person is told.
     ///
     /// # Errors
     /// [`AdministrationError::NotFound`] if the person has no such factor.

@@ -3,6 +3,7 @@
 use sluice_primitives::IdentityId;
 
 use super::service::FactorService;
+use crate::audit::Deed;
 use crate::error::IdentityError;
 
 /// Who must have a second factor.
@@ -18,6 +19,22 @@ pub enum FactorsRequired {
 }
 
 impl FactorService {
+    /// Notes whether a person must have a second factor, which counts where [`FactorsRequired::Chosen`] must; whether there is such a person.
+    /// `deed` is what the audit trail says of it if nobody knows whether it was done.
+    pub(crate) async fn require(
+        &self,
+        identity: IdentityId,
+        required: bool,
+        deed: Deed,
+    ) -> Result<bool, IdentityError> {
+        Ok(deed.noted(self.parts.factors.require(identity, required).await)?)
+    }
+
+    /// Whether that was noted of a person, wherever it counts.
+    pub(crate) async fn is_chosen(&self, identity: IdentityId) -> Result<bool, IdentityError> {
+        Ok(self.parts.factors.is_required(identity).await?)
+    }
+
     /// Whether this person must have a second factor; none is somebody who is none of ours, of whom nobody can have said so.
     ///
     /// # Errors

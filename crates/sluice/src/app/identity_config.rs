@@ -138,6 +138,7 @@ pub(crate) fn identity(own: &IdentitySettings) -> Config {
             rp_name: passkeys.rp_name.clone(),
             origins: passkeys.origins.clone(),
         }),
+        factors_required: own.factors_required,
         proof_of_work: ProofOfWorkConfig {
             registration_bits: own.proof_of_work.registration_bits,
             login_bits: own.proof_of_work.login_bits,

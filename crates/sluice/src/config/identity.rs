@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sluice_identity::factor::FactorsRequired;
 use sluice_net::smtp::Mailbox;
 use sluice_oauth::config::LONGEST_ACCESS_TOKEN;
 use url::Url;
@@ -99,6 +100,14 @@ pub(super) const KEYS: &[Key] = &[
     )
     .with_default("false"),
     Key::own(
+        "factors.required",
+        Kind::Choice(names::<FactorsRequired>),
+        "Who must have a second factor, and sets one up at the next login before that is accepted: nobody; those of whom an administrator \
+         said so (`PATCH /admin/identities/{id}/factors`); or everybody (`docs/identity/api.md`). The same on all nodes. Sessions that go on \
+         are not ended by it.",
+    )
+    .with_default("never"),
+    Key::own(
         "session.access_token",
         Kind::Duration,
         "How long the access tokens of sessions are valid, if their session does not end before; at most 744h. The same \
@@ -158,6 +167,8 @@ pub(crate) struct IdentitySettings {
     pub(crate) preferred_username: PreferredUsername,
     pub(crate) registration: SelfRegistrationSettings,
     pub(crate) password: PasswordSettings,
+    /// Default: nobody.
+    pub(crate) factors_required: FactorsRequired,
     pub(crate) password_hash: PasswordHashSettings,
     pub(crate) hash_pool: HashPoolSettings,
     pub(crate) hardening: HardeningSettings,
@@ -187,6 +198,11 @@ pub(crate) enum PreferredUsername {
 impl Choice for PreferredUsername {
     const CHOICES: &'static [(&'static str, Self)] =
         &[("username", Self::Username), ("email", Self::Email), ("none", Self::Nothing)];
+}
+
+impl Choice for FactorsRequired {
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("never", Self::Never), ("chosen", Self::Chosen), ("always", Self::Always)];
 }
 
 /// Who may register.
@@ -280,6 +296,7 @@ pub(super) fn read(reader: &mut Reader<'_>, base: &Url, urls: Option<&UrlsSettin
             min_length: reader.integer("identity.password.min_length").unwrap_or_default(),
             breached: read_breached(reader),
         },
+        factors_required: reader.choice("identity.factors.required"),
         password_hash: identity_hashing::read_hash(reader, &hash_pool),
         hash_pool,
         hardening: identity_hashing::read_hardening(reader),

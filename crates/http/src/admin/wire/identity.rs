@@ -209,6 +209,13 @@ pub(crate) struct ResetBody {
     pub(crate) send_mail: bool,
 }
 
+/// `PATCH /admin/identities/{id}/factors`
+#[derive(Deserialize)]
+pub(crate) struct RequirementBody {
+    /// Whether the person must have a second factor.
+    pub(crate) required: bool,
+}
+
 /// Whether a member is there that cannot be set. To ignore it would leave the old password where somebody thinks to have changed it.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 struct Forbidden(bool);

@@ -4,6 +4,7 @@ use super::super::identity::{CodeSettings, PreferredUsername, SelfRegistrationSe
 use super::super::identity_passkeys::PasskeySettings;
 use super::*;
 use sluice_crypto::password_hash::Argon2Params;
+use sluice_identity::factor::FactorsRequired;
 use url::Url;
 
 /// A minimal file and this one.
@@ -43,6 +44,21 @@ fn applications_are_told_the_username_an_address_or_nothing() {
     }
     let unknown = with("identity: {preferred_username: sub}").problems();
     assert_eq!(unknown, "identity.preferred_username: must be one of username, email, none, not \"sub\"");
+}
+
+#[test]
+fn a_second_factor_is_required_of_nobody_of_those_who_are_chosen_or_of_everybody() {
+    let required = |yaml: &str| crate::app::identity_config(&identity(yaml)).factors_required;
+    assert_eq!(required("{}"), FactorsRequired::Never);
+    for (name, of) in [
+        ("never", FactorsRequired::Never),
+        ("chosen", FactorsRequired::Chosen),
+        ("always", FactorsRequired::Always),
+    ] {
+        assert_eq!(required(&format!("identity: {{factors: {{required: {name}}}}}")), of, "{name}");
+    }
+    let unknown = with("identity: {factors: {required: true}}").problems();
+    assert_eq!(unknown, "identity.factors.required: must be one of never, chosen, always, not \"true\"");
 }
 
 #[test]
