@@ -2,6 +2,7 @@
 
 mod account;
 mod browsers;
+mod enrolment;
 mod factors;
 mod login;
 mod logs;

@@ -18,6 +18,7 @@ pub(in crate::ui) mod people;
 mod puzzle;
 mod recovery;
 mod registration;
+mod required_factor;
 mod sign_out;
 mod typed_once;
 mod verification;

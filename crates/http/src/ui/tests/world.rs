@@ -14,6 +14,7 @@ use sluice_crypto::Sealer;
 use sluice_crypto::digest::MacKey;
 use sluice_crypto::hash_pool::{HashPool, HashPoolConfig, QueueLimits};
 use sluice_identity::account::{Claimant, MailProof};
+use sluice_identity::factor::{FactorRepository, FactorsRequired};
 use sluice_identity::proof_of_work::ProofOfWork;
 use sluice_identity::{Identity, RegistrationOutcome, SignUp};
 use sluice_oauth::Config;
@@ -153,6 +154,18 @@ impl World {
     pub(super) async fn without_mail() -> Self {
         let people = sluice_identity::Config::default();
         Self::made(config("https://id.example/", |_| {}), people, false).await
+    }
+
+    pub(super) async fn without_mail_that_requires_factors() -> Self {
+        let required = FactorsRequired::Always;
+        let people =
+            sluice_identity::Config { factors_required: required, ..sluice_identity::Config::default() };
+        Self::made(config("https://id.example/", |_| {}), people, false).await
+    }
+
+    /// Notes that this person must have a second factor; whether there is such a person.
+    pub(super) async fn store_requires(&self, person: IdentityId) -> bool {
+        self.store.require(person, true).await.unwrap()
     }
 
     async fn made(config: Config, people: sluice_identity::Config, sends_mail: bool) -> Self {

@@ -57,8 +57,8 @@ fn a_second_factor_is_required_of_nobody_of_those_who_are_chosen_or_of_everybody
     ] {
         assert_eq!(required(&format!("identity: {{factors: {{required: {name}}}}}")), of, "{name}");
     }
-    let unknown = with("identity: {factors: {required: true}}").problems();
-    assert_eq!(unknown, "identity.factors.required: must be one of never, chosen, always, not \"true\"");
+    let unknown = with("identity: {factors: {required: everybody}}").problems();
+    assert_eq!(unknown, "identity.factors.required: must be one of never, chosen, always, not \"everybody\"");
 }
 
 #[test]

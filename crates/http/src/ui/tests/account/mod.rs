@@ -4,6 +4,7 @@ mod factors;
 mod forms;
 mod meanwhile;
 mod record;
+mod required_factor;
 mod sessions;
 mod signing_in;
 
