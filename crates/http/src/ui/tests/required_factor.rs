@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use sluice_identity::factor::FactorsRequired;
 use sluice_oauth::flow::{Decision, Login, Request};
 use sluice_primitives::{IdentityId, Lifetime};
-use sluice_protocol::Prompt;
+use sluice_protocol::{Prompt, Subject};
 use sluice_testkit::Authenticator;
 
 use super::people::{ORIGIN, app_code, mailed_code, passkeys};
@@ -173,7 +173,7 @@ async fn whoever_was_signed_in_by_another_page_is_asked_and_of_those_who_are_cho
     assert!(shown.body.contains("<h1>Confirm that it is you</h1>"), "{}", shown.body);
     let bob = world.register("bob@example.com", "").await;
     assert!(world.accepted(&world.get(&page(bob).await).await).await.skipped);
-    let strangers = Some("somebody-elsewhere".parse().unwrap());
+    let strangers: Option<Subject> = Some("somebody-elsewhere".parse().unwrap());
     let page = world.at_with("/ui/login", world.request(), strangers.clone()).await;
     assert!(world.accepted(&world.get(&page).await).await.skipped, "none of ours can be chosen");
     let everybody = World::that_requires_factors().await;

@@ -3,5 +3,6 @@
 mod login_step;
 mod passkey;
 mod recovery_code;
+mod requirement;
 mod totp;
 pub(crate) mod world;
