@@ -74,7 +74,7 @@ async fn factors_are_seen_and_taken_away(backend: Backend) {
     let factors = format!("/admin/identities/{}/factors", api.register(ALICE).await);
     assert_eq!(
         ask(&sluice, "GET", &factors, Value::Null).await,
-        (200, json!({"factors": [], "recovery_codes_left": 0}))
+        (200, json!({"factors": [], "recovery_codes_left": 0, "required": false}))
     );
     let tokens = api.tokens(ALICE).await;
     let secret = enrol(&sluice, &tokens).await;

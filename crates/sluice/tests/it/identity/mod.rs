@@ -28,6 +28,7 @@ mod recovery;
 mod recovery_code_keys;
 mod refresh;
 mod registration;
+mod required_factor;
 mod sessions;
 mod sign_out;
 mod step_up;
