@@ -12,7 +12,7 @@ use super::body::JsonBody;
 use super::caller::{Device, Origin};
 use super::factors::{TotpCodeBody, added};
 use super::login::{CONTEXT, PasskeyBody, challenged};
-use super::text::{SecretText, Text};
+use super::text::Text;
 use super::wire::{EnrolledBody, TokensBody, TotpBody, answer, done};
 use super::{IdentityState, Shared, went_through};
 use crate::respond::{Problem, ProblemKind};

@@ -104,7 +104,7 @@ impl FactorRepository for PostgresStore {
 
     async fn is_required(&self, identity: IdentityId) -> Result<bool, StoreError> {
         let rows = self.read(IS_REQUIRED, &[&identity.as_uuid()]).await?;
-        Ok(rows.first().map(|row| column(row, 0)).transpose()?.unwrap_or(false))
+        Ok(rows.first().map(|row| column::<bool>(row, 0)).transpose()?.unwrap_or(false))
     }
 
     async fn of_identity(&self, identity: IdentityId) -> Result<Vec<Factor>, StoreError> {
