@@ -19,6 +19,14 @@ pub enum FactorsRequired {
 }
 
 impl FactorService {
+    /// Whether this person must have a second factor and has none.
+    ///
+    /// # Errors
+    /// [`IdentityError::Store`] if the store cannot do it now.
+    pub async fn is_lacking(&self, identity: IdentityId) -> Result<bool, IdentityError> {
+        Ok(self.is_required_of(Some(identity)).await? && self.list(identity).await?.is_empty())
+    }
+
     /// Notes whether a person must have a second factor, which counts where [`FactorsRequired::Chosen`] must; whether there is such a person.
     /// `deed` is what the audit trail says of it if nobody knows whether it was done.
     pub(crate) async fn require(

@@ -32,6 +32,7 @@ pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Respons
     let shown = async {
         let member = Member::of_page(&ui, request, Place::Overview).await?;
         let then = Place::named(member.visit.parameters()?.get("then"));
+        member.must_lack_no_factor(&ui, then).await?;
         form(&ui, &member, then, None).await
     };
     answer(&ui, shown.await)
@@ -46,6 +47,7 @@ pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Respo
 async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let fields = member.visit.parameters()?;
     let then = Place::named(fields.get("then"));
+    member.must_lack_no_factor(ui, then).await?;
     let confirmed = match prove(ui, member, &fields).await? {
         Ok((identity, shown)) => renew(ui, member, (&identity, shown)).await,
         Err(mistake) => return form(ui, member, then, Some(&mistake)).await,

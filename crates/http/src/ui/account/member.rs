@@ -211,6 +211,16 @@ impl Member {
         if goes_on { Ok(()) } else { Err(Refused::SignedOut(place, None)) }
     }
 
+    /// Ends the session of somebody who must have a second factor and has none: the page that shows once more who it is would begin another one
+    /// without it, and the login page has it set up first.
+    pub(super) async fn must_lack_no_factor(&self, ui: &UiState, place: Place) -> Result<(), Refused> {
+        if !ui.factors.is_lacking(self.identity.id).await? {
+            return Ok(());
+        }
+        ui.accounts.sessions.end(self.identity.id, self.session.id).await?;
+        Err(Refused::SignedOut(place, None))
+    }
+
     /// Whether the person has a password.
     pub(super) const fn has_password(&self) -> bool {
         !self.identity.credential.is_empty()

@@ -55,6 +55,24 @@ async fn a_ticket_is_of_no_use_in_another_browser() {
     assert!(refused.body.contains("That took too long") && !thief.is_in().await, "{}", refused.body);
 }
 
+/// A session of before does not begin anew without the factor, however often somebody shows the password.
+#[tokio::test]
+async fn who_is_to_show_once_more_who_it_is_sets_the_factor_up() {
+    let world = World::of(|config| config.factors_required = FactorsRequired::Chosen).await;
+    let person = world.verified_alice().await;
+    let alice = Visitor::signed_in(&world).await;
+    assert!(world.store_requires(person).await);
+    assert!(alice.is_in().await, "it goes on");
+    world.clock.advance(Lifetime::minutes(11));
+    let asked = alice.get("/ui/account/factors/totp").await;
+    assert_eq!(asked.header("location"), "/ui/account/confirm?then=factors%2Ftotp");
+    let led = alice.follow(&asked).await;
+    assert_eq!(led.header("location"), "/ui/account/login?then=factors%2Ftotp");
+    assert!(!alice.is_in().await);
+    let shown = alice.sign_in(led.header("location"), ALICE).await;
+    assert!(shown.body.contains("<h1>Set up a second factor</h1>"), "{}", shown.body);
+}
+
 #[tokio::test]
 async fn the_last_factor_is_not_removed() {
     let world = that_requires_factors().await;
