@@ -61,7 +61,7 @@ async fn a_login_without_a_factor_ends_in_one_and_the_tokens_come_with_it() {
     assert_eq!(led.json["factors"], json!(["totp", "passkey"]));
     assert!(led.json.get("access_token").is_none() && led.json.get("login_ticket").is_none());
     let (secret, body) = world.begun_app(&led.json["enrolment_ticket"]).await;
-    let log = Captured::begin();
+    let (log, _capture) = Captured::begin();
     let done = world.confirm_app(&body).await;
     assert_eq!((done.status, done.json["recovery_codes"].as_array().unwrap().len()), (201, 10));
     assert_eq!(log.lines("factor enrolled").len(), 1, "{}", log.text());
@@ -221,7 +221,7 @@ async fn of_those_who_must_have_one_an_administrator_says_who() {
     let (alice, bob) = (world.register(ALICE).await, world.register("bob@example.com").await);
     let ask = async |method: &str, path: &str, body: Value| world.ask(method, path, "", body).await;
     assert_eq!(ask("GET", &path(&alice), Value::Null).await.json["required"], json!(false));
-    let log = Captured::begin();
+    let (log, _capture) = Captured::begin();
     assert_eq!(ask("PATCH", &path(&alice), json!({"required": true})).await.status, 204);
     assert_eq!(log.lines("second factor required by an administrator").len(), 1, "{}", log.text());
     assert_eq!(ask("GET", &path(&alice), Value::Null).await.json["required"], json!(true));

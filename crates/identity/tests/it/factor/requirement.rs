@@ -36,7 +36,7 @@ async fn whoever_must_have_a_factor_and_has_none_is_led_to_one() {
     ] {
         let node = world.node_that_requires(required);
         for (person, is_led) in [(&world.alice, of_alice), (&bob, of_bob)] {
-            let log = Captured::begin();
+            let (log, _capture) = Captured::begin();
             let step = after_password(&node, person).await;
             assert_eq!(matches!(step, NextStep::Enrolment { .. }), is_led, "{required:?}: {step:?}");
             assert_eq!(log.lines("second factor to be set up").len(), usize::from(is_led));
@@ -97,7 +97,7 @@ async fn of_two_factors_that_are_removed_at_once_one_stays() {
     let stale = node.remove(&world.alice, second.id).await;
     assert!(matches!(stale, Ok(RemovalOutcome::Required)), "{stale:?}");
     let alice = given::person(&*world.store, world.alice.id).await;
-    let log = Captured::begin();
+    let (log, _capture) = Captured::begin();
     assert_eq!(node.remove(&alice, second.id).await.unwrap(), RemovalOutcome::Required);
     assert_eq!(log.lines("factor kept: one is required").len(), 1, "{}", log.text());
     assert_eq!(world.service.remove(&alice, second.id).await.unwrap(), RemovalOutcome::Removed);
