@@ -22,4 +22,4 @@ pub mod password_hash;
 pub mod secret_hash;
 pub mod totp;
 
-pub use aead::{OpenError, Purpose, SealedBy, SealedSubkeys, Sealer, SystemSecret};
+pub use aead::{OpenError, Purpose, SealedBy, SealedSubkeys, Sealer, SystemSecret, fingerprint};

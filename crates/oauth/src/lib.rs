@@ -4,7 +4,7 @@
 //! [`device`], [`flow`], [`login_session`], [`consent`], [`logout`]. What comes of it: [`grant`], [`grant_handler`], [`token_exchange`], [`hooks`],
 //! [`issuing`], [`keys`], [`subject`], [`sector`]. What tokens are worth: [`access_token_reader`], [`introspection`], [`revocation`],
 //! [`userinfo`]. [`discovery`] tells clients of it all, [`metrics`] and [`refusals`] tell the operator, [`refused_value`] both. [`network_limit`]: what anybody may do so often.
-//! [`takeover`]: what a Hydra kept before. `set_back`: what holds though the clock was set back.
+//! [`serving_node`]: what nodes on one database must agree on. [`takeover`]: what a Hydra kept before. `set_back`: what holds though the clock was set back.
 
 pub mod access_token_reader;
 pub mod authorization;
@@ -35,6 +35,7 @@ pub mod replay;
 pub mod revocation;
 pub mod sector;
 pub mod sender_constraint;
+pub mod serving_node;
 mod set_back;
 pub mod subject;
 pub mod takeover;

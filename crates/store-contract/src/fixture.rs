@@ -18,6 +18,7 @@ use sluice_oauth::keys::KeyRepository;
 use sluice_oauth::login_session::LoginSessionRepository;
 use sluice_oauth::logout::OutboxRepository;
 use sluice_oauth::replay::ReplayRepository;
+use sluice_oauth::serving_node::ServingNodeRepository;
 use sluice_oauth::takeover::{HydraMarkRepository, HydraTokenRepository};
 use sluice_oauth::trust::TrustedIssuerRepository;
 use sluice_primitives::GrantId;
@@ -43,6 +44,7 @@ pub trait Stores:
     + OutboxRepository
     + ParkedFlowRepository
     + ReplayRepository
+    + ServingNodeRepository
     + TrustedIssuerRepository
     + 'static
 {
@@ -67,6 +69,7 @@ impl<S> Stores for S where
         + OutboxRepository
         + ParkedFlowRepository
         + ReplayRepository
+        + ServingNodeRepository
         + TrustedIssuerRepository
         + 'static
 {

@@ -41,6 +41,7 @@ pub mod people;
 pub mod refresh;
 pub mod replay;
 pub mod revocation;
+pub mod serving_node;
 pub mod trust;
 
 mod fixture;

@@ -407,6 +407,11 @@ macro_rules! store_contract {
                 a_grant_that_was_revoked_in_flight_is_inserted_revoked,
                 a_feed_goes_on_after_its_markers_went,
             }
+            serving_node {
+                nodes_know_what_others_said_last,
+                nodes_that_were_not_seen_for_long_are_forgotten,
+                nodes_that_are_noted_at_once_are_all_known,
+            }
             trust {
                 a_trusted_issuer_is_found_as_it_was_inserted,
                 an_issuer_is_trusted_once_for_a_subject_and_key,

@@ -50,6 +50,7 @@ mod retry;
 mod rounds;
 mod serial;
 mod servers;
+mod serving_node;
 mod signing_key;
 mod silence;
 mod storable;

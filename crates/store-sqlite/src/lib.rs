@@ -34,6 +34,7 @@ mod parked_flow;
 mod reader;
 mod replay;
 mod row;
+mod serving_node;
 mod signing_key;
 mod slices;
 mod statistics;

@@ -41,6 +41,8 @@ const MIGRATIONS: &[Migration] = &[
     optional(8, "hydra_tokens", include_str!("migrations/0008_hydra_tokens.sql")),
     required(9, "login_origins", include_str!("migrations/0009_login_origins.sql")),
     required(10, "required_factors", include_str!("migrations/0010_required_factors.sql")),
+    // Who reads and writes it looks whether it is there.
+    optional(11, "serving_nodes", include_str!("migrations/0011_serving_nodes.sql")),
 ];
 
 struct Migration {

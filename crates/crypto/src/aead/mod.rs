@@ -5,8 +5,9 @@
 //! hold purpose and network, so that a value opens for its own purpose in its own installation and nowhere else.
 //!
 //! `purpose`: what a value may be for. `subkey`: the keys of one purpose, also on their way to another process.
-//! `unknown_keys`: values whose key is not here, counted.
+//! `unknown_keys`: values whose key is not here, counted. `fingerprint`: what tells a secret from others.
 
+mod fingerprint;
 mod purpose;
 mod subkey;
 mod unknown_keys;
@@ -19,6 +20,7 @@ use sluice_primitives::rng::random_bytes;
 use sluice_primitives::{NetworkId, Rng, Secret};
 use thiserror::Error;
 
+pub use fingerprint::fingerprint;
 pub use purpose::{Purpose, UnknownPurpose};
 pub use subkey::SealedSubkeys;
 

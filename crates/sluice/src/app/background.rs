@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info, warn};
 
+use super::agreement::Agreement;
 use super::hearing::Hearing;
 use super::janitor::Janitor;
 use super::lookout::Lookout;
@@ -137,6 +138,14 @@ impl Background {
         self.every(("lookout", Lookout::EVERY), Late::IsCut, move || {
             let lookout = Arc::clone(&lookout);
             async move { lookout.round().await }
+        });
+    }
+
+    /// Compares with other nodes what must be alike on all.
+    pub(crate) fn agree(&self, agreement: Arc<Agreement>) {
+        self.every(("agreement", Agreement::EVERY), Late::IsCut, move || {
+            let agreement = Arc::clone(&agreement);
+            async move { agreement.round().await }
         });
     }
 

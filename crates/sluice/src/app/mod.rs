@@ -1,10 +1,11 @@
 //! The composition root: everything meets here, nothing is decided here.
 //!
-//! `secrets`: keys from secrets. `stores`: which database; `opening`: both together. `required_secrets`: whether they belong together. `oauth_config`: settings in the words of the domain; `look`: files that pages are shown with.
+//! `secrets`: keys from secrets. `stores`: which database; `opening`: both together. `required_secrets`: whether they belong together; `agreement`: whether other nodes have the same. `oauth_config`: settings in the words of the domain; `look`: files that pages are shown with.
 //! `services`: who works with what. `people`: the same for identities; `identity_config`, `identity_tokens`: what they are told, and sign with; `signing_out`: what ends with their records. `registration`: which clients there are besides. `hooks`: who is asked before tokens are issued. `health`: whether all of it can serve; `outage`: what is said while something does not answer. `background`: what goes on by itself; `janitor`: what it deletes, and `steady_clock`: by which clock.
 //! `numbers`: what metrics show; `lookout`: what the database is asked for them, `last_time`: how old that is. `listeners`: ports; `certificates`: how long those they show are valid; `authorities`: who vouches for those of clients. `node`: the whole, started and stopped. `worker`: a process that hardens passwords. `gateway`: the proxy, here or in a process of its own. `embedded`: a node
 //! within another process.
 
+mod agreement;
 mod authorities;
 mod background;
 mod certificates;

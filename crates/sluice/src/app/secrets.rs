@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sluice_crypto::credential::Peppers;
 use sluice_crypto::digest::{MacKey, derive_key, sha256};
 use sluice_crypto::secret_hash::FastHashKeys;
-use sluice_crypto::{Purpose, Sealer, SystemSecret};
+use sluice_crypto::{Purpose, Sealer, SystemSecret, fingerprint};
 use sluice_identity::factor::RecoveryCodeKeys;
 use sluice_identity::mail::CodeKey;
 use sluice_oauth::device::UserCodeKeys;
@@ -125,6 +125,19 @@ impl KeyMaterial {
     pub(crate) fn user_codes(&self) -> Option<UserCodeKeys> {
         let mut keys = self.storage.iter().map(|secret| MacKey::derive(secret.expose(), b"user codes"));
         Some(UserCodeKeys::new(keys.next()?, keys.collect()))
+    }
+
+    /// What tells the secrets of each list from others, in the database: of the one that seals first. Where a list is empty, of those that take its
+    /// place.
+    pub(crate) fn fingerprints(&self, network: NetworkId) -> [(&'static str, Vec<String>); 4] {
+        let of = |secrets: &[SystemSecret]| secrets.iter().map(|one| fingerprint(network, one)).collect();
+        let cookie = if self.cookie.is_empty() { &self.system } else { &self.cookie };
+        [
+            ("secrets.system", of(&self.system)),
+            ("secrets.cookie", of(cookie)),
+            ("secrets.storage", of(&self.storage)),
+            ("secrets.pepper", of(&self.pepper)),
+        ]
     }
 
     /// The keys of the fast hash of generated client secrets, each with the id that stored hashes name.

@@ -21,6 +21,7 @@ use sluice_oauth::keys::KeyRepository;
 use sluice_oauth::login_session::LoginSessionRepository;
 use sluice_oauth::logout::OutboxRepository;
 use sluice_oauth::replay::ReplayRepository;
+use sluice_oauth::serving_node::ServingNodeRepository;
 use sluice_oauth::takeover::{HydraMarkRepository, HydraTokenRepository};
 use sluice_oauth::trust::TrustedIssuerRepository;
 use sluice_primitives::{Clock, NetworkId, NodeId, Rng, Timestamp};
@@ -163,6 +164,7 @@ pub(crate) trait Repositories:
     + OutboxRepository
     + ParkedFlowRepository
     + ReplayRepository
+    + ServingNodeRepository
     + TrustedIssuerRepository
 {
 }

@@ -106,3 +106,28 @@ async fn ten_nodes_start_at_once_on_an_empty_postgres_database() {
 async fn five_nodes_start_at_once_on_an_empty_sqlite_file() {
     started_at_once_on_an_empty_database(Backend::Sqlite, 5).await;
 }
+
+/// It lacks nothing that is at rest, so that it starts as if it were one of them.
+async fn a_node_with_another_secret_is_said_to_differ(backend: Backend) {
+    let mut site = Site::fresh(backend).await;
+    let (storage, pepper) = ("a-storage-secret-for-tests", "a-pepper-for-these-tests");
+    site.set(&[("secrets.storage", storage), ("secrets.pepper", pepper)]);
+    site.set(&[("secrets.system", "the-secret-of-all-for-tests")]);
+    let one = site.start().await;
+    site.set(&[("secrets.system", "another-secret-for-tests")]);
+    let other = site.start().await;
+    let told = "nodes on this database differ in a setting that must be alike on all";
+    other.logs(&["ERROR", told, "secrets.system", "does not open on the other"]).await;
+    one.kill().await;
+    other.kill().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_with_another_secret_is_said_to_differ_on_sqlite() {
+    a_node_with_another_secret_is_said_to_differ(Backend::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_with_another_secret_is_said_to_differ_on_postgres() {
+    a_node_with_another_secret_is_said_to_differ(Backend::Postgres).await;
+}

@@ -22,6 +22,7 @@ mod mail_code;
 mod outbox;
 mod parked_flow;
 mod replay;
+mod serving_node;
 mod trust;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -38,6 +39,7 @@ use sluice_oauth::device::UserCodeHash;
 use sluice_oauth::flow::{ParkedFlow, ParkedHandle};
 use sluice_oauth::keys::StoredKey;
 use sluice_oauth::login_session::LoginSession;
+use sluice_oauth::serving_node::ServingNode;
 use sluice_oauth::takeover::{Mark, MarkSet};
 use sluice_oauth::trust::TrustedIssuer;
 use sluice_primitives::{GrantId, IdentityId, NodeId, OsRng, SessionId, Timestamp, TrustId};
@@ -105,6 +107,7 @@ struct Data {
     trusted: BTreeMap<TrustId, TrustedIssuer>,
     hydra_tokens: BTreeMap<[u8; 32], hydra_token::Token>,
     hydra_marks: BTreeMap<(MarkSet, String), Mark>,
+    serving_nodes: BTreeMap<NodeId, ServingNode>,
     poisoned: HashSet<GrantId>,
 }
 

@@ -37,6 +37,8 @@ const MIGRATIONS: &[Migration] = &[
     optional(11, "hydra_tokens", include_str!("../migrations/0011_hydra_tokens.sql")),
     required(12, "login_origins", include_str!("../migrations/0012_login_origins.sql")),
     required(13, "required_factors", include_str!("../migrations/0013_required_factors.sql")),
+    // Who reads and writes it looks whether it is there.
+    optional(14, "serving_nodes", include_str!("../migrations/0014_serving_nodes.sql")),
 ];
 /// Behind one who waits for a lock on a table, whoever wants to read it waits as well: so a migration gives up soon, and lets them go first
 /// before it asks again. A backup may hold such a lock for hours.

@@ -1,5 +1,5 @@
--- The columns that statements name and tables do not have, and the index that one names. Those of migration 8 are left out: what reads them
--- does without, unless something was imported.
+-- The columns that statements name and tables do not have, and the index that one names. Those of migrations 8 and 9 are left out: what
+-- reads them does without, unless something was imported.
 WITH needed (name, columns) AS (VALUES
     ('network', '["one", "network_id"]'),
     ('node', '["node_id", "started_at"]'),

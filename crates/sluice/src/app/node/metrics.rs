@@ -60,6 +60,7 @@ impl Node {
             lookout.show(metrics);
             lookout.show_waiting(metrics, self.services.people.delivery.is_some());
         }
+        self.agreement.show(metrics);
         numbers::show_connections(metrics, &self.stores);
         numbers::show_time(metrics, &self.clock);
         let follower = Arc::clone(&self.services.follower);

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
+use super::agreement::{Agreement, shared_settings};
 use super::background::Background;
 use super::certificates::Serving;
 use super::gateway::{self, RunningGateway};
@@ -106,6 +107,8 @@ pub(crate) struct Node {
     gateway: Option<RunningGateway>,
     /// What those are told of the database who watch. None where nobody can.
     lookout: Option<Arc<Lookout>>,
+    /// Whether other nodes have alike what must be.
+    agreement: Arc<Agreement>,
     /// What is said while the database does not answer those who ask for the health of the node, at whatever port.
     outage: Arc<Outage>,
     clock: Arc<dyn Clock>,
@@ -136,6 +139,8 @@ impl Node {
             keys,
         };
         let at_rest = Arc::new(base.secrets.at_rest(base.network));
+        let shared = shared_settings(settings, &base.secrets, base.network);
+        let agreement = Agreement::new(stores.repositories(), shared, (Arc::clone(&clock), &*rng));
         let services = Services::start(settings, base).await?;
         // A node that does not know what was revoked must not say that a token holds.
         services.catch_up().await?;
@@ -149,6 +154,7 @@ impl Node {
         let mut node = Self {
             started: Started::default(),
             lookout: options.listeners.has_metrics().then(lookout),
+            agreement: Arc::new(agreement),
             stores,
             services,
             gateway: None,
@@ -192,6 +198,7 @@ impl Node {
             warn!("some requests were cut off");
         }
         self.to_the_end.stop_soon().await;
+        self.agreement.leave().await;
         self.stores.shutdown().await;
         let pool = Arc::clone(&self.services.pool);
         let _ = tokio::task::spawn_blocking(move || pool.shutdown()).await;
@@ -277,6 +284,7 @@ impl Node {
         if let Some(lookout) = &self.lookout {
             background.look_out(Arc::clone(lookout));
         }
+        background.agree(Arc::clone(&self.agreement));
         let rotation = Arc::new(KeyRotation::new(Arc::clone(&services.ring)));
         background.rotate_keys(rotation, steady);
     }

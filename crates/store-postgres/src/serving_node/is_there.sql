@@ -1,0 +1,1 @@
+SELECT to_regclass('serving_node') IS NOT NULL

@@ -1,0 +1,1 @@
+DELETE FROM serving_node WHERE seen_at < ?1 AND node_id <> ?2
