@@ -31,6 +31,12 @@ fn retiring(key: StoredKey) -> StoredKey {
     StoredKey { state: KeyState::Retiring, ..key }
 }
 
+/// Makes these keys the set, whatever it is.
+async fn put_set(store: &impl KeyRepository, keys: Vec<StoredKey>) {
+    let read = store.set(SET).await.unwrap();
+    assert!(store.replace_set(SET, &read, keys).await.unwrap());
+}
+
 async fn kids(store: &impl KeyRepository) -> Vec<String> {
     store.set(SET).await.unwrap().into_iter().map(|key| key.kid).collect()
 }
@@ -117,9 +123,37 @@ pub async fn a_replaced_set_holds_the_new_keys_only(fixture: &impl Fixture) {
     store.add(vec![key("a", "RS256", 0), key("b", "RS256", 0)]).await.unwrap();
     let other = StoredKey { set: "other".into(), ..key("a", "RS256", 0) };
     store.add(vec![other.clone()]).await.unwrap();
-    store.replace_set(SET, vec![key("b", "ES256", 1), key("c", "RS256", 2)]).await.unwrap();
-    assert_eq!(kids(&*store).await, ["c", "b"]);
+    put_set(&*store, vec![key("b", "ES256", 1), key("c", "RS256", 2)]).await;
+    assert_eq!(store.set(SET).await.unwrap(), [key("c", "RS256", 2), key("b", "ES256", 1)]);
     assert_eq!(store.set("other").await.unwrap(), [other]);
+    put_set(&*store, Vec::new()).await;
+    assert_eq!(kids(&*store).await, Vec::<String>::new());
+}
+
+/// What others did since it was read is not undone.
+pub async fn a_set_is_replaced_only_if_it_is_still_as_it_was_read(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let (a, b, new) = (key("a", "RS256", 1), key("b", "RS256", 0), key("new", "RS256", 2));
+    store.add(vec![a.clone(), b.clone()]).await.unwrap();
+    let position = other.read(&FeedPosition::default()).await.unwrap().position;
+    let resealed = StoredKey { sealed: "resealed".to_owned(), ..b.clone() };
+    let further = key("further", "RS256", 0);
+    let others = [
+        vec![a.clone()],
+        vec![a.clone(), resealed],
+        vec![a.clone(), retiring(b.clone())],
+        vec![a.clone(), further.clone()],
+        vec![a.clone(), b.clone(), further],
+        Vec::new(),
+    ];
+    for read in others {
+        assert!(!store.replace_set(SET, &read, vec![new.clone()]).await.unwrap(), "{read:?}");
+    }
+    assert_eq!(other.set(SET).await.unwrap(), [a.clone(), b.clone()]);
+    assert_eq!(other.read(&position).await.unwrap().changes, [], "nothing has changed");
+    assert!(store.replace_set(SET, &[b, a.clone()], vec![new.clone(), a.clone()]).await.unwrap());
+    assert_eq!(other.set(SET).await.unwrap(), [new, a]);
+    assert_eq!(other.read(&position).await.unwrap().changes, [Change::Keys(SET.to_owned())]);
 }
 
 /// Two nodes that replace a set at once leave the keys of one of them.
@@ -131,8 +165,10 @@ pub async fn of_two_sets_that_are_put_at_once_one_is_there(fixture: &impl Fixtur
             vec![made("a"), made("b")]
         });
         let [one, other] = sets.clone();
-        let (first, second) = tokio::join!(nodes[0].replace_set(SET, one), nodes[1].replace_set(SET, other));
-        first.and(second).unwrap();
+        let read = nodes[0].set(SET).await.unwrap();
+        let (first, second) =
+            tokio::join!(nodes[0].replace_set(SET, &read, one), nodes[1].replace_set(SET, &read, other));
+        assert_ne!(first.unwrap(), second.unwrap(), "of what both have read one is put");
         let left = nodes[0].set(SET).await.unwrap();
         assert!(sets.contains(&left), "{left:?}");
     }
@@ -249,7 +285,7 @@ pub async fn of_keys_that_are_removed_at_once_beside_each_other_one_is_left(fixt
     let nodes = [fixture.store(), fixture.second_node().await];
     for round in 0..10 {
         let keys: Vec<_> = (0..4).map(|nth| key(&format!("{nth}-{round}"), "RS256", nth)).collect();
-        nodes[0].replace_set(SET, keys.clone()).await.unwrap();
+        put_set(&*nodes[0], keys.clone()).await;
         let removals = keys.iter().zip([0, 1, 0, 1]).map(|(key, node)| {
             let beside = keys.iter().map(|other| other.kid.clone()).filter(|kid| *kid != key.kid);
             let (store, beside): (_, Vec<_>) = (&nodes[node], beside.collect());
@@ -257,6 +293,46 @@ pub async fn of_keys_that_are_removed_at_once_beside_each_other_one_is_left(fixt
         });
         let removed = join_all(removals).await.into_iter().filter(|is_removed| *is_removed).count();
         assert_eq!((removed, kids(&*nodes[0]).await.len()), (3, 1));
+    }
+}
+
+/// It takes the place of that key alone, with all that it brings, and what signs beside it has to be there still.
+pub async fn a_key_is_superseded_only_if_it_is_still_as_it_was_read(fixture: &impl Fixture) {
+    let (store, other) = (fixture.store(), fixture.second_node().await);
+    let (read, beside, old) = (key("a", "RS256", 5), key("b", "RS256", 5), retiring(key("old", "RS256", 0)));
+    store.add(vec![read.clone(), beside.clone(), old.clone()]).await.unwrap();
+    let position = other.read(&FeedPosition::default()).await.unwrap().position;
+    let by = StoredKey { sealed: "another".to_owned(), ..key("a", "ES256", 9) };
+    let superseded = async |read: &StoredKey, beside: &[&str]| {
+        let beside: Vec<_> = beside.iter().map(|kid| (*kid).to_owned()).collect();
+        store.supersede(read, by.clone(), &beside).await.unwrap()
+    };
+    let resealed = StoredKey { sealed: "resealed".to_owned(), ..read.clone() };
+    for changed in [resealed, retiring(read.clone()), key("no such key", "RS256", 5)] {
+        assert!(!superseded(&changed, &[]).await, "{changed:?}");
+    }
+    assert!(!superseded(&read, &["old", "no such key"]).await, "nothing signs beside it");
+    assert_eq!(other.read(&position).await.unwrap().changes, [], "nothing has changed");
+    assert!(superseded(&read, &["old", "b"]).await);
+    assert_eq!(other.set(SET).await.unwrap(), [by.clone(), beside, old]);
+    assert_eq!(other.read(&position).await.unwrap().changes, [Change::Keys(SET.to_owned())]);
+    assert!(!superseded(&read, &[]).await, "that one is gone");
+}
+
+/// Each has read the others, which are superseded too by what does not sign, and one is left to sign.
+pub async fn of_keys_that_are_superseded_at_once_beside_each_other_one_is_left(fixture: &impl Fixture) {
+    let nodes = [fixture.store(), fixture.second_node().await];
+    for round in 0..10 {
+        let keys: Vec<_> = (0..4).map(|nth| key(&format!("{nth}-{round}"), "RS256", nth)).collect();
+        put_set(&*nodes[0], keys.clone()).await;
+        let at_once = keys.iter().zip([0, 1, 0, 1]).map(|(key, node)| {
+            let beside = keys.iter().map(|other| other.kid.clone()).filter(|kid| *kid != key.kid);
+            let (store, beside): (_, Vec<_>) = (&nodes[node], beside.collect());
+            let by = retiring(key.clone());
+            async move { store.supersede(key, by, &beside).await.unwrap() }
+        });
+        let superseded = join_all(at_once).await.into_iter().filter(|is_superseded| *is_superseded).count();
+        assert_eq!(superseded, 3);
     }
 }
 
@@ -275,16 +351,17 @@ pub async fn the_names_of_all_sets_are_listed(fixture: &impl Fixture) {
 pub async fn every_write_of_a_key_is_in_the_feed(fixture: &impl Fixture) {
     let (store, reader) = (fixture.store(), fixture.second_node().await);
     let mut position = FeedPosition::default();
-    for step in 0..9 {
+    for step in 0..10 {
         match step {
             0 => store.create_missing(vec![key("a", "RS256", 0)]).await.unwrap(),
             1 => store.add(vec![key("b", "RS256", 0)]).await.unwrap(),
-            2 => store.replace_set(SET, vec![key("c", "RS256", 0), key("d", "RS256", 0)]).await.unwrap(),
+            2 => put_set(&*store, vec![key("c", "RS256", 0), key("d", "RS256", 0)]).await,
             3 => assert!(store.add_successor(key("e", "RS256", 1), "c").await.unwrap()),
             4 => assert!(store.replace(&key("d", "RS256", 0), retiring(key("d", "RS256", 0))).await.unwrap()),
             5 => assert!(store.add_new(key("f", "RS256", 2)).await.unwrap()),
             6 => assert!(KeyRepository::delete(&*store, SET, "c").await.unwrap()),
-            7 => assert!(KeyRepository::remove(&*store, &key("f", "RS256", 2), &["e".into()]).await.unwrap()),
+            7 => assert!(store.supersede(&key("e", "RS256", 1), key("e", "ES256", 2), &[]).await.unwrap()),
+            8 => assert!(KeyRepository::remove(&*store, &key("f", "RS256", 2), &["e".into()]).await.unwrap()),
             _ => assert!(store.delete_set(SET).await.unwrap()),
         }
         let batch = reader.read(&position).await.unwrap();

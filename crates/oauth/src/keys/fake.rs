@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use super::repository::{KeyRepository, KeyState, StoredKey};
 
 /// Keys in a list; how many of them can still be deleted, if not all; how many writes that make or delete keys still succeed; a set
-/// whose next reading waits until it is let go on; and a key that another node puts just before the next one is removed as it was read.
+/// whose next reading waits until it is let go on; and a key that another node puts just before something is next written as it was read.
 #[derive(Default)]
 pub(crate) struct FakeKeys(
     pub(crate) Mutex<Vec<StoredKey>>,
@@ -28,6 +28,20 @@ fn take(left: &Mutex<Option<u32>>) -> Result<(), StoreError> {
         *left = left.checked_sub(1).ok_or(StoreError::Unavailable(None))?;
     }
     Ok(())
+}
+
+/// Whether a key is one of these of a set, and goes on to sign.
+fn stays(row: &StoredKey, set: &str, beside: &[String]) -> bool {
+    row.set == set && beside.contains(&row.kid) && row.state != KeyState::Retiring
+}
+
+impl FakeKeys {
+    fn put_by_another(&self, rows: &mut Vec<StoredKey>) {
+        if let Some(put) = self.4.lock().take() {
+            rows.retain(|row| row.set != put.set || row.kid != put.kid);
+            rows.push(put);
+        }
+    }
 }
 
 #[async_trait]
@@ -95,26 +109,47 @@ impl KeyRepository for FakeKeys {
         Ok(())
     }
 
-    async fn replace_set(&self, set: &str, keys: Vec<StoredKey>) -> Result<(), StoreError> {
+    async fn supersede(
+        &self,
+        read: &StoredKey,
+        by: StoredKey,
+        beside: &[String],
+    ) -> Result<bool, StoreError> {
         take(&self.2)?;
         let mut rows = self.0.lock();
+        self.put_by_another(&mut rows);
+        if !beside.is_empty() && !rows.iter().any(|row| stays(row, &read.set, beside)) {
+            return Ok(false);
+        }
+        let Some(row) = rows.iter_mut().find(|row| *row == read) else { return Ok(false) };
+        *row = by;
+        Ok(true)
+    }
+
+    async fn replace_set(
+        &self,
+        set: &str,
+        read: &[StoredKey],
+        keys: Vec<StoredKey>,
+    ) -> Result<bool, StoreError> {
+        take(&self.2)?;
+        let mut rows = self.0.lock();
+        self.put_by_another(&mut rows);
+        let are_as_read = rows.iter().filter(|row| row.set == set).all(|row| read.contains(row));
+        if !are_as_read || rows.iter().filter(|row| row.set == set).count() != read.len() {
+            return Ok(false);
+        }
         rows.retain(|row| row.set != set);
         rows.extend(keys);
-        Ok(())
+        Ok(true)
     }
 
     async fn remove(&self, read: &StoredKey, beside: &[String]) -> Result<bool, StoreError> {
         take(&self.1)?;
         take(&self.2)?;
         let mut rows = self.0.lock();
-        if let Some(put) = self.4.lock().take() {
-            rows.retain(|row| row.set != put.set || row.kid != put.kid);
-            rows.push(put);
-        }
-        let stays = |row: &StoredKey| {
-            row.set == read.set && beside.contains(&row.kid) && row.state != KeyState::Retiring
-        };
-        if !beside.is_empty() && !rows.iter().any(stays) {
+        self.put_by_another(&mut rows);
+        if !beside.is_empty() && !rows.iter().any(|row| stays(row, &read.set, beside)) {
             return Ok(false);
         }
         let before = rows.len();

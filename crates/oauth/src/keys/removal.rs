@@ -1,4 +1,4 @@
-//! Signing keys that go: by rotation, as they were read, or by an administrator's word. However many are deleted at once, something signs with
+//! Signing keys that go: by rotation, as they were read, or by an administrator's word, also where another is put in their place. However many are deleted at once, something signs with
 //! their algorithm at each moment: which key may go is for the store to say, since what is in memory may be of a moment ago.
 
 use std::collections::HashSet;
@@ -14,8 +14,8 @@ use super::repository::{KeyState, StoredKey};
 use super::ring::KeyRing;
 use super::rotation::tell_made;
 
-/// How often a deletion is tried while others change the same keys.
-const TRIES: usize = 5;
+/// How often a deletion, or what is put in the place of something, is tried while others change the same keys.
+pub(super) const TRIES: usize = 5;
 
 impl KeyRing {
     /// Deletes a key of a set that is signed with, as it is by now; whether it was there. If nothing else signs with its algorithm, its
@@ -31,14 +31,35 @@ impl KeyRing {
             let Some(key) = rows.iter().find(is_meant).cloned() else { return Ok(false) };
             let keys = self.opened(rows);
             let beside = match keys.beside(kid) {
-                Some((algorithm, others)) if others.is_empty() => {
-                    vec![self.add_substitute(set, algorithm).await?]
-                }
-                Some((_, others)) => others,
+                Some(signing) => self.to_sign_beside(set, signing).await?,
                 None => Vec::new(),
             };
             if self.remove_beside(&keys, &key, &beside).await? {
                 return Ok(true);
+            }
+        }
+        Err(StoreError::Busy.into())
+    }
+
+    /// Puts a key under its name in a set that is signed with, in the place of the one that has it. If nothing else signs with the algorithm of that one,
+    /// and this one does not either, as it is public or of another, its substitute is added before.
+    pub(super) async fn put(&self, set: &'static str, key: &StoredKey) -> Result<(), KeyError> {
+        let put = self.opened(vec![key.clone()]);
+        for _ in 0..TRIES {
+            let rows = self.repo.set(set).await?;
+            let Some(read) = rows.iter().find(|row| row.kid == key.kid).cloned() else {
+                if self.repo.add_new(key.clone()).await? {
+                    return Ok(());
+                }
+                continue;
+            };
+            let signing = self.opened(rows).beside(&key.kid);
+            let beside = match signing.filter(|(algorithm, _)| !put.has_signer(*algorithm)) {
+                Some(signing) => self.to_sign_beside(set, signing).await?,
+                None => Vec::new(),
+            };
+            if self.repo.supersede(&read, key.clone(), &beside).await? {
+                return Ok(());
             }
         }
         Err(StoreError::Busy.into())
@@ -107,6 +128,15 @@ impl KeyRing {
             tell_deleted(part);
         }
         Ok(was_there)
+    }
+
+    /// The names of those that sign beside a key which is about to go: one that is made now, if there is no other.
+    async fn to_sign_beside(
+        &self,
+        set: &'static str,
+        (algorithm, others): (SigningAlgorithm, Vec<String>),
+    ) -> Result<Vec<String>, KeyError> {
+        if others.is_empty() { Ok(vec![self.add_substitute(set, algorithm).await?]) } else { Ok(others) }
     }
 
     /// Adds a key that signs at once in the place of one that is about to go; its id.

@@ -81,8 +81,20 @@ pub trait KeyRepository: Send + Sync {
     /// Adds keys to a set; one with the same kid is replaced.
     async fn add(&self, keys: Vec<StoredKey>) -> Result<(), StoreError>;
 
-    /// Replaces a whole set by these keys. Of two that do so at once, one has the last word: the set never holds the keys of both.
-    async fn replace_set(&self, set: &str, keys: Vec<StoredKey>) -> Result<(), StoreError>;
+    /// Puts a key in the place of the one that was read as `read`, whose `kid` it has, unless the seal or state of that one has changed or it is gone.
+    /// Where `beside` names other keys of its set, one of them has to be there still, and not retiring, as for [`KeyRepository::remove`]. Whether it was
+    /// put; nothing is appended if it was not.
+    async fn supersede(&self, read: &StoredKey, by: StoredKey, beside: &[String])
+    -> Result<bool, StoreError>;
+
+    /// Replaces a whole set that was read as `read` by these keys, unless the seal or state of one has changed, one is gone or another has come; whether
+    /// it was replaced. Of two that do so at once, one does: the set never holds the keys of both. Nothing is appended if it was not.
+    async fn replace_set(
+        &self,
+        set: &str,
+        read: &[StoredKey],
+        keys: Vec<StoredKey>,
+    ) -> Result<bool, StoreError>;
 
     /// Deletes the key that was read as `read`, unless its seal or state has changed or it is gone. Where `beside` names other keys of
     /// its set, one of them has to be there still, and not retiring: of keys that are deleted at once, each beside the others, one is

@@ -14,6 +14,7 @@ use tracing::info;
 
 use super::at_rest::{KeyError, KeySealer, MAX_JWK};
 use super::encryption::REQUEST_OBJECT_SET;
+use super::removal::TRIES;
 use super::repository::{KeyRepository, KeyState, StoredKey};
 use super::ring::{KeyRing, Wanted, is_own, new_kid, own};
 use super::rotation::tell_made;
@@ -150,12 +151,10 @@ impl KeyService {
     pub async fn replace_set(&self, set: &str, keys: JwkSet) -> Result<JwkSet, KeyServiceError> {
         let keys = keys.keys.into_iter().map(Jwk::completed).collect::<Result<Vec<_>, _>>()?;
         let keys = JwkSet { keys };
-        let mut stored = self.rows(set, &keys.keys)?;
-        let before = self.repo.set(set).await?;
-        self.date(&mut stored, &keys.keys, &before);
+        let stored = self.rows(set, &keys.keys)?;
         let in_use = self.ring.in_use();
         let kids: Vec<_> = stored.iter().map(|key| key.kid.clone()).collect();
-        self.put_whole(set, stored).await?;
+        self.put_whole(set, &stored, &keys.keys).await?;
         info!(target: "sluice_audit", { key.set = set, key.kids = ?kids }, "set of keys replaced");
         if let Some(newest) = keys.keys.first() {
             self.tell_if_silent(set, newest);
@@ -188,7 +187,8 @@ impl KeyService {
     }
 
     /// Adds a key to a set under its own `kid`; one with the same is replaced. In a set that this server signs with, it
-    /// signs at once: whoever brings a key along is expected to have told of it.
+    /// signs at once: whoever brings a key along is expected to have told of it. Where it does not sign as the replaced one did, and nothing else does, a
+    /// new one is there before, as for [`KeyService::delete_key`].
     ///
     /// # Errors
     /// [`KeyServiceError`] says what is wrong with it.
@@ -197,7 +197,10 @@ impl KeyService {
         let jwk = jwk.completed()?;
         let stored = self.checked(set, &jwk)?;
         let (kid, algorithm) = (stored.kid.clone(), stored.algorithm.clone());
-        self.repo.add(vec![stored]).await?;
+        match own(set) {
+            Some(own) => self.ring.put(own, &stored).await?,
+            None => self.repo.add(vec![stored]).await?,
+        }
         info!(target: "sluice_audit", { key.set = set, key.kid = kid, key.alg = algorithm }, "key put");
         self.tell_if_silent(set, &jwk);
         self.ring.reload(set).await?;
@@ -217,9 +220,7 @@ impl KeyService {
     pub async fn delete_set(&self, set: &str) -> Result<(), KeyServiceError> {
         let in_use = self.ring.in_use();
         let was_there = if is_own(set) {
-            let before = self.repo.set(set).await?;
-            self.put_whole(set, Vec::new()).await?;
-            !before.is_empty()
+            self.put_whole(set, &[], &[]).await?
         } else {
             self.repo.delete_set(set).await?
         };
@@ -247,15 +248,24 @@ impl KeyService {
         self.restored(set, in_use).await
     }
 
-    /// Makes these keys the set. One that this server signs with gets what it lacks in the same step.
-    async fn put_whole(&self, set: &str, keys: Vec<StoredKey>) -> Result<(), KeyServiceError> {
-        let made = match own(set) {
-            Some(own) => self.ring.lacking(own, &keys).await?,
-            None => Vec::new(),
-        };
-        self.repo.replace_set(set, keys.into_iter().chain(made.iter().cloned()).collect()).await?;
-        made.iter().for_each(tell_made);
-        Ok(())
+    /// Makes these keys the set; whether there was one. One that this server signs with gets what it lacks in the same step. Times and states are those
+    /// of what is replaced: where others change that meanwhile, it is looked at anew.
+    async fn put_whole(&self, set: &str, keys: &[StoredKey], jwks: &[Jwk]) -> Result<bool, KeyServiceError> {
+        for _ in 0..TRIES {
+            let before = self.repo.set(set).await?;
+            let mut dated = keys.to_vec();
+            self.date(&mut dated, jwks, &before);
+            let made = match own(set) {
+                Some(own) => self.ring.lacking(own, &dated).await?,
+                None => Vec::new(),
+            };
+            dated.extend(made.iter().cloned());
+            if self.repo.replace_set(set, &before, dated).await? {
+                made.iter().for_each(tell_made);
+                return Ok(!before.is_empty());
+            }
+        }
+        Err(StoreError::Busy.into())
     }
 
     /// Says when the keys were made that are to be a set, newest first, and in which state those are that were in it.

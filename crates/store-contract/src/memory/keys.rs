@@ -1,7 +1,7 @@
 //! Keys in memory.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;
@@ -13,6 +13,18 @@ use super::{MemoryStore, check};
 
 fn check_keys(keys: &[StoredKey]) -> Result<(), StoreError> {
     keys.iter().try_for_each(|key| check([&*key.set, &*key.kid, &*key.algorithm, &*key.sealed]))
+}
+
+fn is_as_read(key: &StoredKey, read: &StoredKey) -> bool {
+    (&key.sealed, key.state) == (&read.sealed, read.state)
+}
+
+/// Whether a key is as it was read, and one of those that have to be there beside it is.
+fn may_go(keys: &BTreeMap<(String, String), StoredKey>, read: &StoredKey, beside: &[String]) -> bool {
+    let find = |kid: &String| keys.get(&(read.set.clone(), kid.clone()));
+    let stays = |kid: &String| find(kid).is_some_and(|key| key.state != KeyState::Retiring);
+    let is_left = beside.is_empty() || beside.iter().any(stays);
+    is_left && find(&read.kid).is_some_and(|key| is_as_read(key, read))
 }
 
 #[async_trait]
@@ -109,14 +121,48 @@ impl KeyRepository for MemoryStore {
         .await
     }
 
-    async fn replace_set(&self, set: &str, keys: Vec<StoredKey>) -> Result<(), StoreError> {
-        check_keys(&keys)?;
+    async fn supersede(
+        &self,
+        read: &StoredKey,
+        by: StoredKey,
+        beside: &[String],
+    ) -> Result<bool, StoreError> {
+        check_keys(&[read.clone(), by.clone()])?;
+        check(beside.iter().map(String::as_str))?;
         self.write(|data| {
+            let place = (read.set.clone(), read.kid.clone());
+            if !may_go(&data.keys, read, beside) {
+                return false;
+            }
+            data.change(self.node, Change::Keys(place.0.clone()));
+            let (set, kid) = place.clone();
+            data.keys.insert(place, StoredKey { set, kid, ..by });
+            true
+        })
+        .await
+    }
+
+    async fn replace_set(
+        &self,
+        set: &str,
+        read: &[StoredKey],
+        keys: Vec<StoredKey>,
+    ) -> Result<bool, StoreError> {
+        check_keys(&keys)?;
+        check_keys(read)?;
+        self.write(|data| {
+            let there = data.keys.values().filter(|key| key.set == set);
+            let was_read =
+                |key: &StoredKey| read.iter().any(|read| read.kid == key.kid && is_as_read(key, read));
+            if there.clone().count() != read.len() || !there.clone().all(was_read) {
+                return false;
+            }
             data.keys.retain(|(of, _), _| of != set);
             for key in keys {
                 data.keys.insert((set.to_owned(), key.kid.clone()), StoredKey { set: set.to_owned(), ..key });
             }
             data.change(self.node, Change::Keys(set.to_owned()));
+            true
         })
         .await
     }
@@ -126,13 +172,7 @@ impl KeyRepository for MemoryStore {
         check(beside.iter().map(String::as_str))?;
         self.write(|data| {
             let place = (read.set.clone(), read.kid.clone());
-            let is_as_read = |row: &StoredKey| (&row.sealed, row.state) == (&read.sealed, read.state);
-            let stays = |kid: &String| {
-                let row = data.keys.get(&(read.set.clone(), kid.clone()));
-                row.is_some_and(|row| row.state != KeyState::Retiring)
-            };
-            let may_go = beside.is_empty() || beside.iter().any(stays);
-            if !may_go || !data.keys.get(&place).is_some_and(is_as_read) {
+            if !may_go(&data.keys, read, beside) {
                 return false;
             }
             data.keys.remove(&place);

@@ -24,6 +24,8 @@ const WRITTEN: &str = include_str!("written.sql");
 const SETS: &str = include_str!("sets.sql");
 const ADD_NEW: &str = include_str!("add_new.sql");
 const ADD: &str = include_str!("add.sql");
+const SUPERSEDE: &str = include_str!("supersede.sql");
+const REPLACE_SET: &str = include_str!("replace_set.sql");
 const REMOVE: &str = include_str!("remove.sql");
 const DELETE: &str = include_str!("delete.sql");
 const DELETE_SET: &str = include_str!("delete_set.sql");
@@ -90,13 +92,72 @@ impl KeyRepository for PostgresStore {
         self.serial.commit(&keys.append_changes(transaction)).await.map(drop)
     }
 
-    async fn replace_set(&self, set: &str, keys: Vec<StoredKey>) -> Result<(), StoreError> {
+    async fn supersede(
+        &self,
+        read: &StoredKey,
+        by: StoredKey,
+        beside: &[String],
+    ) -> Result<bool, StoreError> {
+        check(read)?;
+        check(&by)?;
+        beside.iter().try_for_each(|kid| storable::text("the id of a key", kid))?;
+        let (attempt, before, after) = (self.attempt(), read.state.as_str(), by.state.as_str());
+        let created_at = by.created_at.as_millis();
+        // Serializable, as for `remove`.
+        let transaction = Transaction::serializable().then(
+            SUPERSEDE,
+            vec![
+                &read.set,
+                &read.kid,
+                &read.sealed,
+                &before,
+                &by.algorithm,
+                &by.sealed,
+                &after,
+                &created_at,
+                &attempt,
+                &beside,
+            ],
+        );
+        self.commit_if_written(transaction, (&read.set, &read.kid), attempt).await
+    }
+
+    async fn replace_set(
+        &self,
+        set: &str,
+        read: &[StoredKey],
+        keys: Vec<StoredKey>,
+    ) -> Result<bool, StoreError> {
         storable::text("the name of a key set", set)?;
         let changed = Changed::new(self, self.clock.now(), &Change::Keys(set.to_owned()));
-        let keys = Keys::new(self, &keys)?;
-        // Serializable, because a deletion that waits for another's does not see what that one put in the place of the old keys.
-        let transaction = keys.write(Transaction::serializable().then(DELETE_SET, vec![&set]), ADD);
-        self.serial.commit(&changed.append(transaction)).await.map(drop)
+        let (counted, before, after) = (&changed.counted, Keys::new(self, read)?, Keys::new(self, &keys)?);
+        // Serializable, because who waits for another does not see what that one put in the place of the old keys.
+        let transaction = counted.for_changes(Transaction::serializable()).then(
+            REPLACE_SET,
+            vec![
+                &counted.node,
+                &counted.at,
+                &changed.kind,
+                &set,
+                &before.kids,
+                &before.sealed,
+                &before.states,
+                &after.kids,
+                &after.algorithms,
+                &after.sealed,
+                &after.states,
+                &after.created,
+                &after.attempt,
+            ],
+        );
+        let committed = self.serial.commit(&transaction).await?;
+        if committed.row().is_some() || !committed.repeated {
+            return Ok(committed.row().is_some());
+        }
+        // What an earlier try put counts as well.
+        let left = self.set(set).await?;
+        let is_put = |key: &StoredKey| left.iter().any(|row| row.kid == key.kid && row.sealed == key.sealed);
+        Ok(left.len() == keys.len() && keys.iter().all(is_put))
     }
 
     async fn remove(&self, read: &StoredKey, beside: &[String]) -> Result<bool, StoreError> {

@@ -99,7 +99,7 @@ async fn append(store: &PostgresStore, what: Append) {
             let client = given::client(&given::grant_id().to_string(), "ops");
             ClientRepository::insert(store, &client).await.unwrap();
         }
-        Append::Keys => store.replace_set("a set", Vec::new()).await.unwrap(),
+        Append::Keys => assert!(store.replace_set("a set", &[], Vec::new()).await.unwrap()),
     }
 }
 

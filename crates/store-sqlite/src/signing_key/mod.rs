@@ -1,6 +1,6 @@
 //! Stored keys on SQLite.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use rusqlite::{Row, params};
@@ -20,6 +20,7 @@ const REPLACE: &str = include_str!("replace.sql");
 const SETS: &str = include_str!("sets.sql");
 const ADD_NEW: &str = include_str!("add_new.sql");
 const ADD: &str = include_str!("add.sql");
+const SUPERSEDE: &str = include_str!("supersede.sql");
 const REMOVE: &str = include_str!("remove.sql");
 const DELETE: &str = include_str!("delete.sql");
 const DELETE_SET: &str = include_str!("delete_set.sql");
@@ -54,6 +55,11 @@ fn insert(write: &mut Write<'_>, sql: &str, keys: &[StoredKey]) -> Result<BTreeS
 
 fn tell(write: &mut Write<'_>, sets: BTreeSet<String>) -> Result<(), SqliteError> {
     sets.into_iter().try_for_each(|set| write.change(&Change::Keys(set)))
+}
+
+/// How keys of a set are: by their kids, what is sealed and the state.
+fn states(keys: &[StoredKey]) -> BTreeMap<String, (String, KeyState)> {
+    keys.iter().map(|key| (key.kid.clone(), (key.sealed.clone(), key.state))).collect()
 }
 
 fn key(row: &Row<'_>) -> Result<StoredKey, SqliteError> {
@@ -141,17 +147,60 @@ impl KeyRepository for SqliteStore {
         .await
     }
 
-    async fn replace_set(&self, set: &str, mut keys: Vec<StoredKey>) -> Result<(), StoreError> {
+    async fn supersede(
+        &self,
+        read: &StoredKey,
+        by: StoredKey,
+        beside: &[String],
+    ) -> Result<bool, StoreError> {
+        check(&[read.clone(), by.clone()])?;
+        beside.iter().try_for_each(|kid| row::check("kid", kid))?;
+        let beside = serde_json::to_string(beside).map_err(StoreError::fault)?;
+        let read = read.clone();
+        self.write(move |write| {
+            let (before, after) = (read.state.as_str(), by.state.as_str());
+            let created_at = by.created_at.as_millis();
+            let values = params![
+                read.set,
+                read.kid,
+                read.sealed,
+                before,
+                by.algorithm,
+                by.sealed,
+                after,
+                created_at,
+                beside
+            ];
+            let is_put = write.update("signing_key", SUPERSEDE, values)? == 1;
+            if is_put {
+                write.change(&Change::Keys(read.set.clone()))?;
+            }
+            Ok(is_put)
+        })
+        .await
+    }
+
+    async fn replace_set(
+        &self,
+        set: &str,
+        read: &[StoredKey],
+        mut keys: Vec<StoredKey>,
+    ) -> Result<bool, StoreError> {
         row::check("set", set)?;
         check(&keys)?;
+        check(read)?;
         for key in &mut keys {
             set.clone_into(&mut key.set);
         }
-        let set = set.to_owned();
+        let (set, read) = (set.to_owned(), states(read));
         self.write(move |write| {
+            if states(&write.rows(SET, [&set], key)?) != read {
+                return Ok(false);
+            }
             write.delete("signing_key", DELETE_SET, [&set])?;
             insert(write, ADD, &keys)?;
-            tell(write, BTreeSet::from([set.clone()]))
+            tell(write, BTreeSet::from([set.clone()]))?;
+            Ok(true)
         })
         .await
     }

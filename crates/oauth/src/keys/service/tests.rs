@@ -417,3 +417,50 @@ async fn a_public_key_that_somebody_put_goes_with_its_private_key_and_with_no_ot
     service.delete_key(ID_TOKEN_SET, "private:1").await.unwrap();
     assert!(!publishes());
 }
+
+/// As where that one is deleted, wherever it stops.
+#[tokio::test]
+async fn what_does_not_sign_takes_the_place_of_the_last_key_that_does_once_that_has_a_substitute() {
+    let (service, ring, repo) = given().await;
+    let signer = |algorithm| ring.id_token_signer(algorithm).unwrap().kid().unwrap().to_owned();
+    let kid = signer(SigningAlgorithm::ES256);
+    let public = service.key(ID_TOKEN_SET, &kid).await.unwrap().public().keys.remove(0);
+    for writes in 0..=2 {
+        *repo.2.lock() = Some(writes);
+        let put = service.put_key(ID_TOKEN_SET, public.clone()).await;
+        *repo.2.lock() = None;
+        ring.reload(ID_TOKEN_SET).await.unwrap();
+        assert_eq!(put.is_ok(), writes == 2, "{writes}");
+        assert!(ring.id_token_signer(SigningAlgorithm::ES256).is_some(), "{writes}");
+    }
+    assert_ne!(signer(SigningAlgorithm::ES256), kid);
+    assert_eq!(service.key(ID_TOKEN_SET, &kid).await.unwrap().keys, [public]);
+    let kid = signer(SigningAlgorithm::RS256);
+    let other = Jwk::generate(SigningAlgorithm::EdDSA, kid.clone(), RsaSize::default()).unwrap();
+    service.put_key(ID_TOKEN_SET, other).await.unwrap();
+    assert_eq!(signer(SigningAlgorithm::EdDSA), kid, "of another algorithm");
+    assert_ne!(signer(SigningAlgorithm::RS256), kid);
+}
+
+#[tokio::test]
+async fn a_key_that_signs_takes_the_place_of_one_and_nothing_is_made_beside_it() {
+    let (service, ring, repo) = given().await;
+    let kid = ring.id_token_signer(SigningAlgorithm::ES256).unwrap().kid().unwrap().to_owned();
+    let before = repo.set(ID_TOKEN_SET).await.unwrap().len();
+    let other = Jwk::generate(SigningAlgorithm::ES256, kid.clone(), RsaSize::default()).unwrap();
+    service.put_key(ID_TOKEN_SET, other.clone()).await.unwrap();
+    assert_eq!(service.key(ID_TOKEN_SET, &kid).await.unwrap().keys, [other]);
+    assert_eq!(repo.set(ID_TOKEN_SET).await.unwrap().len(), before);
+}
+
+#[tokio::test]
+async fn what_becomes_of_a_key_while_its_set_is_replaced_is_not_undone() {
+    let (service, ring, repo) = given().await;
+    let signer = || ring.id_token_signer(SigningAlgorithm::ES256).unwrap().kid().unwrap().to_owned();
+    let (kid, keys) = (signer(), service.set(ID_TOKEN_SET).await.unwrap());
+    let row = || repo.0.lock().iter().find(|row| row.kid == kid).unwrap().clone();
+    *repo.4.lock() = Some(StoredKey { state: KeyState::Retiring, ..row() });
+    service.replace_set(ID_TOKEN_SET, keys).await.unwrap();
+    assert_eq!(row().state, KeyState::Retiring);
+    assert_ne!(signer(), kid);
+}
