@@ -75,7 +75,9 @@ async fn run(command: Commands) -> Exit {
             console.printed(printed)
         }
         Commands::Worker(worker) => Box::pin(command::worker::run(worker, environment())).await,
-        Commands::Calibrate(calibrate) => command::calibrate::run(calibrate, &mut console).await,
+        Commands::Calibrate(calibrate) => {
+            command::calibrate::run(calibrate, environment(), &mut console).await
+        }
         Commands::Bench(bench) => command::bench::run(*bench, &mut console).await,
         Commands::Gateway(gateway) => command::gateway::run(&gateway, &mut console),
         Commands::Export(export) => {

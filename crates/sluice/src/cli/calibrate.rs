@@ -4,11 +4,12 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 
+use super::configuration::ConfigurationArgs;
 use super::output::OutputArgs;
 use super::value;
 
-/// Measures password hashes on this machine, and proposes what they should cost. Takes half a minute, in which the machine
-/// should do nothing else.
+/// Measures password hashes on this machine, and proposes what they should cost, beside what is configured. Takes half a minute, in which the
+/// machine should do nothing else.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CalibrateCommand {
     /// How long one hash may take while all threads hash, in milliseconds
@@ -17,9 +18,11 @@ pub(crate) struct CalibrateCommand {
     /// The memory that all threads may have together, such as 512MiB
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = value::kibibytes)]
     pub(crate) max_memory: u32,
-    /// How many threads hash, as `identity.hash_pool.threads` has it; by default one for each CPU
+    /// How many threads hash; by default as many as `identity.hash_pool.threads` says, or one for each CPU
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) configuration: ConfigurationArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

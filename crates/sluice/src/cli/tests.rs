@@ -132,6 +132,7 @@ fn command_lines_of_our_own_are_understood() {
         "sluice export identities people.ndjson --set dsn=sqlite:a.db --format yaml",
         "sluice worker -c a.yml --metrics-port 9100",
         "sluice calibrate --target-ms 100 --max-memory 512MiB --threads 2 --format json",
+        "sluice calibrate -c a.yml --set identity.password_hash.passes=2 --dev",
         "sluice list identities --text ada --status disabled",
         "sluice reset credentials 01890a5d-ac96-774b-bcce-b302099a8057 --send-mail",
         "sluice debug challenge https://login.example.org/?login_challenge=abc",

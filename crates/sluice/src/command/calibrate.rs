@@ -1,19 +1,20 @@
 //! `sluice calibrate`: what a password hash may cost on this machine.
 //!
-//! All threads hash at once, as they do when everybody logs in: then they share memory bandwidth and caches, and a hash takes
+//! What is configured is measured too, and said beside the proposal. All threads hash at once, as they do when everybody logs in: then they share memory bandwidth and caches, and a hash takes
 //! longer than one alone does.
 
 mod measure;
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sluice_crypto::hash_pool::HashPoolConfig;
 use sluice_crypto::password_hash::{Argon2Params, PasswordHashError};
 
 use super::fail;
 use crate::cli::{Answer, CalibrateCommand, Console, Exit};
+use crate::config::{self, HashPoolSettings};
 use measure::{Measured, measure};
 
 /// What is tried with one pass, in MiB. The first is the least that OWASP recommends for one pass.
@@ -32,12 +33,27 @@ const SPAN: Duration = Duration::from_millis(1500);
 const HEADER: &[&str] = &["MEMORY", "PASSES", "LANES", "ONE HASH", "HASHES/S", "FITS"];
 
 /// Measures, and prints what was measured and what is proposed.
-pub(crate) async fn run(command: CalibrateCommand, console: &mut Console<'_>) -> Exit {
-    let (output, limits) = (command.output, Limits::of(&command));
+pub(crate) async fn run(
+    command: CalibrateCommand,
+    environment: Vec<(OsString, OsString)>,
+    console: &mut Console<'_>,
+) -> Exit {
+    let (configured, pool) = match config::load_hashing(&command.configuration.sources(environment)) {
+        Ok((hash, pool, warnings)) => {
+            console.warn(&warnings);
+            (hash.params, pool)
+        }
+        Err(error) => {
+            console.warn(error.warnings());
+            console.say(&error.to_string());
+            return Exit::Failure;
+        }
+    };
+    let (output, limits) = (command.output, Limits::of(&command, &pool));
     if !output.is_quiet {
         console.say(&format!("measuring with {} threads, for some seconds …", limits.threads));
     }
-    let work = move || calibrate(limits, |params| measure(params, limits.threads, SPAN));
+    let work = move || calibrate(limits, configured, |params| measure(params, limits.threads, SPAN));
     let calibrated = match tokio::task::spawn_blocking(work).await {
         Ok(Ok(calibrated)) => calibrated,
         Ok(Err(error)) => return fail(console, &error),
@@ -45,7 +61,7 @@ pub(crate) async fn run(command: CalibrateCommand, console: &mut Console<'_>) ->
     };
     let printed = output.print(&calibrated.answer(limits), console.out);
     let exit = console.printed(printed);
-    match calibrated.yaml() {
+    match calibrated.yaml(limits) {
         None => Exit::Failure,
         Some(yaml) if exit == Exit::Success && output.is_for_people() => console.print(&yaml),
         Some(_) => exit,
@@ -60,22 +76,33 @@ struct Limits {
     /// Of all threads.
     memory_kib: u32,
     threads: NonZeroUsize,
+    /// Of one hash, by the configuration.
+    pool_memory_kib: u32,
 }
 
 /// What was measured, and what is proposed of it.
 struct Calibrated {
     measured: Vec<Measured>,
+    configured: Configured,
     /// `None`: even the least that is recommended takes too long, or too much memory.
     proposed: Option<Measured>,
 }
 
+/// What a hash costs by the configuration.
+struct Configured {
+    params: Argon2Params,
+    /// `None`: threads together have not the memory for it.
+    measured: Option<Measured>,
+}
+
 impl Limits {
-    fn of(command: &CalibrateCommand) -> Self {
+    fn of(command: &CalibrateCommand, pool: &HashPoolSettings) -> Self {
         let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self {
             target: Duration::from_millis(command.target_ms.into()),
             memory_kib: command.max_memory,
-            threads: command.threads.unwrap_or_else(cores),
+            threads: command.threads.or(pool.threads).unwrap_or_else(cores),
+            pool_memory_kib: pool.max_memory_kib,
         }
     }
 
@@ -94,6 +121,7 @@ impl Limits {
 /// fit.
 fn calibrate(
     limits: Limits,
+    configured: Argon2Params,
     mut measure: impl FnMut(Argon2Params) -> Result<Measured, PasswordHashError>,
 ) -> Result<Calibrated, PasswordHashError> {
     let mut measured = Vec::new();
@@ -121,7 +149,12 @@ fn calibrate(
         }
         further = with_fewer_passes(&last, limits);
     }
-    Ok(Calibrated { measured, proposed })
+    let of_configured = match measured.iter().find(|one| one.params == configured).copied() {
+        None if limits.has_memory_for(configured) => Some(measure(configured)?),
+        measured => measured,
+    };
+    let configured = Configured { params: configured, measured: of_configured };
+    Ok(Calibrated { measured, configured, proposed })
 }
 
 /// The same with as many passes as there is time for, and as may be with so much memory, if that is more than one.
@@ -155,11 +188,12 @@ impl Calibrated {
             "target_ms": millis(limits.target),
             "max_memory_kib": limits.memory_kib,
             "measured": measured,
-            "proposed": self.proposed.as_ref().map(configuration),
+            "configured": self.configured.json(limits),
+            "proposed": self.proposed.as_ref().map(|best| configuration(best, limits)),
             "logins_per_second": self.proposed.map(|best| rate(best.hashes_per_second)),
             "hardenings_per_second": self.proposed.map(|best| rate(best.hashes_per_second)),
         });
-        let answer = Answer::list(HEADER, rows, json);
+        let answer = Answer::list(HEADER, rows, json).with_footer("CONFIGURED", self.configured.told(limits));
         match &self.proposed {
             None => answer.with_footer(
                 "PROPOSED",
@@ -173,10 +207,10 @@ impl Calibrated {
     }
 
     /// What goes into the configuration.
-    fn yaml(&self) -> Option<String> {
+    fn yaml(&self, limits: Limits) -> Option<String> {
         let params = self.proposed?.params;
         let (memory, passes, lanes) = (params.memory_kib(), params.passes(), params.lanes());
-        let pool = pool_memory(params).map(|memory| {
+        let pool = pool_memory(params, limits).map(|memory| {
             format!("  hash_pool:\n    max_memory: {memory}  # KiB for each thread, at least\n")
         });
         Some(format!(
@@ -184,6 +218,31 @@ impl Calibrated {
              memory: {memory}  # KiB\n    passes: {passes}\n    lanes: {lanes}\n{}",
             pool.unwrap_or_default()
         ))
+    }
+}
+
+impl Configured {
+    fn json(&self, limits: Limits) -> Value {
+        json!({
+            "memory": self.params.memory_kib(),
+            "passes": self.params.passes(),
+            "lanes": self.params.lanes(),
+            "one_hash_ms": self.measured.map(|one| millis(one.one_hash)),
+            "hashes_per_second": self.measured.map(|one| rate(one.hashes_per_second)),
+            "fits": self.measured.is_some_and(|one| limits.has_time_for(&one)),
+        })
+    }
+
+    fn told(&self, limits: Limits) -> String {
+        let (memory, passes, lanes) = (self.params.memory_kib(), self.params.passes(), self.params.lanes());
+        let told = match &self.measured {
+            None => "not measured: all threads together need more than --max-memory for it".to_owned(),
+            Some(one) => {
+                let fits = if limits.has_time_for(one) { "fits" } else { "does not fit" };
+                format!("{} ms, {} hashes/s, {fits}", millis(one.one_hash), rate(one.hashes_per_second))
+            }
+        };
+        format!("memory {memory} KiB, passes {passes}, lanes {lanes}: {told}")
     }
 }
 
@@ -210,10 +269,10 @@ fn json_of(one: &Measured, limits: Limits) -> Value {
     })
 }
 
-fn configuration(best: &Measured) -> Value {
+fn configuration(best: &Measured, limits: Limits) -> Value {
     let params = best.params;
     let hash = json!({ "memory": params.memory_kib(), "passes": params.passes(), "lanes": params.lanes() });
-    match pool_memory(params) {
+    match pool_memory(params, limits) {
         Some(memory) => {
             json!({ "identity": { "password_hash": hash, "hash_pool": { "max_memory": memory } } })
         }
@@ -221,10 +280,10 @@ fn configuration(best: &Measured) -> Value {
     }
 }
 
-/// What a thread of the hash pool must be allowed to have, in KiB, if that is more than it may have by default.
-fn pool_memory(params: Argon2Params) -> Option<u32> {
+/// What a thread of the hash pool must be allowed to have, in KiB, if that is more than it may have by now.
+fn pool_memory(params: Argon2Params, limits: Limits) -> Option<u32> {
     let memory = params.memory_kib();
-    (memory > HashPoolConfig::default().max_memory_kib).then_some(memory)
+    (memory > limits.pool_memory_kib).then_some(memory)
 }
 
 fn millis(span: Duration) -> u64 {

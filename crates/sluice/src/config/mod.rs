@@ -100,6 +100,7 @@ pub(crate) use self::{
     registration::{KeySetSource, RegistrationSettings, SoftwareStatements},
     rotation::KeyRotationSettings,
 };
+pub(crate) use identity_hashing::{HashPoolSettings, PasswordHashSettings};
 pub(crate) use oidc::{SubjectType, TokenAlgorithm};
 
 #[cfg(test)]
@@ -231,6 +232,21 @@ pub(crate) fn load_janitor(
         Some(database) => Ok((database, ttl, findings.into_warnings()?)),
         None => Err(findings.into_error()),
     }
+}
+
+/// Reads what a password hash costs, and where it is computed, and nothing else: to measure that needs neither a database nor secrets. With what is
+/// warned about there, and in all that is said.
+///
+/// # Errors
+/// [`ConfigError`] with every problem of these sections.
+pub(crate) fn load_hashing(
+    sources: &Sources,
+) -> Result<(PasswordHashSettings, HashPoolSettings, Vec<Finding>), ConfigError> {
+    let Gathered { table, values, findings, .. } = Gathered::of(sources);
+    let mut reader = Reader::new(&table, &values, findings);
+    let pool = identity_hashing::read_pool(&mut reader);
+    let hash = identity_hashing::read_hash(&mut reader, &pool);
+    Ok((hash, pool, reader.into_findings().into_warnings()?))
 }
 
 /// Every section is read before one is missed, so that the problems of all are found. `None`: one cannot exist, the reason being

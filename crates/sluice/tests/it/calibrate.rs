@@ -72,3 +72,33 @@ fn where_not_even_the_least_fits_nothing_is_proposed() {
     );
     assert!(!ended.stdout.contains("password_hash"), "{}", ended.stdout);
 }
+
+/// From a file and from the environment, without a database or secrets.
+#[test]
+fn what_is_configured_is_said_beside_what_is_proposed() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("sluice.yml");
+    let hashing =
+        "{password_hash: {memory: 1024, passes: 2, lanes: 1}, hash_pool: {threads: 1, max_memory: 47104}}";
+    fs::write(&file, format!("identity: {hashing}\n")).unwrap();
+    let limits = ["--target-ms", "10000", "--max-memory", "46MiB", "-c", file.to_str().unwrap()];
+    let ended = run(
+        &[&["calibrate", "--format", "json"], &limits[..]].concat(),
+        &[("IDENTITY_PASSWORD_HASH_PASSES", "3")],
+    );
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let said: Value = serde_json::from_str(&ended.stdout).expect(&ended.stderr);
+    let configured = &said["configured"];
+    let costs = ["memory", "passes", "lanes"].map(|name| configured[name].as_u64());
+    assert_eq!(costs, [Some(1024), Some(3), Some(1)], "{said}");
+    assert!(configured["one_hash_ms"].is_u64() && configured["fits"] == json!(true), "{said}");
+    assert_eq!(said["threads"], json!(1), "those of the pool");
+    assert_eq!(said["proposed"]["identity"]["hash_pool"], Value::Null, "it has enough");
+}
+
+#[test]
+fn what_cannot_be_configured_is_refused_before_anything_is_measured() {
+    let ended = run(&["calibrate", "--set", "identity.password_hash.memory=1"], &[]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""));
+    assert!(ended.stderr.contains("identity.password_hash.memory"), "{}", ended.stderr);
+}

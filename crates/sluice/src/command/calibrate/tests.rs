@@ -11,7 +11,14 @@ fn limits(target_ms: u64, memory_mib: u32, threads: usize) -> Limits {
         target: Duration::from_millis(target_ms),
         memory_kib: memory_mib * 1024,
         threads: NonZeroUsize::new(threads).unwrap(),
+        pool_memory_kib: 256 * 1024,
     }
+}
+
+/// Only the configured cost is not measured.
+fn proposing(proposed: Option<Measured>) -> Calibrated {
+    let configured = Configured { params: Argon2Params::default(), measured: None };
+    Calibrated { measured: Vec::new(), configured, proposed }
 }
 
 #[test]
@@ -31,7 +38,8 @@ fn calibrated(limits: Limits, millis: impl Fn(u32) -> u64) -> (Option<u32>, Vec<
         let one_hash = Duration::from_millis(millis(params.passes()));
         Ok(Measured { params, hashes_per_second: 8.0, one_hash })
     };
-    let calibrated = calibrate(limits, measure).unwrap();
+    let configured = Argon2Params::new(64 * 1024, 1, LANES).unwrap();
+    let calibrated = calibrate(limits, configured, measure).unwrap();
     let tried = calibrated.measured.iter().map(|one| one.params.passes()).collect();
     (calibrated.proposed.map(|best| best.params.passes()), tried)
 }
@@ -57,15 +65,52 @@ fn the_memory_is_that_of_all_threads() {
 
 #[test]
 fn what_is_proposed_is_configuration() {
-    let calibrated = Calibrated { measured: Vec::new(), proposed: Some(measured(64, 100)) };
-    let yaml = calibrated.yaml().unwrap();
+    let limits = limits(250, 1024, 1);
+    let yaml = proposing(Some(measured(64, 100))).yaml(limits).unwrap();
     assert!(
         yaml.ends_with(
             "identity:\n  password_hash:\n    memory: 65536  # KiB\n    passes: 1\n    lanes: 4\n"
         ),
         "{yaml}"
     );
-    assert!(Calibrated { measured: Vec::new(), proposed: None }.yaml().is_none());
+    assert!(proposing(None).yaml(limits).is_none());
+}
+
+#[test]
+fn what_is_configured_is_measured_once_if_there_is_memory_for_it() {
+    let configured = |mib: u32, passes: u32, limits: Limits| {
+        let mut tried = Vec::new();
+        let measure = |params: Argon2Params| {
+            tried.push((params.memory_kib() / 1024, params.passes()));
+            Ok(Measured { params, hashes_per_second: 8.0, one_hash: Duration::from_millis(300) })
+        };
+        let params = Argon2Params::new(mib * 1024, passes, LANES).unwrap();
+        let calibrated = calibrate(limits, params, measure).unwrap();
+        let (json, told) = (calibrated.configured.json(limits), calibrated.configured.told(limits));
+        let tries = tried.iter().filter(|one| **one == (mib, passes)).count();
+        (tries, json["one_hash_ms"].as_u64(), json["fits"].as_bool(), told)
+    };
+    let of_least = configured(46, 1, limits(250, 64, 1));
+    assert_eq!(
+        (of_least.0, of_least.1, of_least.2),
+        (1, Some(300), Some(false)),
+        "among those that are tried"
+    );
+    let other = configured(64, 3, limits(350, 64, 1));
+    assert_eq!((other.0, other.1, other.2), (1, Some(300), Some(true)));
+    assert_eq!(other.3, "memory 65536 KiB, passes 3, lanes 4: 300 ms, 8.0 hashes/s, fits");
+    let too_large = configured(128, 1, limits(250, 64, 1));
+    assert_eq!((too_large.0, too_large.1, too_large.2), (0, None, Some(false)));
+    assert!(too_large.3.ends_with("need more than --max-memory for it"), "{}", too_large.3);
+}
+
+#[test]
+fn the_memory_of_the_pool_is_proposed_where_it_is_configured_with_less() {
+    let proposed = |pool_mib: u32| {
+        let limits = Limits { pool_memory_kib: pool_mib * 1024, ..limits(250, 1024, 1) };
+        proposing(Some(measured(64, 100))).yaml(limits).unwrap().contains("max_memory: 65536")
+    };
+    assert!(proposed(32) && !proposed(64) && !proposed(512));
 }
 
 /// What a hash costs, and what it may, in a configuration of this text.
@@ -88,10 +133,11 @@ fn loaded(text: &str) -> (Argon2Params, u32) {
 fn whatever_is_proposed_loads_as_configuration() {
     for (mib, pool_mib) in MEMORY_MIB.map(|mib| (mib, mib.max(256))) {
         let best = measured(mib, 100);
-        let calibrated = Calibrated { measured: Vec::new(), proposed: Some(best) };
+        let limits = limits(250, 1024, 1);
+        let calibrated = proposing(Some(best));
         let expected = (best.params, pool_mib * 1024);
-        assert_eq!(loaded(&calibrated.yaml().unwrap()), expected, "{mib}");
-        assert_eq!(loaded(&configuration(&best).to_string()), expected, "{mib}");
+        assert_eq!(loaded(&calibrated.yaml(limits).unwrap()), expected, "{mib}");
+        assert_eq!(loaded(&configuration(&best, limits).to_string()), expected, "{mib}");
     }
 }
 
