@@ -68,6 +68,10 @@ impl MayBeDone for Stop {
             Self::Failed(error) => error.may_be_done(),
         }
     }
+
+    fn is_not_begun(&self) -> bool {
+        matches!(self, Self::Failed(error) if error.is_not_begun())
+    }
 }
 
 impl From<Denied> for Stop {

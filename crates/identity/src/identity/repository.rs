@@ -278,6 +278,9 @@ pub trait IdentityDirectory: IdentityRepository {
 
     /// Changes an identity that still has the revision. Only changes that raise it
     /// ([`IdentityChange::raises_revision`]) get in each other's way; of others the last one stays.
+    ///
+    /// # Errors
+    /// The store's; where [`NotBegun`](super::NotBegun) is said by it, the record was not asked to change.
     async fn change(&self, change: &IdentityChange) -> Result<Changed, StoreError>;
 
     /// Puts the same credential, sealed by another secret, in the place of the stored one, if that is still `old`; whether it

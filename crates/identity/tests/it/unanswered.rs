@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use sluice_commit::StoreError;
 use sluice_identity::IdentityError;
 use sluice_identity::account::{AccountService, PasswordChange};
-use sluice_identity::identity::IdentityChange;
+use sluice_identity::identity::{IdentityChange, NotBegun};
 use sluice_identity::session::{
     IdentitySession, IdentitySessionRepository, Rotation, SessionRotation, SessionService,
 };
@@ -118,4 +118,19 @@ async fn of_what_the_store_refused_the_trail_says_nothing() {
         assert!(matches!(answer, Err(IdentityError::Store(_))), "{answer:?}");
     }
     assert_eq!(log.lines("sluice_audit"), [""; 0]);
+}
+
+/// Sign-outs of applications go before the change, and were not answered.
+#[tokio::test]
+async fn of_what_was_not_begun_the_trail_says_that_it_was_not_done() {
+    let (services, alice, _) = Services::with_alice().await;
+    let caller = services.caller(&alice, &["pwd"]).await;
+    let (password, not_begun) = (secret(PASSWORD), NotBegun::before(StoreError::Unavailable(None)));
+    let shown = confirmation(&caller, Some(&password));
+    let (log, _guard) = Captured::begin();
+    assert!(is_unanswered(&account(&services, not_begun).delete_account(&shown).await));
+    let lines =
+        log.lines("WARN sluice_audit: account deleted: it was not done, but the person may be signed out");
+    assert!(lines.len() == 1 && lines[0].contains(&format!("identity.id={}", alice.id)), "{}", log.text());
+    assert_eq!(told(&log), [""; 0]);
 }

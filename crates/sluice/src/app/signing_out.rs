@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use sluice_commit::{StoreError, chain};
 use sluice_identity::identity::{
     Changed, Identity, IdentityChange, IdentityDirectory, IdentityFilter, IdentityPage, IdentityRepository,
-    LoginNameHash, NewIdentity, Registration, Removed,
+    LoginNameHash, NewIdentity, NotBegun, Registration, Removed,
 };
 use sluice_identity::mail::QueuedMail;
 use sluice_oauth::consent::{ConsentService, Revoke};
@@ -30,7 +30,8 @@ const LONGEST_FOLLOW_UP: Duration = Duration::from_secs(8);
 /// identity service knows nothing of those, and clients are to hear of the end of sessions by the back channel.
 ///
 /// Both before the record changes, so that a crash between the two signs somebody out in vain and never leaves somebody in;
-/// and once more afterwards, for what was done meanwhile.
+/// and once more afterwards, for what was done meanwhile. Where it is not answered before, it is known that the record did not change
+/// ([`NotBegun`]).
 pub(super) struct SigningOut {
     pub(super) store: Arc<dyn Repositories>,
     pub(super) sessions: Arc<LoginSessionService>,
@@ -132,7 +133,7 @@ impl IdentityDirectory for SigningOut {
 
     async fn change(&self, change: &IdentityChange) -> Result<Changed, StoreError> {
         let outside = Outside::of(change);
-        self.follow(outside, change.now).await?;
+        self.follow(outside, change.now).await.map_err(NotBegun::before)?;
         let changed = self.store.change(change).await?;
         if changed == Changed::Done {
             self.follow_up(outside).await;
@@ -153,7 +154,7 @@ impl IdentityDirectory for SigningOut {
         notice: Option<&QueuedMail>,
     ) -> Result<Removed, StoreError> {
         let outside = Outside { id, signs_out: true, forgets_consents: false };
-        self.follow(outside, now).await?;
+        self.follow(outside, now).await.map_err(NotBegun::before)?;
         let deleted =
             IdentityDirectory::delete(&*self.store, id, revision, now, marker_expires_at, notice).await?;
         if deleted != Removed::Stale {
