@@ -21,6 +21,8 @@ const BACKGROUND: &[&str] = &[
     "FOR UPDATE SKIP LOCKED",
     "FILTER (WHERE NOT dead",
     "AS waiting)",
+    // What nodes say of themselves, once a minute.
+    "serving_node",
     // A connection that is opened.
     "SET statement_timeout",
     "SET idle_in_transaction_session_timeout",
