@@ -156,12 +156,7 @@ impl Agreement {
     }
 
     fn tell_of_serving(&self, serving: &[ServingNode]) {
-        let mut found: BTreeMap<Difference<'_>, Vec<&str>> = BTreeMap::new();
-        for node in serving {
-            for difference in self.settings.differences(&node.settings) {
-                found.entry(difference).or_default().push(&node.host);
-            }
-        }
+        let found = differing(&self.settings, serving);
         for (setting, count) in &self.differing {
             let of_setting = found.iter().filter(|(one, _)| one.setting == setting);
             let nodes: usize = of_setting.map(|(_, nodes)| nodes.len()).sum();
@@ -180,6 +175,30 @@ impl Agreement {
             info!("nodes on this database have the same settings again, where these must be alike");
         }
     }
+}
+
+/// The nodes that serve now.
+pub(crate) async fn serving_nodes(
+    store: &dyn Repositories,
+    now: Timestamp,
+) -> Result<Vec<ServingNode>, StoreError> {
+    let mut known = store.known_nodes(MOST).await?;
+    known.retain(|node| serves(node, now));
+    Ok(known)
+}
+
+/// In what these nodes differ from these settings, and which of them, by their machines.
+pub(crate) fn differing<'a>(
+    settings: &'a SharedSettings,
+    nodes: &'a [ServingNode],
+) -> BTreeMap<Difference<'a>, Vec<&'a str>> {
+    let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for node in nodes {
+        for difference in settings.differences(&node.settings) {
+            found.entry(difference).or_default().push(node.host.as_str());
+        }
+    }
+    found
 }
 
 /// Whether a node goes on serving. One that was seen in the future has another clock, or is gone since this one was set back.
@@ -206,22 +225,24 @@ fn host() -> String {
     if name.is_empty() || name.chars().any(char::is_control) { "unknown".to_owned() } else { name }
 }
 
+/// Of what must be alike on all nodes, the secrets.
+pub(crate) fn secrets_shared(secrets: &KeyMaterial, network: NetworkId) -> SharedSettings {
+    let lists = secrets.fingerprints(network).into_iter();
+    lists.fold(SharedSettings::default(), |said, (list, fingerprints)| said.with_secrets(list, fingerprints))
+}
+
 /// What must be alike on all nodes: what is sealed or issued on one is presented to another. Of secrets, and of the salt, only a fingerprint.
 pub(crate) fn shared_settings(
     settings: &Settings,
     secrets: &KeyMaterial,
     network: NetworkId,
 ) -> SharedSettings {
-    let said = SharedSettings::default()
+    let said = secrets_shared(secrets, network)
         .with_value("urls.self.issuer", settings.urls.issuer.as_str())
         .with_value("serve.cookies.names.session", settings.serve.cookies.session_name.as_str())
         .with_value("serve.cookies.paths.session", settings.serve.cookies.session_path.as_str())
         .with_value("serve.cookies.domain", settings.serve.cookies.domain.as_deref().unwrap_or_default())
         .with_value("ttl.longest_access_token", format!("{}s", settings.ttl.longest_access_token.as_secs()));
-    let said = secrets
-        .fingerprints(network)
-        .into_iter()
-        .fold(said, |said, (list, fingerprints)| said.with_secrets(list, fingerprints));
     let said = match &settings.identity.passkeys {
         Some(passkeys) => said.with_value("identity.passkeys.rp_id", passkeys.rp_id.as_str()),
         None => said,

@@ -39,6 +39,7 @@ mod steady_clock;
 mod stores;
 mod worker;
 
+pub(crate) use agreement::{differing, secrets_shared, serving_nodes};
 pub use embedded::{EmbeddedNode, EmbeddedOptions, Written};
 pub(crate) use gateway::process::run as run_gateway_process;
 pub(crate) use janitor::{JanitorKind, Round, Task, janitor_round};

@@ -3,6 +3,7 @@
 mod abandon;
 mod clients;
 mod credentials;
+mod nodes;
 mod rows;
 
 use std::ffi::OsString;
@@ -155,15 +156,19 @@ impl AtRest {
         Ok(Self { installation, peppers, keys, clients })
     }
 
-    /// How many keys, client secrets, passwords, second factors and mails each secret protects.
+    /// Whether nodes that serve have the same secrets, and how many keys, client secrets, passwords, second factors and mails each secret protects.
     async fn count(&self, console: &mut Console<'_>) -> Exit {
         let (keys, clients) = match (self.keys.count().await, self.clients.in_use().await) {
             (Ok(keys), Ok(clients)) => (keys, clients),
             (Err(error), _) | (_, Err(error)) => return fail(console, &error),
         };
         let secrets = &self.installation.secrets;
-        let lines = rows::sealed_lines("keys at rest", &keys, secrets).into_iter();
-        for line in lines.chain(clients::lines(&clients, secrets)) {
+        let nodes = match nodes::lines(&self.installation).await {
+            Ok(nodes) => nodes,
+            Err(error) => return fail(console, &error),
+        };
+        let sealed = rows::sealed_lines("keys at rest", &keys, secrets);
+        for line in nodes.into_iter().chain(sealed).chain(clients::lines(&clients, secrets)) {
             if print(console, &line) == Exit::Failure {
                 return Exit::Failure;
             }

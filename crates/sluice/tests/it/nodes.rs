@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use crate::application::Application;
 use crate::load::Load;
 use crate::process::{Process, Site, until};
+use crate::program::run;
 
 /// A revocation is heard by the other nodes within a second; more on a busy machine.
 const HEARD: Duration = Duration::from_secs(10);
@@ -118,6 +119,14 @@ async fn a_node_with_another_secret_is_said_to_differ(backend: Backend) {
     let other = site.start().await;
     let told = "nodes on this database differ in a setting that must be alike on all";
     other.logs(&["ERROR", told, "secrets.system", "does not open on the other"]).await;
+    let secrets = [
+        ("SECRETS_SYSTEM", "a-third-secret-for-tests"),
+        ("SECRETS_STORAGE", storage),
+        ("SECRETS_PEPPER", pepper),
+    ];
+    let status = run(&["secrets", "status", "--dev", "--set", &format!("dsn={}", site.dsn())], &secrets);
+    let differ = "nodes            2 of 2 differ in secrets.system: what is sealed on either does not open on the other";
+    assert!(status.success && status.stdout.lines().any(|line| line == differ), "{status:?}");
     one.kill().await;
     other.kill().await;
 }
