@@ -106,7 +106,7 @@ impl SharedSettings {
 
     /// Which settings of another node differ from these, in order.
     pub fn differences<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = Difference<'a>> {
-        self.0.iter().filter_map(|(setting, here)| {
+        self.0.iter().filter_map(move |(setting, here)| {
             let how = here.differs_from(other.0.get(setting)?)?;
             Some(Difference { setting, how })
         })

@@ -84,7 +84,7 @@ impl Agreement {
     pub(crate) async fn round(&self) {
         match self.compare_and_note().await {
             Ok(()) if self.unanswered.is_over() => {
-                info!("what other nodes say of their settings is read again")
+                info!("what other nodes say of their settings is read again");
             }
             Ok(()) => {}
             Err(error) => {
