@@ -1,6 +1,6 @@
 //! Agreement: whether nodes that share a database have alike what must be alike on all of them. Each says what it has, once a minute, and what it
 //! finds of others that serve; where it differs, half of the logins fail, or tokens of one node are unknown on another. The database says so
-//! because nothing else knows all nodes (ADR 32).
+//! because nothing else knows all nodes (ADR 34).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
