@@ -34,6 +34,8 @@ struct Answer {
     /// What goes into the challenge, if there is one and it names an error (RFC 6750 §3.1).
     error: Option<ErrorCode>,
     challenged: bool,
+    /// What the body says in words.
+    title: &'static str,
     body: &'static str,
 }
 
@@ -41,6 +43,11 @@ impl Refusal {
     /// The status that is answered.
     pub fn status(&self) -> StatusCode {
         answer(self).status
+    }
+
+    /// What is answered, in a sentence: it says no more than the status does.
+    pub fn sentence(&self) -> &'static str {
+        answer(self).title
     }
 }
 
@@ -89,6 +96,7 @@ macro_rules! problem {
             status: StatusCode::$status,
             error: None,
             challenged: false,
+            title: $title,
             body: concat!(
                 "{\"type\":\"urn:sluice:problem:",
                 $code,

@@ -7,7 +7,7 @@ mod claims;
 pub mod country;
 pub mod headers;
 pub mod phantom;
-mod value;
+pub(crate) mod value;
 
 pub use country::{CountryDatabase, CountryError, CountryLookup};
 pub use phantom::PhantomSigner;

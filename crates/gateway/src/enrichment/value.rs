@@ -20,7 +20,7 @@ pub(super) fn has_value(text: &str) -> bool {
 
 /// The value that says `text`: printable ASCII as it is, everything else, and `%`, percent-encoded as UTF-8. Whoever decodes it has
 /// the text again; two texts never look alike. `None` for a text without a character, and for one whose value is longer than 4096 bytes.
-pub(super) fn header_value(text: &str) -> Option<HeaderValue> {
+pub(crate) fn header_value(text: &str) -> Option<HeaderValue> {
     if text.is_empty() || text.len() > MAX_LENGTH {
         return None;
     }

@@ -18,6 +18,7 @@ use super::answering;
 use super::body::{Patience, ProxyBody, Witness};
 use super::core::Core;
 use super::fault::Fault;
+use super::grpc;
 use super::headers::{
     Host, Malformed, Origin, Visitor, announce_upgrade, count_hop, drop_unbelieved_certificates,
     join_cookies, read_target, strip_request, tell_origin,
@@ -60,8 +61,9 @@ pub(super) async fn answer<T: Traffic>(
     // Over HTTP/1.1 the HTTP library leaves the body out.
     let wants_head = parts.method == Method::HEAD && parts.version >= Version::HTTP_2;
     let account = Account::open(core.traffic.observer(), &parts, visitor.peer);
-    let mut passage = Passage { core: &core, visitor: &visitor, account };
+    let mut passage = Passage { core: &core, visitor: &visitor, account, is_call: false };
     let answered = passage.forward(&mut parts, body).await;
+    let told = answered.as_ref().err().and_then(|why| passage.told(&parts, why));
     let account = &mut passage.account;
     let mut response = answered.unwrap_or_else(|why| match why {
         NoAnswer::Own(response) => (*response).map(ProxyBody::Own),
@@ -80,6 +82,9 @@ pub(super) async fn answer<T: Traffic>(
         }
     });
     account.close(response.status());
+    if let Some(message) = told {
+        grpc::say(&mut response, account.fault, &message);
+    }
     if let Some(route) = account.admitted.take().and_then(|admitted| admitted.route) {
         response.body_mut().attest(Witness { route, hearing: core.hearing.clone() });
     }
@@ -119,6 +124,8 @@ struct Passage<'a, T> {
     core: &'a Core<T>,
     visitor: &'a Visitor,
     account: Account<'a>,
+    /// Whether what the upstream was to get is a call of gRPC.
+    is_call: bool,
 }
 
 impl<T: Traffic> Passage<'_, T> {
@@ -154,6 +161,20 @@ impl<T: Traffic> Passage<'_, T> {
         }
         let forwards_host = admitted.route.as_ref().is_some_and(|route| route.enrichment.forward_host);
         self.pass(parts, body, &Origin { host: &host, https, trusted, forwards_host }).await
+    }
+
+    /// The message of an answer of the gateway's own to a call of gRPC; `None` to another request.
+    fn told(&self, parts: &Parts, why: &NoAnswer) -> Option<String> {
+        if !self.is_call && !grpc::is_call(&parts.headers, parts.version) {
+            return None;
+        }
+        let verdict = self.account.admitted.as_ref().map(|admitted| &admitted.verdict);
+        Some(match (why, verdict) {
+            (NoAnswer::Malformed(why), _) => why.to_string(),
+            (NoAnswer::Fault(fault), _) => fault.to_string(),
+            (NoAnswer::Own(_), Some(Verdict::Refused(refusal))) => refusal.sentence().to_owned(),
+            (NoAnswer::Own(_), _) => String::new(),
+        })
     }
 
     /// Refuses plain http, but of proxies that ended TLS.
@@ -235,6 +256,7 @@ impl<T: Traffic> Passage<'_, T> {
             http1: upstream.is_http1(),
             started: self.account.started(),
         };
+        self.is_call = handover.grpc && grpc::is_call(&parts.headers, parts.version);
         let request = outgoing.request(parts, body, &mut self.account.course)?;
         self.account.asked_at = Some(Instant::now());
         let answered = upstream.send(request, &mut self.account.course).await?;

@@ -4,6 +4,7 @@ mod again;
 mod bodies;
 mod bound;
 mod given;
+mod grpc;
 mod h2;
 mod h2_frames;
 mod h2_tails;

@@ -77,7 +77,8 @@ impl PolicyValidator for Slow {
     }
 }
 
-fn gateway(routes: Arc<LiveRoutes>) -> Gateway {
+/// One for which no token holds.
+pub(super) fn gateway(routes: Arc<LiveRoutes>) -> Gateway {
     gateway_of(routes, Arc::new(NoTokens))
 }
 
