@@ -41,6 +41,8 @@ pub struct RequestRecord<'a> {
     pub upstream_duration: Option<Duration>,
     /// How often it was tried again.
     pub retries: u8,
+    /// Whether it was not tried again because too many were lately ([`RetryBudget`](crate::proxy::upstream::RetryBudget)).
+    pub is_beyond_budget: bool,
     /// What went wrong on the way to the upstream and back, if anything: `connect`, `timeout`, `reset`, `too_large`, …
     pub fault: Option<&'static str>,
 }

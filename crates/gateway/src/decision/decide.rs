@@ -261,6 +261,7 @@ impl<J: Judge> Decisions<J> {
             duration,
             upstream_duration: None,
             retries: 0,
+            is_beyond_budget: false,
             fault: None,
         });
     }

@@ -92,6 +92,7 @@ impl<'a> Account<'a> {
             duration: now.saturating_duration_since(self.started),
             upstream_duration: self.asked_at.map(|asked_at| now.saturating_duration_since(asked_at)),
             retries: self.course.retries,
+            is_beyond_budget: self.course.is_beyond_budget,
             fault: self.fault.map(Fault::label),
         });
         for fault in self.course.retried.iter().copied().chain(self.fault) {
@@ -119,6 +120,7 @@ pub(crate) fn tell_of_unreadable(observer: &dyn Observer, peer: IpAddr, status: 
         duration: Duration::ZERO,
         upstream_duration: None,
         retries: 0,
+        is_beyond_budget: false,
         fault: None,
     });
 }

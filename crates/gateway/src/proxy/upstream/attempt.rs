@@ -37,6 +37,8 @@ pub(in crate::proxy) struct Course {
     pub(in crate::proxy) retries: u8,
     /// Why, each time.
     pub(in crate::proxy) retried: Vec<Fault>,
+    /// Whether it was not sent anew because too many were.
+    pub(in crate::proxy) is_beyond_budget: bool,
 }
 
 impl Course {
@@ -96,6 +98,7 @@ impl Upstream {
             let was_dead = failed.reused && fault == Fault::Reset && on == On::Any;
             let spare = spare.filter(|spare| fault == Fault::Unprocessed || spare.is_idempotent());
             let is_blamed = fault.blames_server() && !failed.is_shared && !failed.failure.may_be_of_client();
+            let was_sent = failed.failure.unsent.is_none();
             let again = failed.failure.unsent.or_else(|| spare.and_then(Spare::revive).map(Box::new));
             // Whether a connection or its server was dead, the next attempt shows. Without one, a connection over HTTP/2 speaks for
             // its server, once.
@@ -121,13 +124,16 @@ impl Upstream {
             // A server that ends a connection over HTTP/2 is as good as before, and another one may be out.
             if was_dead || (failed.failure.was_over && on == On::Any) {
                 on = On::New;
-            } else if course.retries < self.shared.config.retries {
+            } else if course.retries >= self.shared.config.retries {
+                return Err(fault);
+            } else if was_sent && !self.shared.may_repeat() {
+                course.is_beyond_budget = true;
+                return Err(fault);
+            } else {
                 course.retries += 1;
                 course.retried.push(fault);
                 tried |= 1_u64.checked_shl(u32::try_from(place).unwrap_or(u32::MAX)).unwrap_or_default();
                 on = On::Any;
-            } else {
-                return Err(fault);
             }
             request = again;
         }

@@ -23,6 +23,8 @@ pub struct UpstreamConfig {
     /// it, or it was idempotent and got no answer for a reason other than time: 0 to 3, default 1. Requests whose body has begun to
     /// flow are never sent anew.
     pub retries: u8,
+    /// How many requests may be sent anew. `None`: all.
+    pub retry_budget: Option<RetryBudget>,
     /// Idle connections kept by each core and server. Default: 1,024. Below what is under way at once, connections are made and
     /// closed all the time; those that are not needed grow old and go.
     pub idle_connections: NonZeroUsize,
@@ -105,6 +107,22 @@ impl Default for Timeouts {
             keep_alive: Duration::from_secs(55),
             max_age: Duration::from_mins(5),
         }
+    }
+}
+
+/// How many of the requests that a server had, or said that it would not process, may be sent anew, over all cores. Those that reached no
+/// server cost none, and are not counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetryBudget {
+    /// Of a hundred requests of the last ten seconds, so many, 0 to 100. Default: 20.
+    pub percent: u8,
+    /// In ten seconds, so many beside these, however few requests there were. Default: 100.
+    pub at_least: u32,
+}
+
+impl Default for RetryBudget {
+    fn default() -> Self {
+        Self { percent: 20, at_least: 100 }
     }
 }
 

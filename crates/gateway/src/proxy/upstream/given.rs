@@ -15,6 +15,7 @@ pub(super) fn upstream(name: &str, ports: &[u16]) -> UpstreamConfig {
         tls: UpstreamTls::default(),
         timeouts: Timeouts::default(),
         retries: 0,
+        retry_budget: None,
         idle_connections: NonZeroUsize::MIN,
         max_head: NonZeroUsize::new(65_535).unwrap(),
         breaker: Breaker::default(),

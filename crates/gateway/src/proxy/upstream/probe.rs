@@ -194,6 +194,7 @@ mod tests {
             tls: UpstreamTls::default(),
             timeouts: Timeouts::default(),
             retries: 0,
+            retry_budget: None,
             idle_connections: NonZeroUsize::MIN,
             max_head: NonZeroUsize::new(65_535).unwrap(),
             breaker: Breaker { connecting: NonZeroUsize::MIN, ..Breaker::default() },

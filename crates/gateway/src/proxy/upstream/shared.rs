@@ -1,7 +1,7 @@
 //! An upstream as all cores see it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sluice_commit::chain;
 use sluice_net::{ClientTls, client_config};
@@ -9,6 +9,7 @@ use tokio_rustls::rustls::ClientConfig;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
+use super::budget::Budget;
 use super::config::{ServerConfig, UpstreamConfig};
 use super::health::Server;
 use crate::proxy::body::BodyError;
@@ -24,12 +25,25 @@ pub(in crate::proxy) struct SharedUpstream {
     /// Cancelled when it has left the file: an exchange that lasts may hold it for days, but nobody need know any more how its servers are.
     pub(super) left: CancellationToken,
     lanes: Box<[Lane]>,
+    /// Of requests that are sent anew.
+    budget: Budget,
 }
 
-/// Requests under way on one core, on a cache line of their own.
+/// Requests of one core, on a cache line of their own: in the lower half those under way, in the upper one all that there were, so that one
+/// operation counts both.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Lane(AtomicUsize);
+struct Lane(AtomicU64);
+
+/// One more under way.
+const UNDER_WAY: u64 = 1;
+/// One more that came, and is under way.
+const CAME: u64 = 1 << 32 | UNDER_WAY;
+
+/// How many are under way, of what a lane counts.
+fn under_way(counted: u64) -> usize {
+    usize::try_from(counted & u64::from(u32::MAX)).unwrap_or(usize::MAX)
+}
 
 impl SharedUpstream {
     /// Of `config`, used by `cores`; of servers that `former` had as well, one knows how they are doing.
@@ -45,31 +59,42 @@ impl SharedUpstream {
         let servers = config.servers.iter().map(server).collect();
         let tls = config.servers.iter().any(|server| server.tls).then(|| tls(&config)).flatten();
         let lanes = (0..cores).map(|_| Lane::default()).collect();
-        Self { config, servers, tls, left: CancellationToken::new(), lanes }
+        Self { config, servers, tls, left: CancellationToken::new(), lanes, budget: Budget::new() }
     }
 
     /// Counts a request on `core`, if there may be one more.
     pub(super) fn enter(&self, core: usize) -> Result<(), Fault> {
         let Some(Lane(lane)) = self.lanes.get(core) else { return Err(Fault::NoUpstream) };
-        let mine = lane.fetch_add(1, Ordering::Relaxed) + 1;
+        let mine = under_way(lane.fetch_add(CAME, Ordering::Relaxed)) + 1;
         let most = self.config.breaker.requests.get();
         // Up to half of its share a core looks at its own line only. Should all of them have more, the sum is looked at by each.
         if mine.saturating_mul(2).saturating_mul(self.lanes.len()) <= most || self.in_flight() <= most {
             return Ok(());
         }
-        lane.fetch_sub(1, Ordering::Relaxed);
+        lane.fetch_sub(CAME, Ordering::Relaxed);
         Err(Fault::Overloaded)
     }
 
     /// A request on `core` has ended.
     pub(super) fn leave(&self, core: usize) {
         if let Some(Lane(lane)) = self.lanes.get(core) {
-            lane.fetch_sub(1, Ordering::Relaxed);
+            lane.fetch_sub(UNDER_WAY, Ordering::Relaxed);
         }
     }
 
     fn in_flight(&self) -> usize {
-        self.lanes.iter().map(|Lane(lane)| lane.load(Ordering::Relaxed)).sum()
+        self.lanes.iter().map(|Lane(lane)| under_way(lane.load(Ordering::Relaxed))).sum()
+    }
+
+    /// Whether a request that a server had may be sent anew.
+    pub(super) fn may_repeat(&self) -> bool {
+        self.config.retry_budget.as_ref().is_none_or(|budget| self.budget.take(budget, self.came()))
+    }
+
+    /// How many requests there were, in a count that begins anew beyond 32 bits.
+    fn came(&self) -> u32 {
+        let came = |Lane(lane): &Lane| u32::try_from(lane.load(Ordering::Relaxed) >> 32).unwrap_or_default();
+        self.lanes.iter().map(came).fold(0, u32::wrapping_add)
     }
 
     /// Notes that a request to a server failed.
@@ -140,6 +165,7 @@ mod tests {
             tls: UpstreamTls::default(),
             timeouts: Timeouts::default(),
             retries: 0,
+            retry_budget: None,
             idle_connections: NonZeroUsize::MIN,
             max_head: NonZeroUsize::new(65_535).unwrap(),
             breaker: Breaker { requests: NonZeroUsize::new(3).unwrap(), ..Breaker::default() },
@@ -151,5 +177,6 @@ mod tests {
         assert_eq!(shared.enter(1), Err(Fault::Overloaded));
         shared.leave(0);
         assert_eq!(shared.enter(1), Ok(()));
+        assert_eq!((shared.came(), shared.in_flight()), (4, 3), "who was not let in has not come");
     }
 }

@@ -94,7 +94,7 @@ fn a_phantom_token_takes_the_place_of_headers_and_of_the_token() {
 
 #[test]
 fn an_upstream_that_says_nothing_has_the_defaults_of_its_struct() {
-    use crate::proxy::upstream::{Breaker, PassiveHealth, Timeouts, UpstreamProtocol};
+    use crate::proxy::upstream::{Breaker, PassiveHealth, RetryBudget, Timeouts, UpstreamProtocol};
     let table = table(&beside_routes("upstreams: {u: {servers: ['http://[::1]:81', https://h]}}"));
     let upstream = &table.upstreams()[0];
     let servers: Vec<_> = upstream.servers.iter().map(|one| (one.host.as_str(), one.port, one.tls)).collect();
@@ -102,6 +102,7 @@ fn an_upstream_that_says_nothing_has_the_defaults_of_its_struct() {
     assert_eq!((upstream.protocol, upstream.retries), (UpstreamProtocol::Http1, 1));
     assert_eq!((&upstream.timeouts, &upstream.breaker), (&Timeouts::default(), &Breaker::default()));
     assert_eq!(upstream.passive_health, Some(PassiveHealth::default()));
+    assert_eq!(upstream.retry_budget, Some(RetryBudget::default()));
     assert_eq!(upstream.active_health, None);
 }
 

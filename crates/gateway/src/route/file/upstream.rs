@@ -12,7 +12,7 @@ use url::{Host, Url};
 use super::section::Section;
 use super::value;
 use crate::proxy::upstream::{
-    ActiveHealth, Breaker, PassiveHealth, ServerConfig, Timeouts, TlsClient, UpstreamConfig,
+    ActiveHealth, Breaker, PassiveHealth, RetryBudget, ServerConfig, Timeouts, TlsClient, UpstreamConfig,
     UpstreamProtocol, UpstreamTls,
 };
 
@@ -38,6 +38,7 @@ pub(super) fn read(name: Arc<str>, mut section: Section<'_>, directory: &Path) -
     if retries > MOST_RETRIES {
         section.mistake("retries", format_args!("must be 0 to {MOST_RETRIES}"));
     }
+    let retry_budget = retry_budget(&mut section);
     let idle_connections = section.read("idle_connections").unwrap_or(DEFAULT_IDLE_CONNECTIONS);
     let max_head = section.read("max_head");
     if max_head.is_some() && protocol != UpstreamProtocol::Http2 {
@@ -55,6 +56,7 @@ pub(super) fn read(name: Arc<str>, mut section: Section<'_>, directory: &Path) -
         tls,
         timeouts,
         retries,
+        retry_budget,
         idle_connections,
         max_head: max_head.unwrap_or(DEFAULT_MAX_HEAD),
         breaker,
@@ -188,6 +190,23 @@ fn breaker(mut section: Section<'_>) -> Breaker {
     };
     section.finish();
     breaker
+}
+
+/// There is one, unless it is `off`.
+fn retry_budget(section: &mut Section<'_>) -> Option<RetryBudget> {
+    const KEY: &str = "retry_budget";
+    let usual = RetryBudget::default();
+    if section.take_if(KEY, is_off) {
+        return None;
+    }
+    let Some(mut section) = section.section(KEY) else { return Some(usual) };
+    let percent = section.read("percent").unwrap_or(usual.percent);
+    if percent > 100 {
+        section.mistake("percent", "must be 0 to 100");
+    }
+    let at_least = section.read("at_least").unwrap_or(usual.at_least);
+    section.finish();
+    Some(RetryBudget { percent, at_least })
 }
 
 /// On, unless it is `off`.

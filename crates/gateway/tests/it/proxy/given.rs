@@ -48,6 +48,7 @@ pub(crate) struct Told {
     pub(crate) request_id: Option<String>,
     pub(crate) upstream: Option<String>,
     pub(crate) retries: u8,
+    pub(crate) is_beyond_budget: bool,
     pub(crate) fault: Option<&'static str>,
 }
 
@@ -75,6 +76,7 @@ impl Observer for OneRoute {
             request_id: record.request_id.map(str::to_owned),
             upstream: record.upstream.map(str::to_owned),
             retries: record.retries,
+            is_beyond_budget: record.is_beyond_budget,
             fault: record.fault,
         });
     }
@@ -181,6 +183,7 @@ impl Setup {
             tls: UpstreamTls::default(),
             timeouts: Timeouts::default(),
             retries: 1,
+            retry_budget: None,
             idle_connections: NonZeroUsize::new(64).unwrap(),
             max_head: NonZeroUsize::new(65_535).unwrap(),
             breaker: Breaker::default(),

@@ -25,6 +25,7 @@ async fn a_request_is_told_of_when_its_answer_begins() {
         request_id: Some("r-7".into()),
         upstream: Some(backend.address.to_string()),
         retries: 0,
+        is_beyond_budget: false,
         fault: None,
     };
     assert_eq!(world.told().await, expected);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
+use sluice_gateway::proxy::upstream::RetryBudget;
 use tokio::sync::{Barrier, mpsc};
 
 use super::given::*;
@@ -246,6 +247,39 @@ async fn only_what_may_be_repeated_is_sent_again_when_an_answer_fails_to_come() 
         statuses.push(status);
     }
     assert!(statuses.contains(&502) && statuses.contains(&200));
+}
+
+/// An outage would double the load of servers that fail under it.
+#[tokio::test]
+async fn no_more_requests_are_sent_anew_than_the_budget_permits() {
+    let dying = || async {
+        Backend::bind().await.serve(|mut peer, _| async move {
+            peer.request().await;
+        })
+    };
+    let mut setup = Setup::to(&[dying().await, dying().await]);
+    setup.upstream.retry_budget = Some(RetryBudget { percent: 0, at_least: 2 });
+    let mut world = setup.start().await;
+    for retries in [1, 1, 0, 0, 0] {
+        assert_eq!(world.ask(GET).await.status(), 502);
+        let told = world.told().await;
+        assert_eq!((told.retries, told.is_beyond_budget), (retries, retries == 0));
+        assert_eq!(told.fault, Some("reset"));
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_reached_nobody_costs_no_budget() {
+    let (address, _requests) = Backend::bind().await.recording();
+    let mut setup = Setup::to(&[nowhere(), address]);
+    setup.upstream.retry_budget = Some(RetryBudget { percent: 0, at_least: 0 });
+    let mut world = setup.start().await;
+    let mut retried = 0;
+    for _ in 0..8 {
+        assert_eq!(world.ask(GET).await.status(), 200);
+        retried += world.told().await.retries;
+    }
+    assert!(retried > 0, "one of the servers is not there");
 }
 
 #[tokio::test]

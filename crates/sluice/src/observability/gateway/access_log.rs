@@ -108,6 +108,7 @@ mod tests {
             duration: Duration::from_micros(150),
             upstream_duration: Some(Duration::from_micros(90)),
             retries: 0,
+            is_beyond_budget: false,
             fault: None,
         }
     }

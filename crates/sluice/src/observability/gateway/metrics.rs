@@ -132,6 +132,7 @@ struct Families {
     seconds: Family<ByRoute, Seconds>,
     upstream_seconds: Family<ByRoute, Seconds>,
     retries: Family<ByRoute, Count>,
+    retries_refused: Family<ByRoute, Count>,
     faults: Family<ByFault, Count>,
     client_faults: Family<ByFault, Count>,
 }
@@ -141,6 +142,7 @@ struct OfRoute {
     seconds: Seconds,
     upstream_seconds: Seconds,
     retries: Count,
+    retries_refused: Count,
     outcomes: Outcomes,
 }
 
@@ -175,10 +177,12 @@ impl GatewayMetrics {
             seconds: Family::default(),
             upstream_seconds: Family::default(),
             retries: Family::default(),
+            retries_refused: Family::default(),
             faults: Family::default(),
             client_faults: Family::default(),
         };
-        let Families { requests, seconds, upstream_seconds, retries, faults, client_faults } = &families;
+        let Families { requests, seconds, upstream_seconds, retries, retries_refused, faults, client_faults } =
+            &families;
         registry.register(
             "sluice_gateway_requests",
             "Requests by route, status and verdict; status 0: the client left first",
@@ -195,6 +199,11 @@ impl GatewayMetrics {
             upstream_seconds.clone(),
         );
         registry.register("sluice_gateway_retries", "Requests sent to an upstream anew", retries.clone());
+        registry.register(
+            "sluice_gateway_retries_refused",
+            "Requests that were not sent anew because too many were",
+            retries_refused.clone(),
+        );
         registry.register("sluice_gateway_upstream_faults", "What went wrong with upstreams", faults.clone());
         registry.register(
             "sluice_gateway_client_faults",
@@ -223,6 +232,9 @@ impl GatewayMetrics {
         }
         if record.retries > 0 {
             route.retries.add(record.retries.into());
+        }
+        if record.is_beyond_budget {
+            route.retries_refused.add(1);
         }
     }
 
@@ -256,6 +268,7 @@ impl GatewayMetrics {
             seconds: self.families.seconds.get_or_create(&label).clone(),
             upstream_seconds: self.families.upstream_seconds.get_or_create(&label).clone(),
             retries: self.families.retries.get_or_create(&label).clone(),
+            retries_refused: self.families.retries_refused.get_or_create(&label).clone(),
             outcomes: Outcomes::default(),
         });
         self.routes.rcu(|routes| {
@@ -295,6 +308,7 @@ mod tests {
             duration: Duration::from_millis(2),
             upstream_duration: Some(Duration::from_millis(1)),
             retries: 1,
+            is_beyond_budget: true,
             fault: Some("reset"),
         }
     }
@@ -327,6 +341,7 @@ mod tests {
             r#"sluice_gateway_request_seconds_count{route="orders"} 3"#,
             r#"sluice_gateway_upstream_seconds_bucket{le="0.001",route="orders"} 3"#,
             r#"sluice_gateway_retries_total{route="orders"} 3"#,
+            r#"sluice_gateway_retries_refused_total{route="orders"} 3"#,
             r#"sluice_gateway_upstream_faults_total{route="orders",fault="cut"} 1"#,
         ] {
             assert!(encoded.contains(line), "{line} in\n{encoded}");

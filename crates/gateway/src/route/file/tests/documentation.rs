@@ -111,6 +111,8 @@ fn the_documented_upstreams_are_read() {
     assert_eq!((canary.protocol, canary.passive_health.is_none()), (UpstreamProtocol::Http2, true));
     assert_eq!(canary.tls.server_name.as_deref(), Some("shop.internal"));
     assert!(canary.tls.client.is_some());
+    let budget = shop.retry_budget.as_ref().map(|budget| (budget.percent, budget.at_least));
+    assert_eq!((budget, canary.retry_budget.is_none()), (Some((20, 100)), true));
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn all_mistakes_are_told_at_once() {
 trusted_proxis: [10.0.0.0/8]
 strip_headers: [X-User, 'X User', Host]
 upstreams:
-  shop: {servers: ['http://h/path', 'ftp://h', 'http://h:80'], retries: 4, timeouts: {connect: soon}}
+  shop: {servers: ['http://h/path', 'ftp://h', 'http://h:80'], retries: 4, retry_budget: {percent: 101}, timeouts: {connect: soon}}
   no name: {}
 issuers:
   sluice: {issuer: https://other}
@@ -48,6 +48,7 @@ routes:
         "upstreams.shop.servers[1].url: must be a URL such as",
         "upstreams.shop.timeouts.connect: must be a duration",
         "upstreams.shop.retries: must be 0 to 3",
+        "upstreams.shop.retry_budget.percent: must be 0 to 100",
         "routes[3]: must be a mapping",
         "routes[0] (a).match.prefix: must begin with a slash",
         "routes[0] (a).upstream: no such upstream",

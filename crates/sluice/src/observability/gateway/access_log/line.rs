@@ -133,6 +133,7 @@ mod tests {
             duration: Duration::from_millis(1_500),
             upstream_duration: None,
             retries: 0,
+            is_beyond_budget: false,
             fault: None,
         }
     }
