@@ -5,7 +5,7 @@ pub(crate) mod request_id;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use http::{Method, StatusCode};
+use http::{Method, StatusCode, Version};
 
 use crate::proxy::Fault;
 
@@ -16,6 +16,8 @@ pub struct RequestRecord<'a> {
     pub route: &'a str,
     /// The method.
     pub method: &'a Method,
+    /// The version of HTTP that it came over; `None` where that is not known: of what another proxy asks about.
+    pub protocol: Option<Version>,
     /// The path, without query: queries carry secrets.
     pub path: &'a str,
     /// The host asked for.
@@ -24,6 +26,10 @@ pub struct RequestRecord<'a> {
     pub client: IpAddr,
     /// The status; `None` if the client left first.
     pub status: Option<StatusCode>,
+    /// How long its body is, in bytes, if it has one and that was said.
+    pub request_bytes: Option<u64>,
+    /// How long the body of the answer is, if that is known when it begins.
+    pub response_bytes: Option<u64>,
     /// `anonymous`, `caller`, or why it was refused ([`Refusal::reason`](crate::Refusal::reason)); `unreadable`: nothing of it is known but
     /// who sent it and the status.
     pub verdict: &'static str,

@@ -245,10 +245,13 @@ impl<J: Judge> Decisions<J> {
         self.judge.observer().request(&RequestRecord {
             route: admitted.route.as_ref().map_or("-", |route| &route.name),
             method: &original.method,
+            protocol: None,
             path: original.path,
             host: original.host,
             client: original.client.address,
             status: Some(status),
+            request_bytes: None,
+            response_bytes: None,
             verdict: match &admitted.verdict {
                 Verdict::Anonymous => "anonymous",
                 Verdict::Caller(_) => "caller",

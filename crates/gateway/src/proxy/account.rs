@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::request::Parts;
-use http::{HeaderValue, Method, StatusCode, Uri};
+use http::{HeaderValue, Method, StatusCode, Uri, Version};
 use sluice_net::ClientAddress;
 use tokio::time::Instant;
 
@@ -21,6 +21,11 @@ pub(super) struct Account<'a> {
     observer: &'a dyn Observer,
     started: Instant,
     method: Method,
+    version: Version,
+    /// How long its body is, if it has one and that was said.
+    request_bytes: Option<u64>,
+    /// How long that of its answer is, if it is known.
+    response_bytes: Option<u64>,
     /// A header that says what its client calls it.
     named_by: Option<HeaderValue>,
     /// Once its target was read.
@@ -38,12 +43,19 @@ pub(super) struct Account<'a> {
 }
 
 impl<'a> Account<'a> {
-    /// Of a request that has just come from `peer`.
-    pub(super) fn open(observer: &'a dyn Observer, parts: &Parts, peer: IpAddr) -> Self {
+    /// Of a request that has just come from `peer`, with so many bytes of a body, if that was said.
+    pub(super) fn open(
+        observer: &'a dyn Observer,
+        parts: &Parts,
+        (peer, length): (IpAddr, Option<u64>),
+    ) -> Self {
         Self {
             observer,
             started: Instant::now(),
             method: parts.method.clone(),
+            version: parts.version,
+            request_bytes: length.filter(|length| *length > 0),
+            response_bytes: None,
             named_by: request_id::named_by(&parts.headers).cloned(),
             uri: Uri::default(),
             host: None,
@@ -62,9 +74,10 @@ impl<'a> Account<'a> {
         self.started
     }
 
-    /// The answer begins with `status`.
-    pub(super) fn close(&mut self, status: StatusCode) {
+    /// The answer begins with `status`, and has so many bytes of a body, if that is known.
+    pub(super) fn close(&mut self, status: StatusCode, length: Option<u64>) {
         self.closed = true;
+        self.response_bytes = length;
         self.tell(Some(status));
     }
 
@@ -80,10 +93,13 @@ impl<'a> Account<'a> {
         self.observer.request(&RequestRecord {
             route,
             method: &self.method,
+            protocol: Some(self.version),
             path: self.uri.path(),
             host: self.host.as_ref().map_or("", |host| &host.text),
             client: self.client.address,
             status,
+            request_bytes: self.request_bytes,
+            response_bytes: self.response_bytes,
             verdict: admitted.map_or(self.reason, verdict),
             request_id: self.named_by.as_ref().and_then(request_id::in_header),
             subject: caller.and_then(|caller| caller.subject()),
@@ -108,10 +124,13 @@ pub(crate) fn tell_of_unreadable(observer: &dyn Observer, peer: IpAddr, status: 
     observer.request(&RequestRecord {
         route: "-",
         method: &method,
+        protocol: None,
         path: "",
         host: "",
         client: peer,
         status: Some(status),
+        request_bytes: None,
+        response_bytes: None,
         verdict: "unreadable",
         request_id: None,
         subject: None,

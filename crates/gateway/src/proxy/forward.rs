@@ -60,7 +60,8 @@ pub(super) async fn answer<T: Traffic>(
     let (mut parts, body) = request.into_parts();
     // Over HTTP/1.1 the HTTP library leaves the body out.
     let wants_head = parts.method == Method::HEAD && parts.version >= Version::HTTP_2;
-    let account = Account::open(core.traffic.observer(), &parts, visitor.peer);
+    let length = body.size_hint().exact();
+    let account = Account::open(core.traffic.observer(), &parts, (visitor.peer, length));
     let mut passage = Passage { core: &core, visitor: &visitor, account, is_call: false };
     let answered = passage.forward(&mut parts, body).await;
     let told = answered.as_ref().err().and_then(|why| passage.told(&parts, why));
@@ -81,10 +82,11 @@ pub(super) async fn answer<T: Traffic>(
             response
         }
     });
-    account.close(response.status());
+    let status = response.status();
     if let Some(message) = told {
         grpc::say(&mut response, account.fault, &message);
     }
+    account.close(status, response.body().size_hint().exact());
     if let Some(route) = account.admitted.take().and_then(|admitted| admitted.route) {
         response.body_mut().attest(Witness { route, hearing: core.hearing.clone() });
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, Version};
 use http_body_util::Full;
 use parking_lot::Mutex;
 use sluice_gateway::proxy::upstream::{
@@ -41,9 +41,12 @@ pub(crate) async fn in_time<T>(future: impl Future<Output = T>) -> T {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Told {
     pub(crate) path: String,
+    pub(crate) protocol: Option<Version>,
     pub(crate) host: String,
     pub(crate) client: IpAddr,
     pub(crate) status: Option<StatusCode>,
+    /// How long the bodies of request and answer are.
+    pub(crate) lengths: (Option<u64>, Option<u64>),
     pub(crate) verdict: &'static str,
     pub(crate) request_id: Option<String>,
     pub(crate) upstream: Option<String>,
@@ -69,9 +72,11 @@ impl Observer for OneRoute {
     fn request(&self, record: &RequestRecord<'_>) {
         let _ = self.told.send(Told {
             path: record.path.to_owned(),
+            protocol: record.protocol,
             host: record.host.to_owned(),
             client: record.client,
             status: record.status,
+            lengths: (record.request_bytes, record.response_bytes),
             verdict: record.verdict,
             request_id: record.request_id.map(str::to_owned),
             upstream: record.upstream.map(str::to_owned),

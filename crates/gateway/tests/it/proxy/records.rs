@@ -2,10 +2,14 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use bytes::Bytes;
+use http::{Request, Version};
+use http_body_util::Full;
 use sluice_gateway::Refusal;
 use sluice_gateway::proxy::{Fault, PlainHttp};
 
 use super::given::*;
+use super::h2::http2_client;
 
 #[tokio::test]
 async fn a_request_is_told_of_when_its_answer_begins() {
@@ -18,9 +22,11 @@ async fn a_request_is_told_of_when_its_answer_begins() {
     upstream.say("HTTP/1.1 203 Well\r\ncontent-length: 5\r\n\r\n").await;
     let expected = Told {
         path: "/a/b".into(),
+        protocol: Some(Version::HTTP_11),
         host: "api.example:8443".into(),
         client: IpAddr::V4(Ipv4Addr::LOCALHOST),
         status: Some(http::StatusCode::NON_AUTHORITATIVE_INFORMATION),
+        lengths: (None, Some(5)),
         verdict: "anonymous",
         request_id: Some("r-7".into()),
         upstream: Some(backend.address.to_string()),
@@ -29,6 +35,30 @@ async fn a_request_is_told_of_when_its_answer_begins() {
         fault: None,
     };
     assert_eq!(world.told().await, expected);
+}
+
+#[tokio::test]
+async fn the_lengths_of_bodies_are_told_as_far_as_they_are_known_when_the_answer_begins() {
+    const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
+    for (request, said, lengths) in [
+        ("content-length: 5\r\n\r\nhello", OK, (Some(5), Some(2))),
+        ("content-length: 0\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n", (None, Some(0))),
+        ("transfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", CHUNKED, (None, None)),
+    ] {
+        let address = Backend::bind().await.serve(move |mut peer, _| async move {
+            while peer.request().await.is_some() {
+                peer.say(said).await;
+            }
+        });
+        let mut world = Setup::to(&[address]).start().await;
+        world.ask(&format!("POST / HTTP/1.1\r\nhost: a\r\n{request}")).await;
+        assert_eq!(world.told().await.lengths, lengths, "{request}");
+        let mut client = http2_client(world.connect().await).await;
+        let request = Request::post("http://a/").body(Full::<Bytes>::from("hello")).unwrap();
+        assert!(in_time(client.send_request(request)).await.unwrap().status().is_success());
+        let told = world.told().await;
+        assert_eq!((told.protocol, told.lengths), (Some(Version::HTTP_2), (Some(5), lengths.1)));
+    }
 }
 
 #[tokio::test]

@@ -96,10 +96,13 @@ mod tests {
         RequestRecord {
             route: "orders",
             method: &Method::GET,
+            protocol: None,
             path: "/orders/1\"",
             host: "api.example.com",
             client: IpAddr::from([192, 0, 2, 7]),
             status: Some(StatusCode::OK),
+            request_bytes: None,
+            response_bytes: None,
             verdict: "caller",
             request_id: None,
             subject: Some("alice"),

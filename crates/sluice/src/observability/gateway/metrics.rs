@@ -296,10 +296,13 @@ mod tests {
         RequestRecord {
             route: "orders",
             method: &Method::GET,
+            protocol: None,
             path: "/",
             host: "",
             client: IpAddr::from([127, 0, 0, 1]),
             status,
+            request_bytes: None,
+            response_bytes: None,
             verdict,
             request_id: None,
             subject: None,

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use http::Version;
 use sluice_gateway::RequestRecord;
 use sluice_protocol::json_object::write_text;
 
@@ -28,6 +29,9 @@ pub(super) fn write(line: &mut Vec<u8>, record: &RequestRecord<'_>) {
     object.text(b",\"method\":", record.method.as_str());
     object.text(b",\"host\":", record.host);
     object.text(b",\"path\":", record.path);
+    if let Some(version) = record.protocol {
+        object.0.extend_from_slice(protocol(version));
+    }
     object.address(b",\"client\":", record.client);
     if let Some(status) = record.status {
         object.number(b",\"status\":", status.as_u16().into());
@@ -49,10 +53,27 @@ pub(super) fn write(line: &mut Vec<u8>, record: &RequestRecord<'_>) {
     if let Some(duration) = record.upstream_duration {
         object.number(b",\"upstream_us\":", micros(duration));
     }
+    let lengths: [(&[u8], _); 2] =
+        [(b",\"request_bytes\":", record.request_bytes), (b",\"response_bytes\":", record.response_bytes)];
+    for (name, length) in lengths {
+        if let Some(length) = length {
+            object.number(name, length);
+        }
+    }
     if record.retries > 0 {
         object.number(b",\"retries\":", record.retries.into());
     }
     line.extend_from_slice(b"}\n");
+}
+
+/// The member that says over which version of HTTP a request came, as other servers write it.
+fn protocol(version: Version) -> &'static [u8] {
+    match version {
+        Version::HTTP_10 => b",\"protocol\":\"HTTP/1.0\"",
+        Version::HTTP_11 => b",\"protocol\":\"HTTP/1.1\"",
+        Version::HTTP_2 => b",\"protocol\":\"HTTP/2.0\"",
+        _ => b",\"protocol\":\"HTTP\"",
+    }
 }
 
 impl Object<'_> {
@@ -121,10 +142,13 @@ mod tests {
         RequestRecord {
             route: "orders",
             method: &Method::GET,
+            protocol: None,
             path,
             host,
             client: IpAddr::from([192, 0, 2, 7]),
             status: Some(StatusCode::OK),
+            request_bytes: None,
+            response_bytes: None,
             verdict: "caller",
             request_id: None,
             subject: None,
@@ -145,7 +169,10 @@ mod tests {
         assert_eq!(written(&record("/x", "a:8443")), least);
         let all = RequestRecord {
             client: "2001:db8::7".parse().unwrap(),
+            protocol: Some(Version::HTTP_2),
             status: None,
+            request_bytes: Some(5),
+            response_bytes: Some(0),
             request_id: Some("r-7"),
             subject: Some("alice"),
             client_id: Some("app"),
@@ -155,10 +182,20 @@ mod tests {
             fault: Some("reset"),
             ..record("/x", "a:8443")
         };
-        let most = json!({"time": null, "route": "orders", "method": "GET", "host": "a:8443", "path": "/x", "client": "2001:db8::7",
-            "verdict": "caller", "request_id": "r-7", "subject": "alice", "client_id": "app", "upstream": "127.0.0.1:80",
+        let most = json!({"time": null, "route": "orders", "method": "GET", "host": "a:8443", "path": "/x", "protocol": "HTTP/2.0",
+            "client": "2001:db8::7", "request_bytes": 5, "response_bytes": 0, "verdict": "caller", "request_id": "r-7", "subject": "alice", "client_id": "app", "upstream": "127.0.0.1:80",
             "fault": "reset", "duration_us": 1_500_000, "upstream_us": 1, "retries": 2});
         assert_eq!(written(&all), most);
+    }
+
+    #[test]
+    fn a_protocol_is_told_as_other_servers_write_it() {
+        for (version, text) in
+            [(Version::HTTP_10, "HTTP/1.0"), (Version::HTTP_11, "HTTP/1.1"), (Version::HTTP_2, "HTTP/2.0")]
+        {
+            let line = written(&RequestRecord { protocol: Some(version), ..record("/", "a") });
+            assert_eq!(line["protocol"], json!(text));
+        }
     }
 
     #[test]
