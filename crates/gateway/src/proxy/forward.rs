@@ -112,12 +112,17 @@ fn options<T: Traffic>(
     admitted: &Admitted,
     (host, path): (&Host, &str),
 ) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::default());
-    *response.status_mut() = StatusCode::NO_CONTENT;
+    let mut response = no_content();
     let headers = response.headers_mut();
     headers.extend(traffic.methods(&host.text, path).map(|methods| (ALLOW, methods)));
     traffic.announce(admitted, headers);
     cross_origin::open(admitted, headers);
+    response
+}
+
+fn no_content() -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = StatusCode::NO_CONTENT;
     response
 }
 
@@ -210,6 +215,11 @@ impl<T: Traffic> Passage<'_, T> {
             certificate: self.visitor.certificate(&self.core.certificates, &parts.headers)?,
             last: Some(&self.visitor.last),
         };
+        // `OPTIONS` alone has this target. It asks about the gateway itself, which has nothing more to say than that it is there.
+        if asked.path == "*" {
+            self.account.reason = "asterisk";
+            return Err(NoAnswer::Own(Box::new(no_content())));
+        }
         if let Some(document) = self.core.traffic.metadata(&asked) {
             self.account.reason = "document";
             return Err(NoAnswer::Own(Box::new(document)));

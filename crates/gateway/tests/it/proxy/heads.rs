@@ -1,5 +1,7 @@
 //! What the upstream sees of a request, and the client of an answer.
 
+use sluice_gateway::Refusal;
+
 use super::given::*;
 
 /// What the upstream gets for `request`.
@@ -145,6 +147,20 @@ async fn an_options_goes_as_far_as_it_says() {
         assert_eq!((answer.status(), answer.text(), answer.header("allow")), (204, "", methods), "{path}");
         assert_eq!(answer.header("ratelimit"), Some("announced"), "{path}");
         assert_eq!(world.told().await.upstream, None, "{path}");
+    }
+}
+
+/// RFC 9110 §9.3.7: it is about the gateway, and nobody's token is asked for.
+#[tokio::test]
+async fn an_options_about_no_path_is_answered_by_the_gateway() {
+    let mut setup = Setup::to(&[nowhere()]);
+    setup.refusal = Some(Refusal::TokenMissing);
+    let mut world = setup.start().await;
+    for hops in ["", "max-forwards: 0\r\n", "max-forwards: 3\r\n"] {
+        let answer = world.ask(&format!("OPTIONS * HTTP/1.1\r\nhost: a\r\n{hops}\r\n")).await;
+        assert_eq!((answer.status(), answer.text()), (204, ""), "{hops}");
+        let told = world.told().await;
+        assert_eq!((told.verdict, told.path.as_str(), told.upstream), ("asterisk", "*", None), "{hops}");
     }
 }
 
