@@ -1,11 +1,22 @@
 //! How servers are doing, and what is done about it.
 
+use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::{Method, Request};
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http2::SendRequest;
 use sluice_gateway::proxy::upstream::{ActiveHealth, PassiveHealth};
+use tokio::sync::Notify;
 
 use super::given::*;
+use super::h2::{http2_client, http2_server, spoken_over_http2};
+use super::h2_frames::{
+    DATA, END_HEADERS, END_STREAM, HEADERS, INTERNAL_ERROR, RST_STREAM, frame, greet, head, next_frame,
+};
 
 #[tokio::test]
 async fn requests_beyond_the_breaker_are_answered_at_once() {
@@ -95,6 +106,90 @@ async fn a_stream_that_falls_silent_speaks_against_no_server() {
         }
         assert_eq!(cut == 1, is_left_alone, "{beginning}: {cut}");
         assert_eq!(in_time(world.broken.recv()).await, Some(("all".to_owned(), "stalled")), "{beginning}");
+    }
+}
+
+/// A server over HTTP/2 that, once the head of an answer `is_there`, breaks off what it answers to a request without a body, and to one with
+/// a body what it sends with 204, which nobody reads: or ends that.
+async fn unsteady_server(breaks_off: bool, is_there: Arc<Notify>) -> SocketAddr {
+    Backend::bind().await.serve(move |mut peer, _| {
+        let is_there = Arc::clone(&is_there);
+        async move {
+            greet(&mut peer, &[]).await;
+            while let Some((kind, flags, stream)) = next_frame(&mut peer).await {
+                let has_ended = flags & END_STREAM != 0;
+                match kind {
+                    HEADERS if has_ended => peer.say(head(0, stream)).await,
+                    // 204
+                    HEADERS => peer.say(frame(HEADERS, END_HEADERS, stream, &[0x89])).await,
+                    _ => {}
+                }
+                if matches!(kind, HEADERS | DATA) && has_ended {
+                    is_there.notified().await;
+                    let is_cut = kind == HEADERS || breaks_off;
+                    let cut = frame(RST_STREAM, 0, stream, &INTERNAL_ERROR);
+                    peer.say(if is_cut { cut } else { frame(DATA, END_STREAM, stream, b"") }).await;
+                }
+            }
+        }
+    })
+}
+
+/// A gateway before an unsteady server and another one.
+struct Unsteady {
+    world: World,
+    client: SendRequest<Full<Bytes>>,
+    server: SocketAddr,
+    is_there: Arc<Notify>,
+}
+
+impl Unsteady {
+    async fn start(breaks_off: bool) -> Self {
+        let is_there = Arc::new(Notify::new());
+        let server = unsteady_server(breaks_off, Arc::clone(&is_there)).await;
+        let (sound, _) = http2_server().await;
+        let mut setup = spoken_over_http2(Setup::to(&[server, sound]));
+        let failures = NonZeroU32::new(2).unwrap();
+        setup.upstream.passive_health = Some(PassiveHealth { failures, eject_for: Duration::from_hours(1) });
+        let world = setup.start().await;
+        let client = http2_client(world.connect().await).await;
+        Self { world, client, server, is_there }
+    }
+
+    /// Sends requests until the unsteady server has got one, a dozen at most, and reads what is answered. Whether it has.
+    async fn asks(&mut self, method: &Method, body: &'static str) -> bool {
+        for _ in 0..12 {
+            let request = Request::builder().method(method).uri("http://api.example/");
+            let request = request.body(Full::from(body)).unwrap();
+            let answer = in_time(self.client.send_request(request)).await.unwrap();
+            let is_asked = self.world.told().await.upstream == Some(self.server.to_string());
+            if is_asked {
+                self.is_there.notify_one();
+            }
+            let _ = in_time(answer.into_body().collect()).await;
+            if is_asked {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Its client has all of the answer, but its server has not ended it.
+#[tokio::test]
+async fn what_breaks_off_behind_an_answer_without_content_speaks_for_no_server() {
+    for breaks_off in [true, false] {
+        let mut unsteady = Unsteady::start(breaks_off).await;
+        for (method, body) in [(Method::GET, ""), (Method::POST, "hello"), (Method::GET, "")] {
+            assert!(unsteady.asks(&method, body).await, "{method}");
+            if method == Method::GET {
+                let told = in_time(unsteady.world.broken.recv()).await;
+                assert_eq!(told, Some(("all".to_owned(), "cut")));
+            }
+        }
+        assert!(unsteady.world.broken.try_recv().is_err(), "of what nobody reads nothing is told");
+        let is_asked = unsteady.asks(&Method::GET, "").await;
+        assert_eq!(is_asked, !breaks_off, "whether two answers in a row were broken off");
     }
 }
 
