@@ -124,6 +124,7 @@ pub(crate) fn rule(policy: RoutePolicy, enrichment: Enrichment) -> Route {
         upstreams: Vec::new(),
         rewrite_prefix: None,
         prefix_segments: 0,
+        rewrite_location: false,
         max_body: None,
         total_timeout: None,
         preserve_host: true,

@@ -54,6 +54,7 @@ fn validation_route() -> Route {
         upstreams: Vec::new(),
         rewrite_prefix: None,
         prefix_segments: 0,
+        rewrite_location: false,
         max_body: None,
         total_timeout: None,
         preserve_host: true,

@@ -18,6 +18,7 @@ fn route(name: &str, limits: Vec<Limit>) -> Route {
         upstreams: Vec::new(),
         rewrite_prefix: None,
         prefix_segments: 0,
+        rewrite_location: false,
         max_body: None,
         total_timeout: None,
         preserve_host: true,

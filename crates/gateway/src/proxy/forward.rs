@@ -20,14 +20,16 @@ use super::core::Core;
 use super::fault::Fault;
 use super::grpc;
 use super::headers::{
-    Host, Malformed, Origin, Visitor, announce_upgrade, count_hop, drop_unbelieved_certificates,
-    join_cookies, read_target, strip_request, tell_origin,
+    Host, Malformed, Origin, Place, Visitor, announce_upgrade, count_hop, drop_unbelieved_certificates,
+    join_cookies, read_target, relocate, strip_request, tell_origin,
 };
 use super::outgoing::Outgoing;
 use super::problem;
 use super::traffic::Traffic;
+use super::upstream::Answered;
 use crate::authn::{Asked, Verdict, cross_origin};
 use crate::gateway::{Admitted, Judging};
+use crate::route::Route;
 
 /// Why there is no answer of an upstream.
 enum NoAnswer {
@@ -170,6 +172,14 @@ impl<T: Traffic> Passage<'_, T> {
         self.pass(parts, body, &Origin { host: &host, https, trusted, forwards_host }).await
     }
 
+    /// Has an answer that leads somewhere lead back to the route.
+    fn lead_back(&self, answered: &mut Answered, route: &Route, origin: &Origin<'_>) {
+        let Some(server) = answered.ticket.names() else { return };
+        let (host, https, path) = (&*origin.host.text, origin.https, self.account.uri.path());
+        let status = answered.response.status();
+        relocate((status, answered.response.headers_mut()), route, &Place { server, host, https, path });
+    }
+
     /// The message of an answer of the gateway's own to a call of gRPC; `None` to another request.
     fn told(&self, parts: &Parts, why: &NoAnswer) -> Option<String> {
         if !self.is_call && !grpc::is_call(&parts.headers, parts.version) {
@@ -271,7 +281,10 @@ impl<T: Traffic> Passage<'_, T> {
         self.is_call = handover.grpc && grpc::is_call(&parts.headers, parts.version);
         let request = outgoing.request(parts, body, &mut self.account.course)?;
         self.account.asked_at = Some(Instant::now());
-        let answered = upstream.send(request, &mut self.account.course).await?;
+        let mut answered = upstream.send(request, &mut self.account.course).await?;
+        if route.rewrite_location {
+            self.lead_back(&mut answered, route, origin);
+        }
         let mut response = if answered.response.status() == StatusCode::SWITCHING_PROTOCOLS {
             let Some(client) = client else {
                 answered.ticket.report_bad_answer("it changes the protocol, which nobody asked for");

@@ -24,6 +24,9 @@ pub struct Route {
     pub rewrite_prefix: Option<String>,
     /// How many segments of the path `rewrite_prefix` replaces.
     pub prefix_segments: usize,
+    /// Whether a `Location` of its answers that leads to the server, or below `rewrite_prefix`, leads back to the route. Default: no; an
+    /// application that knows where it is for its clients would have the prefix twice.
+    pub rewrite_location: bool,
     /// The most bytes of a request body. `None`: no bound.
     pub max_body: Option<u64>,
     /// The time for all of an exchange, retries included. `None`: no bound. Upgraded connections have none.
@@ -42,12 +45,29 @@ impl Route {
     /// The path that the upstream is asked for when the client asked for `path`, both escaped.
     pub fn upstream_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
         let Some(prefix) = &self.rewrite_prefix else { return Cow::Borrowed(path) };
-        let end = path.match_indices('/').nth(self.prefix_segments).map_or(path.len(), |(at, _)| at);
-        match (prefix.as_str(), path.get(end..).unwrap_or_default()) {
+        match (prefix.as_str(), path.get(self.prefix_end(path)..).unwrap_or_default()) {
             ("", "") => Cow::Borrowed("/"),
             ("", rest) => Cow::Borrowed(rest),
             (prefix, rest) => Cow::Owned(format!("{prefix}{rest}")),
         }
+    }
+
+    /// The other way round: where a client that asked for `asked` finds what the upstream has at `path`, which may have a query or a fragment
+    /// behind it. `None`: nowhere, for it is not below `rewrite_prefix`.
+    pub fn client_path<'a>(&self, asked: &str, path: &'a str) -> Option<Cow<'a, str>> {
+        let Some(replaced) = &self.rewrite_prefix else { return Some(Cow::Borrowed(path)) };
+        let rest = path.strip_prefix(replaced.as_str())?;
+        if !rest.is_empty() && !rest.starts_with(['/', '?', '#']) {
+            return None;
+        }
+        let prefix = asked.get(..self.prefix_end(asked)).unwrap_or_default();
+        let slash = if prefix.is_empty() && !rest.starts_with('/') { "/" } else { "" };
+        Some(Cow::Owned(format!("{prefix}{slash}{rest}")))
+    }
+
+    /// Where what `rewrite_prefix` replaces ends.
+    fn prefix_end(&self, path: &str) -> usize {
+        path.match_indices('/').nth(self.prefix_segments).map_or(path.len(), |(at, _)| at)
     }
 }
 

@@ -1,7 +1,7 @@
-//! The head of a request, as the upstream may see it.
+//! The head of a request, as the upstream may see it, and what of the head of an answer is for the client to follow.
 //!
 //! [`target`]: host and path, read in one way only. [`hop_by_hop`]: what is between two neighbours and goes no further.
-//! [`length`]: how long a body is, that of an answer too. [`certificates`]: whose count. [`cookies`]: in one line. [`host`]: what it is for.
+//! [`length`]: how long a body is, that of an answer too. [`location`]: where an answer leads. [`certificates`]: whose count. [`cookies`]: in one line. [`host`]: what it is for.
 //! [`forwarded`]: where it came from. [`via`]: through which proxies. [`max_forwards`]: how much further it may go.
 //! [`visitor`]: what is known of the connection that it came on.
 
@@ -11,6 +11,7 @@ mod forwarded;
 mod hop_by_hop;
 mod host;
 mod length;
+mod location;
 mod max_forwards;
 mod target;
 mod via;
@@ -23,6 +24,7 @@ pub(super) use hop_by_hop::{
     Handover, announce_upgrade, retain_harmless_trailers, strip_answer, strip_request,
 };
 pub(super) use host::{Host, LastHost};
+pub(super) use location::{Place, relocate};
 pub(super) use max_forwards::count_hop;
 pub use target::Malformed;
 pub(super) use target::{read_target, trim_values};

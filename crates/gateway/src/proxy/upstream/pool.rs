@@ -272,6 +272,12 @@ impl Ticket {
         Ok(Self { upstream: upstream.clone(), server: 0 })
     }
 
+    /// What the server that was asked may call itself: `host:port`, and what stands in `Host` where the client's is not kept.
+    pub(in crate::proxy) fn names(&self) -> Option<[&str; 2]> {
+        let server = self.upstream.server(self.server)?;
+        Some([&*server.label, server.host.to_str().ok()?])
+    }
+
     /// Notes that the answer broke off, and that its server is to blame.
     pub(in crate::proxy) fn note_broken_answer(&self) {
         if let Some(server) = self.upstream.server(self.server) {

@@ -28,6 +28,7 @@ pub(super) fn read(mut section: Section<'_>, surroundings: &Surroundings) -> Opt
     let matched = section.section("match").and_then(matching::read);
     let upstreams = upstreams(&mut section, surroundings);
     let rewrite_prefix = rewrite(&mut section, matched.as_ref());
+    let rewrite_location = section.read("rewrite_location").unwrap_or(false);
     let total_timeout =
         section.parse("timeout", value::duration(Duration::from_millis(10)..=LONGEST_EXCHANGE));
     let max_body = section.parse("max_body", value::size);
@@ -46,6 +47,7 @@ pub(super) fn read(mut section: Section<'_>, surroundings: &Surroundings) -> Opt
         upstreams,
         rewrite_prefix,
         prefix_segments,
+        rewrite_location,
         max_body,
         total_timeout,
         preserve_host,

@@ -200,6 +200,7 @@ impl Setup {
             upstreams: Vec::new(),
             rewrite_prefix: None,
             prefix_segments: 0,
+            rewrite_location: false,
             max_body: None,
             total_timeout: None,
             preserve_host: true,

@@ -230,6 +230,32 @@ async fn answers_without_a_body_keep_their_headers_and_the_connection() {
     assert_eq!(client.answer().await.unwrap().text(), "ok");
 }
 
+/// Where its own server leads, as the application calls it.
+#[tokio::test]
+async fn a_location_leads_back_to_the_route_where_that_is_wanted() {
+    let address = Backend::bind().await.serve(|mut peer, _| async move {
+        while let Some(request) = peer.request().await {
+            let host = request.header("host").unwrap();
+            let location = format!("location: http://{host}/v2/login\r\nrefresh: 0; /v2/x\r\n");
+            peer.say(format!("HTTP/1.1 302 Found\r\n{location}content-length: 0\r\n\r\n")).await;
+        }
+    });
+    for (is_wanted, preserves_host) in [(true, false), (true, true), (false, false)] {
+        let mut setup = Setup::to(&[address]);
+        (setup.route.rewrite_prefix, setup.route.prefix_segments) = (Some("/v2".to_owned()), 1);
+        (setup.route.rewrite_location, setup.route.preserve_host) = (is_wanted, preserves_host);
+        let world = setup.start().await;
+        let answer = world.ask("GET /app/cart HTTP/1.1\r\nhost: api.example:8443\r\n\r\n").await;
+        let expected = if is_wanted {
+            "http://api.example:8443/app/login".to_owned()
+        } else {
+            format!("http://{address}/v2/login")
+        };
+        assert_eq!((answer.status(), answer.all("location")), (302, vec![expected.as_str()]));
+        assert_eq!(answer.header("refresh"), Some("0; /v2/x"));
+    }
+}
+
 #[tokio::test]
 async fn what_goes_wrong_under_a_route_is_answered_with_its_limits_too() {
     let mut setup = Setup::to(&[nowhere()]);

@@ -122,6 +122,8 @@ fn the_documented_routes_are_read() {
     let shares: Vec<_> = orders.upstreams.iter().map(|one| (&*one.config.name, one.weight.get())).collect();
     assert_eq!(shares, [("canary", 1), ("shop", 9)]);
     assert_eq!(orders.upstream_path("/orders/7"), "/v1/7");
+    assert_eq!(orders.client_path("/orders/7", "/v1/8?x").as_deref(), Some("/orders/8?x"));
+    assert!(orders.rewrite_location && !health.rewrite_location);
     assert_eq!((orders.total_timeout, orders.max_body), (Some(Duration::from_mins(1)), Some(10 << 20)));
     let policy = &orders.policy;
     assert_eq!((policy.subject, policy.preflight), (Some(SubjectKind::User), Preflight::Pass));
