@@ -8,7 +8,7 @@ use super::body::ProxyBody;
 use super::fault::Fault;
 use crate::enrichment::value::header_value;
 
-const CONTENT: HeaderValue = HeaderValue::from_static("application/grpc");
+const CONTENT: &str = "application/grpc";
 static STATUS: HeaderName = HeaderName::from_static("grpc-status");
 static MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 
@@ -34,7 +34,7 @@ pub(super) fn say(response: &mut Response<ProxyBody>, fault: Option<Fault>, mess
     *response.body_mut() = ProxyBody::default();
     let headers = response.headers_mut();
     headers.remove(CONTENT_LENGTH);
-    headers.insert(CONTENT_TYPE, CONTENT);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(CONTENT));
     headers.insert(&STATUS, HeaderValue::from_static(code(status, fault)));
     headers.extend(header_value(message).map(|message| (MESSAGE.clone(), message)));
 }
@@ -116,7 +116,8 @@ mod tests {
             let had_retry_after = response.headers().contains_key(RETRY_AFTER);
             say(&mut response, Some(fault), &fault.to_string());
             let headers = response.headers();
-            assert_eq!((response.status(), &headers[CONTENT_TYPE]), (StatusCode::OK, &CONTENT), "{fault}");
+            assert_eq!(response.status(), StatusCode::OK, "{fault}");
+            assert_eq!(headers[CONTENT_TYPE], CONTENT, "{fault}");
             assert_eq!(headers[&STATUS], code, "{fault}");
             assert_eq!(headers[&MESSAGE], fault.to_string(), "no sentence needs an escape");
             assert_eq!(headers.contains_key(RETRY_AFTER), had_retry_after, "{fault}");
