@@ -158,17 +158,21 @@ func TestGrpc(t *testing.T) {
 		}
 	})
 
-	t.Run("without a token a call is unauthenticated, whichever it is", func(t *testing.T) {
-		for _, context := range []context.Context{t.Context(), metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer forged")} {
-			_, err := client.UnaryCall(context, &pb.SimpleRequest{})
-			if status.Code(err) != codes.Unauthenticated {
-				t.Fatal(err)
+	t.Run("without a token a call is unauthenticated, whichever it is, and told why", func(t *testing.T) {
+		for why, context := range map[string]context.Context{
+			"An access token is needed.":                         t.Context(),
+			"The access token is malformed, expired or revoked.": metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer forged"),
+		} {
+			var trailer metadata.MD
+			_, err := client.UnaryCall(context, &pb.SimpleRequest{}, grpc.Trailer(&trailer))
+			isStatus(t, err, codes.Unauthenticated, why)
+			if len(trailer.Get("www-authenticate")) == 0 {
+				t.Fatalf("no challenge in %v", trailer)
 			}
 			stream, err := client.FullDuplexCall(context)
 			must(t, err)
-			if _, err = stream.Recv(); status.Code(err) != codes.Unauthenticated {
-				t.Fatal(err)
-			}
+			_, err = stream.Recv()
+			isStatus(t, err, codes.Unauthenticated, why)
 		}
 		if len(service.seen) > 0 {
 			t.Fatal("the server was asked")
