@@ -72,7 +72,7 @@ async fn start(
         data_dir: sources.data_dir.clone(),
         idle_grace: Duration::ZERO,
     };
-    let node = Node::start(&loaded.settings, &options, World::real()).await.map_err(with_option)?;
+    let node = Box::pin(Node::start(&loaded.settings, &options, World::real())).await.map_err(with_option)?;
     let public: Url = loaded.settings.urls.issuer.parse()?;
     let admin = node.started.admin.clone().unwrap_or_default();
     progress.ready("server", &format!("database, keys and pages are ready at {public}"));
