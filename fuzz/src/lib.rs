@@ -6,4 +6,5 @@ pub mod gateway_request;
 pub mod identity_body;
 pub mod sealed_value;
 pub mod stored_password;
+pub mod strict_reader;
 pub mod token_form;

@@ -7,6 +7,10 @@ use std::path::Path;
 #[expect(unreachable_pub, reason = "it is the fuzz crate's own")]
 mod gateway_request;
 
+#[path = "../../../../fuzz/src/strict_reader.rs"]
+#[expect(unreachable_pub, reason = "it is the fuzz crate's own")]
+pub(crate) mod strict_reader;
+
 #[test]
 fn the_requests_of_the_corpus_are_read_in_one_way() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/gateway_request");

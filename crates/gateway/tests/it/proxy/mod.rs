@@ -18,3 +18,4 @@ mod timeouts;
 mod tls;
 mod upgrades;
 mod whole;
+mod wire;
