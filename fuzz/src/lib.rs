@@ -2,6 +2,7 @@
 //! include the same files and replay `fuzz/corpus` as ordinary tests.
 
 pub mod authorization_request;
+pub mod gateway_connection;
 pub mod gateway_request;
 pub mod identity_body;
 pub mod sealed_value;

@@ -93,7 +93,7 @@ fn read_body<'a>(request: &Request, after: &'a [u8]) -> Result<Body<'a>, &'stati
     match (&request.all("content-length")[..], &request.all("transfer-encoding")[..]) {
         ([], []) => Ok(Some((Vec::new(), after))),
         ([length], []) if length.bytes().all(|byte| byte.is_ascii_digit()) => {
-            let length = length.parse().map_err(|_| "a length beyond all bounds")?;
+            let length: usize = length.parse().map_err(|_| "a length beyond all bounds")?;
             Ok(after.split_at_checked(length).map(|(body, after)| (body.to_vec(), after)))
         }
         ([], ["chunked"]) => read_chunks(after),

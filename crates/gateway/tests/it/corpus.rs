@@ -1,7 +1,11 @@
-//! What the fuzzer has found worth keeping, replayed: the target of `fuzz/` that is about this crate, on the inputs of
+//! What the fuzzer has found worth keeping, replayed: the targets of `fuzz/` that are about this crate, on the inputs of
 //! `fuzz/corpus`.
 
 use std::path::Path;
+
+#[path = "../../../../fuzz/src/gateway_connection.rs"]
+#[expect(unreachable_pub, reason = "it is the fuzz crate's own")]
+mod gateway_connection;
 
 #[path = "../../../../fuzz/src/gateway_request.rs"]
 #[expect(unreachable_pub, reason = "it is the fuzz crate's own")]
@@ -13,12 +17,24 @@ pub(crate) mod strict_reader;
 
 #[test]
 fn the_requests_of_the_corpus_are_read_in_one_way() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/gateway_request");
-    let inputs: Vec<_> = std::fs::read_dir(&corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert!(inputs.len() >= 10, "the corpus is gone");
-    for input in inputs {
-        gateway_request::run(&std::fs::read(input).unwrap());
+    for input in inputs("gateway_request") {
+        gateway_request::run(&input);
     }
+}
+
+#[test]
+fn the_connections_of_the_corpus_bring_no_upstream_what_was_not_judged() {
+    for input in inputs("gateway_connection") {
+        gateway_connection::run(&input);
+    }
+}
+
+fn inputs(target: &str) -> Vec<Vec<u8>> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let files = std::fs::read_dir(&corpus).unwrap().map(|entry| entry.unwrap().path());
+    let inputs: Vec<_> = files.map(|file| std::fs::read(file).unwrap()).collect();
+    assert!(inputs.len() >= 10, "the corpus is gone");
+    inputs
 }
 
 proptest::proptest! {
@@ -30,5 +46,10 @@ proptest::proptest! {
     #[test]
     fn no_spelling_of_a_guarded_path_is_open(path in "/(admin|[aA%]|%61|%2[ef3]|%3[bf]|\\.|/|//x/|;|\\\\|%5c|%25|dmin|x){0,12}", headers in "((connection|host|content-length|transfer-encoding|te|upgrade):(a|5|chunked|close|host|x-a|trailers|h2c)\n){0,4}x:y") {
         gateway_request::run(format!("GET {path} 1\nhost:a\n{headers}").as_bytes());
+    }
+
+    #[test]
+    fn no_connection_brings_an_upstream_what_was_not_judged(input in "((GET|POST|PUT|HEAD|get|OPTIONS|CONNECT) (/|/a|\\*|http://b/|/ x) HTTP/1[.][01]\r\n(host: ?a\r?\n){0,2}((content-length|transfer-encoding|Transfer-Encoding |connection|expect|te|upgrade|x):( |\t|\r\n |)(5|0|05|\\+5|5, 5|chunked|gzip, chunked|close|100-continue|keep-alive|host)\r?\n){0,3}\r?\n((5|0|00|5 |5;a=b|a|x)\r?\n(hello|)\r?\n){0,3}){0,3}") {
+        gateway_connection::run(input.as_bytes());
     }
 }
