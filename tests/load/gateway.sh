@@ -184,8 +184,17 @@ measure_varnish() {
   stop_proxy
 }
 
+# The shipped file, but for its question.
+blocking() {
+  shipped deploy/varnish/sluice.vcl | awk -v waits=tests/load/gateway/blocking.vcl '
+    /^import std;/ { print; print "\nC{\n#include <unistd.h>\n}C"; next }
+    /^        return \(hash\);/ { while ((getline line <waits) > 0) print line; ++replaced; next }
+    { print }
+    END { if (replaced != 1) { print "the question is not found in deploy/varnish/sluice.vcl" >"/dev/stderr"; exit 1 } }'
+}
+
 measure_blocking() {
-  shipped tests/load/gateway/blocking.vcl >"$FOLDER/blocking.vcl"
+  blocking >"$FOLDER/blocking.vcl"
   varnish_with "$FOLDER/blocking.vcl" -p vcc_allow_inline_c=on
   measure 'Varnish, worker waits 15 ms' "http://127.0.0.1:$LISTEN/orders" "$FOLDER/opaque.token" "varnish=$PROXY"
   stop_proxy
