@@ -43,7 +43,7 @@ export function checks(name, start, options = {}) {
     if (byRoute) routes(setup, smallLetters)
     if (keepsTokens) keptTokens(setup)
     metadata(setup, byRoute, cleansPaths)
-    if (asksEachTime) outage(setup)
+    outage(setup, asksEachTime)
   })
 }
 
@@ -328,10 +328,15 @@ function revocation({ check, ask }, spare) {
   check('a token that is revoked between two requests is refused', async () => {
     const { token, revoke } = TOKENS.spare[spare]
     assert.equal((await ask('/orders/7', { token })).status, 200)
-    const response = await fetch(revoke.url, { method: 'POST', headers: revoke.headers, body: new URLSearchParams(revoke.form) })
-    assert.equal(response.status, 200)
+    await revokeWith(revoke)
     assert.equal((await ask('/orders/7', { token })).status, 401)
   })
+}
+
+/** Revokes a token of `TOKENS.spare`: with the `request` that is beside it. */
+export async function revokeWith(request) {
+  const response = await fetch(request.url, { method: 'POST', headers: request.headers, body: new URLSearchParams(request.form) })
+  assert.equal(response.status, 200)
 }
 
 function memory({ check, ask }) {
@@ -359,12 +364,12 @@ function addresses({ check, ask }) {
 }
 
 /** An address of this machine that nobody else calls from. */
-function anAddress() {
+export function anAddress() {
   return `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`
 }
 
 /** Waits until Sluice has taken one of `addresses` for the client's in `count` decisions: their lines come a moment late. */
-async function decisionsAbout(addresses, count) {
+export async function decisionsAbout(addresses, count) {
   const deadline = Date.now() + 5000
   let clients
   do {
@@ -515,22 +520,24 @@ function metadata({ check, ask, running }, byRoute, cleansPaths) {
   })
 }
 
-function outage({ check, ask, running }) {
-  const good = { token: TOKENS.good.token }
+function outage({ check, ask, running }, asksEachTime) {
+  const { token } = TOKENS.good
+  // What is remembered is remembered about one address.
+  const good = () => (asksEachTime ? { token } : { token, localAddress: anAddress() })
 
   async function mended() {
     await running.relay.mend()
     const deadline = Date.now() + 10_000
     let status
     do {
-      ;({ status } = await ask('/orders/7', good))
+      ;({ status } = await ask('/orders/7', good()))
     } while (status !== 200 && Date.now() < deadline)
     assert.equal(status, 200)
   }
 
   check('while Sluice cannot be asked it is 502, and afterwards as before', async () => {
     await running.relay.cut()
-    assert.equal((await ask('/orders/7', good)).status, 502)
+    assert.equal((await ask('/orders/7', good())).status, 502)
     await mended()
   })
 
@@ -538,7 +545,7 @@ function outage({ check, ask, running }) {
     const before = running.echo.count()
     running.relay.hush()
     // 5 s; HAProxy asks four times.
-    const { status } = await Promise.race([ask('/orders/7', good), sleep(30_000, {}, { ref: false })])
+    const { status } = await Promise.race([ask('/orders/7', good()), sleep(30_000, {}, { ref: false })])
     assert.ok([502, 504].includes(status), `${status}`)
     assert.equal(running.echo.count(), before)
     await mended()

@@ -4,13 +4,74 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import http2 from 'node:http2'
 import { describe } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startVarnish } from '../support/proxies.js'
-import { checks } from './checks.js'
+import { anAddress, checks, decisionsAbout, revokeWith } from './checks.js'
 import { rawly, setUp, TOKENS } from './given.js'
 
 const options = { byRoute: false, anySign: false }
 checks('varnish', startVarnish, options)
 checks('varnish that remembers', (ports) => startVarnish({ ...ports, remember: '60s' }), { ...options, asksEachTime: false })
+
+describe('varnish without a token', () => {
+  const { running, check, ask } = setUp('varnish asked without a token', startVarnish)
+
+  check('the answer is 401, which nobody is asked for', async () => {
+    await running.relay.cut()
+    try {
+      for (const headers of [{}, { cookie: `access_token=${TOKENS.good.token}` }, { 'oauth-token': TOKENS.good.token }]) {
+        const { status, headers: answer } = await ask('/orders/7', { headers })
+        assert.deepEqual([status, answer['www-authenticate']], [401, 'Bearer'], JSON.stringify(headers))
+      }
+      assert.equal((await ask('/orders/7', { token: TOKENS.good.token })).status, 502)
+    } finally {
+      await running.relay.mend()
+    }
+  })
+})
+
+describe('varnish that remembers, and revoked tokens', () => {
+  const { running, check, ask } = setUp('varnish that remembers a yes', (ports) => startVarnish({ ...ports, remember: '60s' }))
+
+  check('a no is never remembered: each request with a revoked token is asked about', async () => {
+    const { token, revoke } = TOKENS.spare['varnish-never']
+    await revokeWith(revoke)
+    const localAddress = anAddress()
+    for (let turn = 0; turn < 2; turn++) assert.equal((await ask('/orders/7', { token, localAddress })).status, 401)
+    assert.equal((await decisionsAbout([localAddress], 2)).length, 2)
+    assert.equal(running.echo.count(), 0)
+  })
+
+  check('what is remembered passes while Sluice cannot be asked', async () => {
+    const localAddress = anAddress()
+    const good = { token: TOKENS.good.token, localAddress }
+    assert.equal((await ask('/orders/7', good)).status, 200)
+    await running.relay.cut()
+    try {
+      assert.equal((await ask('/orders/7', good)).status, 200)
+    } finally {
+      await running.relay.mend()
+    }
+    assert.equal((await decisionsAbout([localAddress], 1)).length, 1)
+  })
+})
+
+describe('varnish that remembers for a second', () => {
+  const { check, ask } = setUp('varnish that remembers for a second', (ports) => startVarnish({ ...ports, remember: '1s' }))
+
+  check('a yes ends with its time: a token that was revoked meanwhile is 401 then', async () => {
+    const { token, revoke } = TOKENS.spare['varnish-briefly']
+    const localAddress = anAddress()
+    const began = Date.now()
+    assert.equal((await ask('/orders/7', { token, localAddress })).status, 200)
+    await revokeWith(revoke)
+    const { status } = await ask('/orders/7', { token, localAddress })
+    // On a slow machine the second may be over by now.
+    if (Date.now() - began < 900) assert.equal(status, 200)
+    await sleep(1_200)
+    assert.equal((await ask('/orders/7', { token, localAddress })).status, 401)
+  })
+})
 
 describe('varnish and hosts', () => {
   const { running, check } = setUp('varnish asked for hosts', startVarnish)
