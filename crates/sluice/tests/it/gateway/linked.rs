@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio::time::Instant;
 
+use super::relay::Relay;
 use super::with_database::gateway_on;
 use super::{LINK_TOKEN, Routes, Seen, serves_health_alone, site};
 use crate::application::{Application, http_client};
@@ -92,6 +93,40 @@ async fn without_its_server_a_gateway_refuses_once_its_knowledge_is_too_old() {
     assert_eq!(process.readiness().await, Some(StatusCode::SERVICE_UNAVAILABLE));
     process.tell_to_stop();
     assert!(process.ended().await.success());
+}
+
+/// The server is there, and can be asked: only of revocations nothing is heard.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_hears_of_no_revocations_asks_about_tokens_or_refuses_them_as_the_route_says() {
+    let routes = Routes::fresh().await;
+    let site = site(Backend::Sqlite, &routes).await;
+    let server = site.start().await;
+    let relay = Relay::before(server.listeners["link"].clone()).await;
+    let settings = [("gateway.link.url", relay.url.as_str()), ("gateway.max_feed_age", "5s")];
+    let process = gateway_of(&server, &routes, &settings).await;
+    let (gateway, application) = (Seen::of(&process), Application::register(&[&server]).await);
+    let log_in = async || application.redeem(&application.log_in("alice").await.unwrap()).await.unwrap();
+    let (lasting, revoked) = (log_in().await, log_in().await);
+    for path in ["/orders/7", "/refusing/7"] {
+        for tokens in [&lasting, &revoked] {
+            assert_eq!(gateway.status(path, &tokens.access).await, StatusCode::OK, "{path}");
+        }
+    }
+    relay.swallow_feed(true);
+    gateway.until("/refusing/7", &lasting.access, StatusCode::BAD_GATEWAY).await;
+    let (status, seen) = gateway.ask("/orders/7", &lasting.access).await;
+    assert_eq!((status, &seen["oauth-user-id"]), (StatusCode::OK, &"alice".into()));
+    assert_eq!(process.readiness().await, Some(StatusCode::SERVICE_UNAVAILABLE));
+    // Nothing tells of it but the answer about the token.
+    application.revoke(&revoked).await.unwrap();
+    assert_eq!(gateway.status("/orders/7", &revoked.access).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(gateway.status("/refusing/7", &revoked.access).await, StatusCode::BAD_GATEWAY);
+    assert_eq!(gateway.status("/orders/7", &lasting.access).await, StatusCode::OK);
+    relay.swallow_feed(false);
+    gateway.until("/refusing/7", &lasting.access, StatusCode::OK).await;
+    assert_eq!(gateway.status("/refusing/7", &revoked.access).await, StatusCode::UNAUTHORIZED);
+    process.kill().await;
+    server.kill().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,6 +11,7 @@ mod linked;
 mod nodes;
 mod people;
 mod phantom;
+mod relay;
 mod statements;
 mod upstream;
 mod with_database;
