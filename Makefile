@@ -147,7 +147,7 @@ gateway: server $(CACHE)/node.stamp $(CACHE)/proxies.stamp $(CACHE)/clients.stam
 
 # The fault tests of `make unit`, on both databases at once, for as long as SOAK_SECONDS says instead of three rounds. Then
 # crowds that register, one after the other: 200,000 requests, and ten long trials in which something is killed. Then logins at a
-# pace, with rows that die as fast as they are born. Before all that the build that nothing else here makes: the one that profiles the heap.
+# pace, with rows that die as fast as they are born. Then revocations, which gateways must hear of in the time that is promised. Before all that the build that nothing else here makes: the one that profiles the heap.
 ENDURANCE ?= --rate 772 --duration 30m
 .PHONY: soak
 soak: rust
@@ -155,6 +155,7 @@ soak: rust
 	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture --skip identity_crash:: crash::
 	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture --test-threads=1 identity_crash::
 	cargo run --release --package sluice -- bench endurance $(ENDURANCE)
+	POSTGRES_P99_MS=250 SQLITE_P99_MS=1000 tests/load/revocation.sh
 
 # Takes the machine for itself. LOAD picks parts: registration, pace=RATE, hardening, login, import. ROUNDS=3 tells medians of registration.
 LOAD ?= registration hardening login import

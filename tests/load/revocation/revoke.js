@@ -3,6 +3,7 @@
 //
 //   revoke.js PUBLIC ADMIN ROUNDS NAME=GATEWAY…
 //
+// P99_MS, if it is set, is in how many milliseconds each gateway must refuse 99 of 100 tokens: it fails otherwise.
 // A gateway is asked without a pause until it refuses; what counts is when its refusal was there. So a figure holds one answer of the
 // gateway (under a millisecond) and the time until it was free to ask.
 import http from 'node:http'
@@ -18,6 +19,11 @@ for (const [name, times] of late) {
   times.sort((one, other) => one - other)
   const quantile = (part) => times[Math.min(times.length - 1, Math.floor(times.length * part))].toFixed(1).padStart(7)
   console.log(`${name.padEnd(36)} ${times.length} revocations  p50 ${quantile(0.5)} ms  p99 ${quantile(0.99)} ms  max ${quantile(1)} ms`)
+  const permitted = Number(process.env.P99_MS ?? Infinity)
+  if (!(Number(quantile(0.99)) <= permitted)) {
+    console.error(`${name}: p99 is beyond ${permitted} ms`)
+    process.exitCode = 1
+  }
 }
 agent.destroy()
 
