@@ -11,6 +11,7 @@ use arc_swap::ArcSwap;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt;
 use http::header::CACHE_CONTROL;
 use http::{HeaderMap, StatusCode, Uri};
 use parking_lot::Mutex;
@@ -71,6 +72,8 @@ pub(super) struct FakeIssuer {
     pub(super) max_age: AtomicU32,
     pub(super) mood: Mutex<Mood>,
     pub(super) gate: Semaphore,
+    /// How often somebody connected.
+    pub(super) connections: AtomicU32,
     pub(super) keys_asked: AtomicU32,
     pub(super) tokens: Mutex<HashMap<String, Value>>,
     pub(super) tokens_asked: AtomicU32,
@@ -90,12 +93,17 @@ impl FakeIssuer {
             max_age: AtomicU32::new(600),
             mood: Mutex::new(Mood::Well),
             gate: Semaphore::new(0),
+            connections: AtomicU32::new(0),
             keys_asked: AtomicU32::new(0),
             tokens: Mutex::default(),
             tokens_asked: AtomicU32::new(0),
             question: Mutex::default(),
         });
-        let app = axum::Router::new().fallback(Self::answer).with_state(Arc::clone(&this));
+        let (app, counting) = (axum::Router::new().fallback(Self::answer), Arc::clone(&this));
+        let app = app.with_state(Arc::clone(&this));
+        let listener = listener.tap_io(move |_| {
+            counting.connections.fetch_add(1, Ordering::SeqCst);
+        });
         tokio::spawn(async move { axum::serve(listener, app).await });
         this
     }

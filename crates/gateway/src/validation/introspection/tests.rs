@@ -1,5 +1,6 @@
 use std::net::IpAddr;
 use std::num::NonZeroU32;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -47,6 +48,18 @@ async fn an_issuer_is_asked_once_in_a_while_whatever_it_says() {
     assert_eq!(world.validate(ONE, "good").await, Err(TokenFault::Revoked));
     let stats = world.validation.introspection_stats().remove(0);
     assert_eq!((&*stats.issuer, stats.asked, stats.failed, stats.spared), ("one", 5, 0, 2));
+}
+
+#[tokio::test]
+async fn questions_about_many_tokens_go_over_one_connection() {
+    let issuer = FakeIssuer::start().await;
+    let world = World::new(&[issuer.of_opaque("one")]);
+    for number in 0..50 {
+        let token = format!("token-{number}");
+        issuer.tokens.lock().insert(token.clone(), json!({ "active": true, "sub": "alice" }));
+        assert!(world.validate(ONE, &token).await.is_ok());
+    }
+    assert_eq!((issuer.tokens_asked(), issuer.connections.load(Ordering::SeqCst)), (50, 1));
 }
 
 #[tokio::test]
