@@ -59,7 +59,8 @@ fn verdict(parts: &Arc<GatewayParts>, route: &Arc<Route>, asked: &Asked<'_>) -> 
     }
     let now = parts.clock.now();
     let case = Case { route, presented, asked: *asked };
-    let question = Question { token: presented.token, policy, now, client: asked.client, last: asked.last };
+    let (token, route_name) = (presented.token, &*route.name);
+    let question = Question { token, policy, route: route_name, now, client: asked.client, last: asked.last };
     match parts.validation.validate(question) {
         Validated::Now(outcome) => Judging::Now(conclude(parts, &case, outcome, (now, Counted::default()))),
         // Before anybody is asked: what is asked for a stranger's sake costs others.

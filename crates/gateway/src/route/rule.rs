@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::authn::SubjectKind;
 use crate::proxy::upstream::UpstreamConfig;
-use crate::validation::{IssuerConfig, OWN_ISSUER};
+use crate::validation::{IssuerConfig, Lookups, OWN_ISSUER};
 
 /// One route.
 #[derive(Debug, Clone)]
@@ -167,6 +167,8 @@ pub struct RoutePolicy {
     pub stale: StalePolicy,
     /// The identifier of the protected resource (RFC 9728); its metadata is served, and refusals point there.
     pub resource: Option<Resource>,
+    /// Where the verifications of its tokens are counted.
+    pub lookups: Lookups,
 }
 
 impl RoutePolicy {

@@ -1,13 +1,15 @@
 //! What was verified once is not verified again.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use sluice_primitives::{Tally, Timestamp};
 
 use super::footprint;
 use super::remembered::Remembered;
+use super::validator::Question;
 use crate::authn::Caller;
 
 /// SHA-256 of a whole token.
@@ -26,20 +28,39 @@ pub(super) struct Verified {
     pub(super) generation: u64,
 }
 
+/// The verifications of one route: those that were spared, and those that were not.
+type Counts = Tally<2>;
+const SPARED: usize = 0;
+const MADE: usize = 1;
+
+/// Where the verifications of a route are counted, and of its copies. They are looked for once, so that to count is to add.
+#[derive(Debug, Clone, Default)]
+pub struct Lookups(Arc<OnceLock<Arc<Counts>>>);
+
+/// How often tokens of a route were looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LookupStats {
+    /// The name of the route.
+    pub route: Box<str>,
+    /// How many verifications were spared.
+    pub hits: u64,
+    /// How many were not.
+    pub misses: u64,
+}
+
 /// Tokens whose signature was right. Key: SHA-256 of the whole token. Bound: so many ordinary ones as are configured; one that takes
 /// more memory counts for several. Staleness: until the token ends, or the keys of its issuer change or are too old. Nobody empties
 /// it: whether a token was revoked or has expired is asked each time, so a late answer undoes nothing.
 pub struct VerdictCache {
     tokens: Remembered<Verified>,
-    /// One of nearly each request with a signed token.
-    hits: Tally<1>,
-    misses: AtomicU64,
+    /// By the names of routes, also of those that have left the file: what is counted never gets less.
+    lookups: Mutex<BTreeMap<Box<str>, Arc<Counts>>>,
 }
 
 impl VerdictCache {
     /// An empty cache for so many ordinary tokens.
     pub(super) fn new(entries: NonZeroUsize) -> Self {
-        Self { tokens: Remembered::room_for(entries), hits: Tally::default(), misses: AtomicU64::new(0) }
+        Self { tokens: Remembered::room_for(entries), lookups: Mutex::default() }
     }
 
     /// What is known about a token.
@@ -54,24 +75,43 @@ impl VerdictCache {
     }
 
     /// Counts a verification that was spared.
-    pub(super) fn count_hit(&self) {
-        self.hits.add(0, 1);
+    pub(super) fn count_hit(&self, question: &Question<'_>) {
+        self.count(question, SPARED);
     }
 
     /// Counts a verification.
-    pub(super) fn count_miss(&self) {
-        self.misses.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn count_miss(&self, question: &Question<'_>) {
+        self.count(question, MADE);
+    }
+
+    /// One of nearly each request with a signed token.
+    fn count(&self, question: &Question<'_>, place: usize) {
+        let Lookups(lookups) = &question.policy.lookups;
+        lookups.get_or_init(|| self.counts_of(question.route)).add(place, 1);
+    }
+
+    fn counts_of(&self, route: &str) -> Arc<Counts> {
+        Arc::clone(self.lookups.lock().entry(route.into()).or_default())
+    }
+
+    /// What was counted, by route.
+    pub fn lookups(&self) -> Vec<LookupStats> {
+        let lookups = self.lookups.lock();
+        let stats = lookups.iter().map(|(route, counts)| {
+            let [hits, misses] = counts.sums();
+            LookupStats { route: route.clone(), hits, misses }
+        });
+        stats.collect()
     }
 
     /// How many verifications were spared.
     pub fn hits(&self) -> u64 {
-        let [hits] = self.hits.sums();
-        hits
+        self.lookups().iter().map(|stats| stats.hits).sum()
     }
 
     /// How many were not.
     pub fn misses(&self) -> u64 {
-        self.misses.load(Ordering::Relaxed)
+        self.lookups().iter().map(|stats| stats.misses).sum()
     }
 
     /// How many tokens are kept.

@@ -181,7 +181,7 @@ impl Validation {
         let (known, form) = question.last?.find(question.token)?;
         let outcome = self.recall(&known, question)?;
         if form == Form::Signed {
-            self.cache.count_hit();
+            self.cache.count_hit(&question);
         }
         Some(outcome)
     }
@@ -270,7 +270,7 @@ impl Validation {
     fn find(&self, digest: &TokenDigest, question: Question<'_>) -> Option<Validated> {
         let known = self.cache.find(digest)?;
         let outcome = self.recall(&known, question)?;
-        self.cache.count_hit();
+        self.cache.count_hit(&question);
         if let (Some(last), Validated::Now(Ok(_))) = (question.last, &outcome) {
             last.keep(question.token, known, Form::Signed);
         }
@@ -303,7 +303,7 @@ impl Validation {
         question: Question<'_>,
         verify: impl FnOnce(&LocalValidator, &str) -> Result<Arc<Caller>, TokenFault>,
     ) -> Validated {
-        self.cache.count_miss();
+        self.cache.count_miss(&question);
         // Read first: if the keys change meanwhile, the token is verified once more.
         let generation = local.generation();
         let caller = match verify(local, question.token) {
@@ -327,7 +327,7 @@ impl Validation {
             let introspectors = issuer.introspector.iter().cloned().collect();
             return ask_each(introspectors, &question);
         };
-        self.cache.count_miss();
+        self.cache.count_miss(&question);
         let (cache, number) = (Arc::clone(&self.cache), issuer.number);
         let keep = move |authentic: AuthenticJwt| {
             let AuthenticJwt { caller, until, generation } = authentic;

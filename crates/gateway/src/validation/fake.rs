@@ -398,7 +398,7 @@ impl World {
     }
 
     fn question<'a>(&self, policy: &'a RoutePolicy, token: &'a str, client: IpAddr) -> Question<'a> {
-        Question { token, policy, now: self.clock.now(), client, last: None }
+        Question { token, policy, route: "orders", now: self.clock.now(), client, last: None }
     }
 
     /// The policy of a route with these issuers, of the table in force.

@@ -23,7 +23,7 @@ mod places;
 mod remembered;
 mod validator;
 
-pub use cache::VerdictCache;
+pub use cache::{LookupStats, Lookups, VerdictCache};
 pub use config::{
     ClientMark, IntrospectionClient, IntrospectionConfig, IssuerConfig, JwtConfig, KeySource, OWN_ISSUER,
 };

@@ -72,6 +72,8 @@ pub struct Question<'a> {
     pub token: &'a str,
     /// What the route demands: whose tokens count, and what to do when knowledge is old.
     pub policy: &'a RoutePolicy,
+    /// The name of the route.
+    pub route: &'a str,
     /// When.
     pub now: Timestamp,
     /// Whose request it came with: nobody's questions to issuers take the places of all others.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::section::Section;
 use super::{resource, value};
 use crate::route::{AuthMode, Preflight, RoutePolicy, TokenSources};
+use crate::validation::Lookups;
 
 /// Keys that say something about a token, and nothing where tokens are not looked at.
 const OF_TOKENS: [&str; 9] = [
@@ -63,6 +64,7 @@ pub(super) fn read(section: &mut Section<'_>, issuers: &BTreeSet<Arc<str>>) -> O
             Some(resource) => Some(resource?),
             None => None,
         },
+        lookups: Lookups::default(),
     };
     Some(policy)
 }

@@ -10,7 +10,7 @@ use sluice_token::AccessTokenClaims;
 use tokio::runtime::Runtime;
 
 use crate::validation::fake::{FakeIssuer, Mood, NETWORK, World, claims, key};
-use crate::validation::{IssuerConfig, TokenFault};
+use crate::validation::{IssuerConfig, LookupStats, TokenFault};
 
 #[tokio::test]
 async fn an_expensive_verification_is_done_once() {
@@ -21,6 +21,7 @@ async fn an_expensive_verification_is_done_once() {
     }
     let cache = world.validation.cache();
     assert_eq!((world.verified(), cache.hits(), cache.misses(), cache.len()), (2, 4, 2, 2));
+    assert_eq!(cache.lookups(), [LookupStats { route: "orders".into(), hits: 4, misses: 2 }]);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sluice_gateway::proxy::Servers;
 use sluice_gateway::proxy::upstream::ServerState;
 use sluice_gateway::route::RoutesFile;
-use sluice_gateway::validation::{HolderCheck, IntrospectionStats, Validation, VerdictCache};
+use sluice_gateway::validation::{HolderCheck, IntrospectionStats, LookupStats, Validation, VerdictCache};
 use sluice_token::{FeedFollower, RevocationSet};
 
 use crate::app::numbers::feed_age;
@@ -23,6 +23,14 @@ const QUESTIONS: [OfIssuer; 3] = [
     }),
 ];
 
+/// A counter of the verifications of each route.
+type OfRoute = (&'static str, &'static str, fn(&LookupStats) -> u64);
+
+const LOOKUPS: [OfRoute; 2] = [
+    ("sluice_gateway_cache_hits_total", "Tokens of a route that were verified before", |stats| stats.hits),
+    ("sluice_gateway_cache_misses_total", "Those that had to be verified", |stats| stats.misses),
+];
+
 /// Shows the cache of verdicts, the questions to other issuers, and how the routes file stands.
 pub(super) fn show(metrics: &Metrics, file: &Arc<RoutesFile>, validation: &Arc<Validation>) {
     let cache = |read: fn(&VerdictCache) -> u64| {
@@ -35,6 +43,13 @@ pub(super) fn show(metrics: &Metrics, file: &Arc<RoutesFile>, validation: &Arc<V
         misses_total: cache(VerdictCache::misses),
     };
     metrics.register_cache("gateway_verdicts", readers);
+    for (name, help, read) in LOOKUPS {
+        let validation = Arc::clone(validation);
+        metrics.register_counters(name, help, move || {
+            let of_routes = validation.cache().lookups();
+            of_routes.iter().map(|stats| (vec![("route", stats.route.to_string())], read(stats))).collect()
+        });
+    }
     for (name, help, read) in QUESTIONS {
         let validation = Arc::clone(validation);
         metrics.register_counters(name, help, move || {

@@ -9,6 +9,7 @@ mod installation;
 mod issuers;
 mod linked;
 mod nodes;
+mod numbers;
 mod people;
 mod phantom;
 mod relay;
