@@ -36,7 +36,7 @@ const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 pub fn run(input: &[u8]) {
     let upstream = upstream();
     let runtime = Builder::new_current_thread().enable_all().build().expect("there is room for a runtime");
-    let passed = runtime.block_on(timeout(AT_MOST, pass(&upstream, input)));
+    let passed = runtime.block_on(async { timeout(AT_MOST, pass(&upstream, input)).await });
     let (wires, told) = passed.expect("the gateway came to no end").expect("there are sockets");
     let mut whole = 0;
     for bytes in wires {
