@@ -29,6 +29,32 @@ fn the_connections_of_the_corpus_bring_no_upstream_what_was_not_judged() {
     }
 }
 
+/// Who finds nothing must be able to find something.
+#[test]
+fn the_reader_of_what_upstreams_get_takes_nothing_that_could_be_read_otherwise() {
+    for (after_host, whole) in [
+        ("\r\n", Ok(1)),
+        ("content-length: 5\r\n\r\nhello", Ok(1)),
+        ("content-length: 5\r\n\r\nhell", Ok(0)),
+        ("\r\nGET / HTTP/1.1\r\nhost: a\r\n\r\n", Ok(2)),
+        ("transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nx: y\r\n\r\n", Ok(1)),
+        ("transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n", Ok(0)),
+        ("transfer-encoding: chunked\r\n\r\n5 \r\nhello\r\n0\r\n\r\n", Err(())),
+        ("transfer-encoding: chunked\r\n\r\n3\r\nhello\r\n0\r\n\r\n", Err(())),
+        ("transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n", Err(())),
+        ("content-length: 5\r\ncontent-length: 5\r\n\r\nhello", Err(())),
+        ("content-length: +5\r\n\r\nhello", Err(())),
+        ("content-length : 5\r\n\r\nhello", Err(())),
+        ("host: b\r\n\r\n", Err(())),
+        ("x: y\n\r\n\r\n", Err(())),
+        ("\r\nhello\r\n\r\n", Err(())),
+    ] {
+        let bytes = format!("POST / HTTP/1.1\r\nhost: a\r\n{after_host}");
+        let read = strict_reader::read(bytes.as_bytes());
+        assert_eq!(read.map(|wire| wire.whole.len()).map_err(drop), whole, "{bytes:?}");
+    }
+}
+
 fn inputs(target: &str) -> Vec<Vec<u8>> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let files = std::fs::read_dir(&corpus).unwrap().map(|entry| entry.unwrap().path());
