@@ -1,3 +1,5 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| sluice_fuzz::gateway_connection::run(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    sluice_fuzz::gateway_connection::run(input);
+});

@@ -32,8 +32,8 @@ const AT_MOST: Duration = Duration::from_secs(8);
 const ANSWER: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// Whatever a client sends, the server gets requests that can be read in one way only, and none that was not judged.
-pub fn run(input: &[u8]) {
+/// Whatever a client sends, the server gets requests that can be read in one way only, and none that was not judged. Gives how many came whole.
+pub fn run(input: &[u8]) -> usize {
     let upstream = upstream();
     let runtime = Builder::new_current_thread().enable_all().build().expect("there is room for a runtime");
     let passed = runtime.block_on(async { timeout(AT_MOST, pass(&upstream, input)).await });
@@ -51,6 +51,7 @@ pub fn run(input: &[u8]) {
     // One that was whole may be left by its client before its answer is there.
     let answered = told.answered.load(Ordering::SeqCst);
     assert!(answered <= whole, "of {answered} requests that were answered {whole} came whole");
+    whole
 }
 
 /// The server's socket, which one input has for itself at a time.

@@ -24,9 +24,8 @@ fn the_requests_of_the_corpus_are_read_in_one_way() {
 
 #[test]
 fn the_connections_of_the_corpus_bring_no_upstream_what_was_not_judged() {
-    for input in inputs("gateway_connection") {
-        gateway_connection::run(&input);
-    }
+    let whole: usize = inputs("gateway_connection").iter().map(|input| gateway_connection::run(input)).sum();
+    assert!(whole >= 15, "of what can be read nearly all arrives, and only {whole} did");
 }
 
 /// Who finds nothing must be able to find something.
