@@ -1,4 +1,5 @@
-//! `sluice bench` without the server: `bench <scenario> …`. `SLUICE_BIN` names the program of the server that is started.
+//! `sluice bench` without the server: `bench <scenario> …`. `SLUICE_BIN` names the program of the server that is started. All but
+//! `growth`, which needs that program itself.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,5 +21,5 @@ fn main() -> ExitCode {
     let said = said.filter(|(number, argument)| !(*number == 1 && argument == "bench"));
     let cli = Cli::parse_from(said.map(|(_, argument)| argument));
     let program = std::env::var_os("SLUICE_BIN").unwrap_or_else(|| "sluice".into());
-    sluice_bench::run(cli.command, Path::new(&program))
+    sluice_bench::run(cli.command, Path::new(&program), None)
 }

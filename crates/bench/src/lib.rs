@@ -5,7 +5,8 @@
 //! costs. [`growth`], [`endurance`], [`crash`]: what is more than a run. [`compare`]: several systems side by side. [`account`]: CPU and database work, before and after.
 //! [`report`]: JSON, terminal, HTML.
 //!
-//! Knows the server by its HTTP interface and its processes alone: another that speaks the same is measured the same way.
+//! Knows the server by its HTTP interface and its processes alone: another that speaks the same is measured the same way. `inside`: the
+//! one thing that [`growth`] has to be told, by the program that starts it.
 
 pub mod account;
 pub mod command;
@@ -17,6 +18,7 @@ pub mod endurance;
 mod error;
 pub mod floor;
 pub mod growth;
+mod inside;
 mod interrupt;
 mod number;
 mod open_files;
@@ -33,6 +35,7 @@ use std::process::ExitCode;
 pub use command::BenchCommand;
 use command::{RunArgs, Task};
 pub use error::BenchError;
+pub use inside::{Inside, RefreshTokens, StartedServer};
 use interrupt::Interrupt;
 use scenario::Kind;
 pub use target::shown_setting;
@@ -43,10 +46,10 @@ const INTERRUPTED: u8 = 130;
 const NOT_UNDERSTOOD: u8 = 2;
 
 /// Does what the command says; results go to standard output, everything else to standard error. `program` is the server that is
-/// started where none is named. Blocks, on a runtime of its own.
-pub fn run(command: BenchCommand, program: &Path) -> ExitCode {
+/// started where none is named, and `inside` knows it from inside: nothing grows without. Blocks, on a runtime of its own.
+pub fn run(command: BenchCommand, program: &Path, inside: Option<&dyn Inside>) -> ExitCode {
     let task = Task::from(command.measurement);
-    match begin(&task, program) {
+    match begin(&task, program, inside) {
         Ok(()) => ExitCode::SUCCESS,
         Err(BenchError::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(error) => {
@@ -56,7 +59,7 @@ pub fn run(command: BenchCommand, program: &Path) -> ExitCode {
     }
 }
 
-fn begin(task: &Task, program: &Path) -> Result<(), BenchError> {
+fn begin(task: &Task, program: &Path, inside: Option<&dyn Inside>) -> Result<(), BenchError> {
     // The floor is a server like any other; what drives it works on threads of its own, and needs no more than one beside.
     let mut builder = match task {
         Task::Floor(_) => tokio::runtime::Builder::new_multi_thread(),
@@ -70,19 +73,23 @@ fn begin(task: &Task, program: &Path) -> Result<(), BenchError> {
             // Signals are heard before anything is started.
             biased;
             ended = interrupt.everything() => ended.map_err(BenchError::from).and(Err(BenchError::Interrupted)),
-            done = perform(task, program, &interrupt) => done,
+            done = perform(task, (program, inside), &interrupt) => done,
         }
     })
 }
 
-async fn perform(task: &Task, program: &Path, interrupt: &Interrupt) -> Result<(), BenchError> {
+async fn perform(
+    task: &Task,
+    (program, inside): (&Path, Option<&dyn Inside>),
+    interrupt: &Interrupt,
+) -> Result<(), BenchError> {
     match task {
         Task::Floor(args) => match floor::serve(args).await {
             Ok(never) => match never {},
             Err(error) => Err(error.into()),
         },
         Task::Compare(args) => compare::perform(args),
-        Task::Growth(args) => growth::perform(args, program, interrupt).await,
+        Task::Growth(args) => growth::perform(args, (program, inside), interrupt).await,
         Task::Endurance(args) => endurance::perform(args, program, interrupt).await,
         Task::Crash(args) => crash::perform(args, program, interrupt).await,
         Task::Run(kind, args) => run_scenario(kind, args, program, interrupt).await,

@@ -1,25 +1,27 @@
 //! Rows by the million: those that the server made by its API are cloned with other ids and names. This is the only place where the
 //! benchmark knows tables, and only some columns of them: the others are copied whatever they are called.
 
+use std::sync::Arc;
+
 use sluice_private_postgres::disk;
 
+use super::work::Logins;
 use crate::account::{AccountError, Postgres};
 use crate::driver::{Agent, Ask, Failure, Origin};
 use crate::error::BenchError;
+use crate::inside::{Inside, RefreshTokens};
 use crate::target::Target;
 
 /// An id whose order is that of the time (RFC 9562 section 5.7), as the server's own, of a time between `$2` and `$2` + `$3` seconds ago.
 const ORDERED_ID: &str = "(lpad(to_hex(((extract(epoch FROM clock_timestamp()) - $2::double precision \
                           - random() * $3::double precision) * 1000)::bigint), 12, '0') || '7' \
                           || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid";
-const NOW: &str = "/* sluice bench */ SELECT lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 12, '0') \
-                   || '70008000000000000000'";
 const COLUMNS: &str = "/* sluice bench */ SELECT quote_ident(column_name) FROM information_schema.columns \
                        WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position";
 /// A grant and a person take so many bytes with indexes and what is left free in their pages, and the log beside them.
 const BYTES_EACH: u64 = 2_000;
 
-/// A table, and what differs from row to row: `made` has `id`, `other` (another id), `name` (32 bytes), `number`.
+/// A table, and what differs from row to row: `made` has `id`, `other` (another id), `name` (32 bytes), `number`, and `turn`, from 1 on.
 struct Table {
     name: &'static str,
     differs: &'static [(&'static str, &'static str)],
@@ -32,9 +34,10 @@ const GRANT: Table = Table {
         ("attempt", "made.other"),
         ("subject", "'person-' || made.number::text"),
         // A row grows after it was inserted, into room that is left for it. One that was inserted as long as it gets would
-        // leave holes of its size all over the table, for every later login to be put into another page.
-        ("redeemed_at", "NULL"),
-        ("rotated_at", "NULL"),
+        // leave holes of its size all over the table, for every later login to be put into another page. So no more are as if their
+        // code had been redeemed than are to be refreshed, the first `$4`: shuffled later, and each of an id of its own.
+        ("redeemed_at", "CASE WHEN made.turn <= $4::bigint THEN template.redeemed_at END"),
+        ("rotated_at", "CASE WHEN made.turn <= $4::bigint THEN template.rotated_at END"),
     ],
 };
 /// Hardened, as most are.
@@ -67,77 +70,82 @@ impl Slice {
         let length = AGE / f64::from(self.slices);
         (length * f64::from(self.slices.saturating_sub(self.slice + 1)), length)
     }
+
+    /// How many of so many are made in it.
+    pub(super) fn share(self, of: u64) -> u64 {
+        let until = |slice: u32| u128::from(of) * u128::from(slice) / u128::from(self.slices.max(1));
+        let share = until(self.slice + 1).saturating_sub(until(self.slice));
+        u64::try_from(share).unwrap_or(of)
+    }
 }
 
 /// What loads.
 pub(super) struct Bulk<'a> {
     postgres: &'a Postgres,
-    /// The statements, once there is a row of each table to clone.
-    statements: Option<[String; 2]>,
+    inside: &'a dyn Inside,
+    logins: Arc<Logins>,
+    /// Once there is a row of each table to clone.
+    templates: Option<Templates>,
 }
 
-/// Grants that were made by logins, on their way to places among those that are loaded.
-const SET_ASIDE: &str = "sluice_bench_set_aside";
+/// What is cloned.
+struct Templates {
+    /// The statements for grants and for people.
+    statements: [String; 2],
+    /// The grant of a login, and tokens of its clones.
+    tokens: Box<dyn RefreshTokens>,
+}
 
 impl<'a> Bulk<'a> {
-    pub(super) const fn new(postgres: &'a Postgres) -> Self {
-        Self { postgres, statements: None }
+    pub(super) const fn new(postgres: &'a Postgres, inside: &'a dyn Inside, logins: Arc<Logins>) -> Self {
+        Self { postgres, inside, logins, templates: None }
     }
 
-    /// Where the database's time is, as an id that is smaller than those of all grants to be made.
-    pub(super) async fn now(&self) -> Result<String, BenchError> {
-        let row = self.postgres.link().client().query_one(NOW, &[]).await.map_err(AccountError::from)?;
-        Ok(row.get(0))
+    /// Whose logins are cloned.
+    pub(super) const fn logins(&self) -> &Arc<Logins> {
+        &self.logins
     }
 
-    /// Takes the grants made from `since` on ([`now`](Self::now)) out of the table, for [`load`](Self::load) to put them back among the
-    /// clones, an equal part with each of so many slices. They had lain side by side.
-    pub(super) async fn set_aside(&self, since: &str, slices: u32) -> Result<(), BenchError> {
-        let grants = GRANT.name;
-        let steps = format!(
-            "/* sluice bench */ CREATE TEMPORARY TABLE {SET_ASIDE} AS \
-             SELECT *, ntile({slices}) OVER (ORDER BY random()) - 1 AS slice FROM {grants} WHERE grant_id >= '{since}'::uuid; \
-             DELETE FROM {grants} WHERE grant_id >= '{since}'::uuid"
-        );
-        let link = self.postgres.link();
-        let client = link.client();
-        client.batch_execute(&steps).await.map_err(AccountError::from)?;
-        // What they leave is filled by the first clones.
-        client
-            .batch_execute(&format!("/* sluice bench */ VACUUM {grants}"))
-            .await
-            .map_err(AccountError::from)?;
-        Ok(())
-    }
-
-    /// After the last slice.
-    pub(super) async fn all_are_back(&self) -> Result<(), BenchError> {
-        let drop = format!("/* sluice bench */ DROP TABLE {SET_ASIDE}");
-        Ok(self.postgres.link().client().batch_execute(&drop).await.map_err(AccountError::from)?)
-    }
-
-    /// So many grants and people more, made in this part of the time.
-    pub(super) async fn load(&mut self, target: &Target, rows: u64, slice: Slice) -> Result<(), BenchError> {
-        let (rows, link) = (i64::try_from(rows).unwrap_or(i64::MAX), self.postgres.link());
+    /// So many grants and people more, made in this part of the time; the refresh tokens of so many of the grants, drawn from all.
+    pub(super) async fn load(
+        &mut self,
+        target: &Target,
+        (rows, refreshed): (u64, u64),
+        slice: Slice,
+    ) -> Result<Vec<String>, BenchError> {
+        let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        let (rows, refreshed, link) = (number(rows), number(refreshed), self.postgres.link());
         let client = link.client();
         let (ago, length) = slice.seconds();
-        let number = i32::try_from(slice.slice).unwrap_or(i32::MAX);
-        let [grants, people] = self.statements(target).await?;
-        client.execute(grants, &[&rows, &ago, &length, &number]).await.map_err(AccountError::from)?;
+        let Templates { statements: [grants, people], tokens } = self.templates(target).await?;
+        let drawn = client
+            .query(grants, &[&rows, &ago, &length, &refreshed, &tokens.grant()])
+            .await
+            .map_err(AccountError::from)?;
         client.execute(people, &[&rows, &ago, &length]).await.map_err(AccountError::from)?;
-        Ok(())
+        let token = |id: String| tokens.of(&id).ok_or_else(|| unsealed(&format!("{id} is no grant")));
+        Ok(drawn.iter().map(|row| token(row.get(0))).collect::<Result<_, _>>()?)
     }
 
-    async fn statements(&mut self, target: &Target) -> Result<&[String; 2], BenchError> {
-        if self.statements.is_none() {
+    async fn templates(&mut self, target: &Target) -> Result<&Templates, BenchError> {
+        if self.templates.is_none() {
             somebody(target).await?;
-            let columns = self.columns(&GRANT).await?;
-            let grants = format!("{} {}", made(), among_clones(&GRANT, &columns).map_err(Failure::Setup)?);
+            let tokens = self.tokens(target).await?;
+            let placed = among_clones(&GRANT, &self.columns(&GRANT).await?).map_err(Failure::Setup)?;
+            let grants = format!("{}, {placed}", made());
             let (person, name) = (self.insert(&IDENTITY).await?, self.insert(&LOGIN_NAME).await?);
             let people = format!("{}, person AS ({person}) {name}", made());
-            self.statements = Some([grants, people]);
+            self.templates = Some(Templates { statements: [grants, people], tokens });
         }
-        self.statements.as_ref().ok_or_else(|| Failure::Setup("nothing to load".to_owned()).into())
+        self.templates.as_ref().ok_or_else(|| Failure::Setup("nothing to load".to_owned()).into())
+    }
+
+    /// Tokens like that of a login.
+    async fn tokens(&self, target: &Target) -> Result<Box<dyn RefreshTokens>, BenchError> {
+        let issued = self.logins.one(&mut Agent::new(0, Arc::clone(&target.endpoints), None)).await?;
+        let server = target.started_server().ok_or_else(|| unsealed("the server was not started here"))?;
+        let tokens = self.inside.refresh_tokens(&server, &issued).await;
+        Ok(tokens.map_err(|why| unsealed(&why))?)
     }
 
     /// An insert of clones of the table's first row.
@@ -161,10 +169,14 @@ impl<'a> Bulk<'a> {
     }
 }
 
+fn unsealed(why: &str) -> Failure {
+    Failure::Setup(format!("grants that are loaded have no refresh tokens: {why}"))
+}
+
 fn made() -> String {
     format!(
         "/* sluice bench */ WITH drawn AS MATERIALIZED (SELECT {ORDERED_ID} AS id, gen_random_uuid() AS other, \
-         (random() * 1e7)::bigint AS number FROM generate_series(1, $1::bigint)), \
+         (random() * 1e7)::bigint AS number, turn FROM generate_series(1, $1::bigint) AS turn), \
          made AS (SELECT *, sha256(uuid_send(other)) AS name FROM drawn)"
     )
 }
@@ -177,16 +189,14 @@ fn insert(table: &Table, columns: &[String]) -> Result<String, String> {
     ))
 }
 
-/// Clones of one that was set aside and those of slice `$4` themselves, shuffled.
+/// Clones of grant `$5`, shuffled; the ids of those that can be refreshed.
 fn among_clones(table: &Table, columns: &[String]) -> Result<String, String> {
-    let (name, values) = (table.name, values(table, columns)?);
-    let named: Vec<_> =
-        values.iter().zip(columns).map(|(value, column)| format!("{value} AS {column}")).collect();
-    let (named, columns) = (named.join(", "), columns.join(", "));
+    let (name, values) = (table.name, values(table, columns)?.join(", "));
+    let columns = columns.join(", ");
     Ok(format!(
-        "INSERT INTO {name} ({columns}) SELECT {columns} FROM (SELECT {named}, random() AS place FROM made \
-         CROSS JOIN (SELECT * FROM {SET_ASIDE} LIMIT 1) AS template \
-         UNION ALL SELECT {columns}, random() FROM {SET_ASIDE} WHERE slice = $4::integer) AS placed ORDER BY place"
+        "placed AS (INSERT INTO {name} ({columns}) SELECT {values} FROM made \
+         CROSS JOIN (SELECT * FROM {name} WHERE grant_id = $5::text::uuid) AS template ORDER BY random() \
+         RETURNING grant_id, rotated_at) SELECT grant_id::text FROM placed WHERE rotated_at IS NOT NULL"
     ))
 }
 
@@ -259,15 +269,24 @@ mod tests {
     }
 
     #[test]
-    fn what_was_set_aside_comes_back_as_it_was() {
-        let table = Table { name: "coin", differs: &[("id", "made.id")] };
-        let sql = among_clones(&table, &columns(&["id", "year"])).unwrap();
+    fn grants_are_clones_of_one_and_shuffled_and_those_to_be_refreshed_are_told() {
+        let table = Table { name: "coin", differs: &[("grant_id", "made.id")] };
+        let sql = among_clones(&table, &columns(&["grant_id", "year"])).unwrap();
         assert_eq!(
             sql,
-            "INSERT INTO coin (id, year) SELECT id, year FROM (SELECT made.id AS id, template.year AS year, random() AS place \
-             FROM made CROSS JOIN (SELECT * FROM sluice_bench_set_aside LIMIT 1) AS template \
-             UNION ALL SELECT id, year, random() FROM sluice_bench_set_aside WHERE slice = $4::integer) AS placed ORDER BY place"
+            "placed AS (INSERT INTO coin (grant_id, year) SELECT made.id, template.year FROM made \
+             CROSS JOIN (SELECT * FROM coin WHERE grant_id = $5::text::uuid) AS template ORDER BY random() \
+             RETURNING grant_id, rotated_at) SELECT grant_id::text FROM placed WHERE rotated_at IS NOT NULL"
         );
+    }
+
+    #[test]
+    fn slices_share_all_there_is() {
+        for of in [0, 1, 39, 400, 10_000_001] {
+            let shares: Vec<_> = (0..40).map(|slice| Slice { slice, slices: 40 }.share(of)).collect();
+            assert_eq!(shares.iter().sum::<u64>(), of);
+            assert!(shares.iter().all(|share| share.abs_diff(of / 40) <= 1), "{shares:?}");
+        }
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! What an operation costs with ever more in the database: login, refresh, introspection and registration at each size.
 //!
-//! `bulk`: rows by the million, cloned from those that the server made. `regions`: grants that are real, spread among them.
+//! `bulk`: rows by the million, cloned from those that the server made. `regions`: those of them that are refreshed.
 //! `work`: what users do. `site`: where it is measured. `curve`: what came of it.
 //!
-//! What is loaded was made over the last thirty days, as its ids say. Real grants are made by logins and shuffled among it, so that
-//! whoever refreshes each of them once touches the pages of the table as if all grants were drawn from. Their ids are of today: the pages
-//! of the index that hold them are few.
+//! What is loaded was made over the last thirty days, as its ids say. Grants to be refreshed are drawn from all of it, and the program of
+//! the server, which alone can, seals their tokens ([`Inside`]): so whoever refreshes each of them once touches the table and its index as
+//! if all grants were drawn from, and nobody has touched those pages since they were loaded.
 
 mod bulk;
 mod curve;
@@ -15,6 +15,7 @@ mod work;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -23,6 +24,7 @@ use crate::account::{Accountant, machine};
 use crate::command::{DatabaseArgs, OwnServerArgs};
 use crate::conclusion::Outcome;
 use crate::error::BenchError;
+use crate::inside::Inside;
 use crate::interrupt::{Interrupt, ended};
 use crate::open_files;
 use crate::report;
@@ -41,6 +43,9 @@ const SETTINGS: [&str; 2] = ["identity.hardening.enabled=false", "ttl.access_tok
 /// What is said of `--dsn`: rows are loaded into PostgreSQL only.
 const DSN: &str = "The database of the server: postgres://… [default: a private PostgreSQL]";
 
+/// Why there are no tokens for what is loaded.
+const NOBODY_INSIDE: &str = "nobody here can seal refresh tokens of grants that are loaded: it takes the program of the server, sluice bench growth";
+
 /// What a growing database is told.
 #[derive(Debug, Clone, Args)]
 #[command(mut_arg("dsn", |dsn| dsn.help(DSN)))]
@@ -48,7 +53,7 @@ pub struct GrowthArgs {
     /// How many grants, and as many people: numbers with k for thousands, m for millions
     #[arg(long, value_delimiter = ',', default_value = "0,1m,10m", value_parser = size)]
     pub grants: Vec<u64>,
-    /// How many real grants are spread among them, to be refreshed: every run has as many of its own, and each once
+    /// How many of them are drawn to be refreshed: every run has as many of its own, and each once. At no grants they are made by logins
     #[arg(long, default_value = "100000")]
     pub sample: NonZeroUsize,
     /// Measure so many times at each size, and tell the run in the middle by CPU
@@ -85,10 +90,11 @@ fn size(said: &str) -> Result<u64, String> {
 /// Runs it, and tells.
 pub(crate) async fn perform(
     args: &GrowthArgs,
-    program: &Path,
+    (program, inside): (&Path, Option<&dyn Inside>),
     interrupt: &Interrupt,
 ) -> Result<(), BenchError> {
-    let report = Box::pin(run(args, program, interrupt)).await?;
+    let inside = inside.ok_or_else(|| BenchError::Usage(NOBODY_INSIDE.to_owned()))?;
+    let report = Box::pin(run(args, (program, inside), interrupt)).await?;
     Outcome {
         report: &report,
         text: report.text(),
@@ -103,7 +109,11 @@ pub(crate) async fn perform(
 }
 
 /// Up to the last size, or as far as it came before Ctrl-C.
-async fn run(args: &GrowthArgs, program: &Path, interrupt: &Interrupt) -> Result<GrowthReport, BenchError> {
+async fn run(
+    args: &GrowthArgs,
+    (program, inside): (&Path, &dyn Inside),
+    interrupt: &Interrupt,
+) -> Result<GrowthReport, BenchError> {
     args.check()?;
     let start = args.database.known_to(args.own.start(SETTINGS.map(str::to_owned)))?;
     report::make(args.own.report.as_deref())?;
@@ -116,10 +126,11 @@ async fn run(args: &GrowthArgs, program: &Path, interrupt: &Interrupt) -> Result
     // At the end its connection may be busy with a load that Ctrl-C has ended.
     on.extend(accountant.database().await);
     let mut site = Site::prepared(args, interrupt, &target, &accountant).await?;
-    let (mut regions, mut bulk, began) = (Regions::default(), Bulk::new(postgres), Instant::now());
+    let (mut regions, began) = (Regions::default(), Instant::now());
+    let mut bulk = Bulk::new(postgres, inside, Arc::clone(site.logins()));
     for grants in sizes {
         let grown = async {
-            regions.grow(&target, site.logins(), &mut bulk, (grants, args.sample.get())).await?;
+            regions.grow(&target, &mut bulk, (grants, args.sample.get())).await?;
             bulk.tidy().await
         };
         let Some(()) = interrupt.unless_requested(grown).await.transpose()? else { break };
@@ -149,6 +160,12 @@ impl GrowthArgs {
             return Err(BenchError::Usage(
                 "every run refreshes grants of its own: give more --sample".to_owned(),
             ));
+        }
+        let smallest = self.grants.iter().copied().filter(|grants| *grants > 0).min();
+        if let Some(grants) = smallest.filter(|grants| *grants < self.sample.get() as u64) {
+            return Err(BenchError::Usage(format!(
+                "{grants} grants are fewer than are refreshed: give fewer --sample"
+            )));
         }
         if self.own.dsn.as_deref().is_some_and(is_sqlite) {
             return Err(no_postgres());
@@ -216,7 +233,9 @@ mod tests {
         };
         assert!(refused(&["--dsn", "sqlite:"]).starts_with("rows are loaded into PostgreSQL only"));
         assert!(refused(&["--sample", "2"]).ends_with("give more --sample"));
+        assert!(refused(&["--grants", "0,1k"]).starts_with("1000 grants are fewer than are refreshed"));
         assert!(refused(&["-c", "2000000000"]).contains(" open files"));
         assert!(args(&["--dsn", "postgres://db/x"]).check().is_ok());
+        assert!(args(&["--grants", "0,1k", "--sample", "1000"]).check().is_ok());
     }
 }

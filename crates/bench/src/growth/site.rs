@@ -71,7 +71,7 @@ impl<'a> Site<'a> {
         })
     }
 
-    /// Who makes real grants.
+    /// Who logs in.
     pub(super) const fn logins(&self) -> &Arc<Logins> {
         &self.logins
     }
@@ -128,9 +128,9 @@ impl<'a> Site<'a> {
     }
 
     /// The four, one after the other, until Ctrl-C.
-    async fn once(&self, grants: u64, real: Vec<Grant>) -> Result<Vec<GrowthPoint>, BenchError> {
+    async fn once(&self, grants: u64, drawn: Vec<Grant>) -> Result<Vec<GrowthPoint>, BenchError> {
         let over_time = [self.args.warm_up, self.args.duration].map(Length::Duration);
-        let refresh = RefreshEach::new(Arc::clone(&self.logins), real);
+        let refresh = RefreshEach::new(Arc::clone(&self.logins), drawn);
         let first = refresh.len() / WARM_UP_SHARE;
         let each_once = [first, refresh.len() - first].map(|length| Length::Operations(length as u64));
         let four: [(&str, Arc<dyn Scenario>, [Length; 2]); 4] = [

@@ -27,6 +27,7 @@ use url::Url;
 
 use crate::account::processes::roots;
 use crate::driver::{Endpoint, Endpoints, Failure};
+use crate::inside::StartedServer;
 use crate::report::Memory;
 
 use backend::Backend;
@@ -292,6 +293,11 @@ impl Target {
     /// Where what was started keeps its files.
     pub fn folder(&self) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.path().to_owned())
+    }
+
+    /// The server as it was started, for whoever knows it from inside.
+    pub(crate) fn started_server(&self) -> Option<StartedServer> {
+        Some(StartedServer { settings: self.server.as_ref()?.told(), folder: self.folder()? })
     }
 
     /// Forgets what the server logged so far, so that a long run does not fill the disk.

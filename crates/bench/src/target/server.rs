@@ -91,6 +91,16 @@ impl Server {
         }
     }
 
+    /// All that it is told over its defaults; of two values of a key the later counts.
+    pub(super) fn told(&self) -> Vec<(String, String)> {
+        let options = self.arguments.windows(2).filter_map(|pair| match pair {
+            [option, setting] if option == "--set" => Some(setting),
+            _ => None,
+        });
+        let pairs = options.chain(&self.set).filter_map(|setting| setting.split_once('='));
+        pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    }
+
     fn listen(&mut self, listener: &str, address: SocketAddr) {
         self.option(&format!("serve.{listener}.host"), &address.ip().to_string());
         self.option(&format!("serve.{listener}.port"), &address.port().to_string());
@@ -239,6 +249,19 @@ mod tests {
         };
         assert!(server(&["secrets.storage=another-of-mine".to_owned()]));
         assert!(!server(&["secrets.system=a-secret-of-mine".to_owned()]));
+    }
+
+    #[test]
+    fn what_a_server_is_told_ends_with_what_counts() {
+        let mut server =
+            Server::of(Path::new("sluice"), Path::new("nowhere"), "postgres://db/x?a=b").unwrap();
+        server.keep_secret();
+        server.set(&["secrets.system=another".to_owned(), "log.level=error".to_owned()]);
+        let told = server.told();
+        let of = |name: &str| told.iter().rfind(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        assert_eq!(of("dsn"), Some("postgres://db/x?a=b"));
+        assert_eq!(of("secrets.system"), Some("another"));
+        assert_eq!(told.last().map(|(key, _)| key.as_str()), Some("log.level"));
     }
 
     #[test]
