@@ -161,7 +161,7 @@ soak: rust
 LOAD ?= registration hardening login import
 .PHONY: load
 load: rust wrk
-	cargo build --release --package sluice --bin sluice
+	bench/build.sh
 	cargo build --release --package sluice-testkit --examples
 	tests/load/identity.sh $(LOAD)
 
@@ -176,14 +176,14 @@ postgres-versions: rust
 GATEWAYS ?= nginx sluice validation auth_request haproxy varnish caddy traefik envoy blocking
 .PHONY: load-gateway
 load-gateway: rust wrk $(CACHE)/proxies.stamp
-	cargo build --release --package sluice --bin sluice
+	bench/build.sh
 	cargo build --release --package sluice-testkit --examples
 	tests/load/gateway.sh $(GATEWAYS)
 
 # How long a revoked token passes at the gateways of other servers.
 .PHONY: load-revocation
 load-revocation: rust
-	cargo build --release --package sluice --bin sluice
+	bench/build.sh
 	tests/load/revocation.sh
 
 # Other people's servers and Sluice in turns, under one driver. Downloads Keycloak (180 MB), compiles Hydra. COMPARE picks parts: hydra, hydra-tuned,
@@ -191,13 +191,13 @@ load-revocation: rust
 COMPARE ?= hydra hydra-tuned keycloak oidc-provider gateway
 .PHONY: compare
 compare: deps wrk
-	cargo build --release --package sluice --bin sluice
+	bench/build.sh
 	cargo build --release --package sluice-testkit --examples
 	bench/compare.sh $(COMPARE)
 
 .PHONY: tables
 tables:
-	node --test bench/table.test.js bench/compare.test.js
+	node --test bench/table.test.js bench/compare.test.js bench/builds.test.js
 
 # The program to ship. Takes the machine for itself, about a quarter of an hour on two cores.
 .PHONY: dist

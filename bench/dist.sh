@@ -2,7 +2,8 @@
 # Builds the program to be shipped: twice, the second time with a profile of the first at work (profile-guided optimisation), so that what
 # a busy server does lies together and is laid out for it. The same source, the same behaviour; about 15 minutes on two cores.
 #
-#   bench/dist.sh    the program is target/dist/sluice then; its size is told, and how long each build took
+#   bench/dist.sh    the program is target/dist/sluice then; its size is told, and how long each build took, which is written beside it, too
+#                    (sluice.build.json), for the reports of `sluice bench`
 #
 # SECONDS_EACH (5), CONNECTIONS (64) and SCENARIOS (one on a line) say what the first one is trained with: every scenario of `sluice bench`, so
 # that nothing is fast at the cost of another, and the floor, so that what is measured is compared with what is built alike. DIST names
@@ -28,6 +29,8 @@ register
 register+harden
 gateway}
 
+source bench/builds.sh
+
 # How long each build took.
 TOLD=()
 HOST=$(rustc -vV | sed -n 's/^host: //p')
@@ -38,7 +41,7 @@ TOOL=$(dirname "$(rustc --print target-libdir)")/bin/llvm-profdata
 build() { # build <folder> <flags of rustc>
   local began=$SECONDS state=cold
   [ ! -d "$DIST/$1" ] || state='of what had changed'
-  RUSTFLAGS=$2 cargo build --release --package sluice --bin sluice --target "$HOST" --target-dir "$DIST/$1"
+  build_timed "$1" "$DIST/$1" env RUSTFLAGS="$2" cargo build --release --package sluice --bin sluice --target "$HOST" --target-dir "$DIST/$1"
   TOLD+=("$(printf 'build %s (%s): %d min %02d s' "$1" "$state" $(((SECONDS - began) / 60)) $(((SECONDS - began) % 60)))")
 }
 
@@ -55,4 +58,5 @@ done <<<"$SCENARIOS"
 "$TOOL" merge --output "$DIST/merged.profdata" "$DIST/profiles"
 build optimised "-Cprofile-use=$DIST/merged.profdata"
 cp "$DIST/optimised/$HOST/release/sluice" "$DIST/sluice"
+tell_builds "$DIST/sluice"
 printf '%s\n' "${TOLD[@]}" "$DIST/sluice: $(numfmt --to=iec-i --suffix=B --format=%.1f "$(stat -c %s "$DIST/sluice")")"

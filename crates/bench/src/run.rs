@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::account::build::Build;
 use crate::account::{Accountant, Costs, Resolution, Snapshot, machine};
 use crate::command::{Dialects, RunArgs, ServerArgs, check_database};
 use crate::driver::{Length, Load, Measured, Pace, run as drive};
@@ -295,6 +296,7 @@ impl<'a> Bench<'a> {
         let mut report = tell::report(self.kind, ran, around.map(Around::floor), keeper);
         (report.label, report.settings, report.machine) = (self.label.clone(), settings, on);
         report.at_rest = tell::at_rest(&self.target, self.program);
+        report.build = if self.target.is_own() { Build::of(self.program) } else { None };
         let cores = std::thread::available_parallelism()?.get();
         let (costs, elapsed) = (&ran.costs, ran.measured.elapsed);
         let limits = Limits { costs, elapsed, pace: load.pace, keeper, why_unaccounted: why };

@@ -2,8 +2,9 @@
 //!
 //! [`Accountant::snapshot`] before and after, [`Accountant::costs`] between the two. `processes`: `/proc`. `postgres`:
 //! PostgreSQL's own views. `storage`: rows and bytes. `rest`: waiting until nobody does anything. `resolution`: how well CPU is known.
-//! [`machine`]: what it all ran on.
+//! [`machine`]: what it all ran on. [`build`]: how the program was built.
 
+pub mod build;
 pub mod machine;
 mod postgres;
 pub(crate) mod processes;

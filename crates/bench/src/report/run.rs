@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::number;
+use crate::account::build::Build;
 
 /// A run of a scenario, as `--json` prints it. What is "per operation" is divided by the operations that ended well.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -71,6 +72,9 @@ pub struct RunReport {
     pub machine: Vec<(String, String)>,
     /// What a server took that was started for this run, before it was asked for anything.
     pub at_rest: Option<AtRest>,
+    /// How the program of such a server was built, where that is written beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<Build>,
     /// Memory of the server at the end of the run, in bytes, and the most it had.
     pub server_memory: Option<Memory>,
     /// What the run was limited by, in a sentence.

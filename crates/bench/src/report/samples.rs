@@ -54,6 +54,7 @@ pub(crate) fn report() -> RunReport {
         ]),
         machine: named(&[("processor", "2 × <any>"), ("PostgreSQL", "15.18")]),
         at_rest: None,
+        build: None,
         server_memory: Some(Memory { resident: 64 << 20, peak: 70 << 20, of_run: true }),
         limited_by: "CPU; 1.90 of 2 cores in use: server 1.10, PostgreSQL 0.20, driver 0.60".to_owned(),
         profile: None,

@@ -1,5 +1,6 @@
 use super::samples::report;
 use super::*;
+use crate::account::build::{Build, Step};
 use crate::endurance::{Sample, Verdict};
 use crate::growth::GrowthPoint;
 
@@ -18,6 +19,21 @@ fn a_run_as_json() {
     let json = serde_json::to_string(&report()).unwrap();
     let read: RunReport = serde_json::from_str(&json).unwrap();
     assert_eq!(serde_json::to_string(&read).unwrap(), json);
+}
+
+#[test]
+fn how_long_the_program_took_to_build_is_in_every_report_where_it_is_known() {
+    let step = Step { name: "optimised".to_owned(), seconds: 432, cold: true };
+    let build = Build { commit: None, builds: vec![step] };
+    let mut built = report();
+    built.machine.push(("build of the program".to_owned(), build.took()));
+    built.build = Some(build);
+    let json = serde_json::to_value(&built).unwrap();
+    assert_eq!(json["build"]["builds"][0]["seconds"], 432);
+    assert_eq!(serde_json::to_value(report()).unwrap().get("build"), None, "elsewhere nothing is said");
+    for told in [terminal(&built, 1), html(&built, std::slice::from_ref(&built)).unwrap()] {
+        assert!(told.contains("optimised 7m 12s (cold)"), "{told}");
+    }
 }
 
 #[test]

@@ -124,6 +124,7 @@ pub(super) fn report(kind: &Kind, ran: &Ran, floor: Option<Floor>, keeper: Keepe
         settings: Vec::new(),
         machine: Vec::new(),
         at_rest: None,
+        build: None,
         server_memory: ran.memory,
         limited_by: String::new(),
         profile: ran.profile.clone(),
