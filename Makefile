@@ -146,14 +146,16 @@ gateway: server $(CACHE)/node.stamp $(CACHE)/proxies.stamp $(CACHE)/clients.stam
 	tests/gateway/run
 
 # The fault tests of `make unit`, on both databases at once, for as long as SOAK_SECONDS says instead of three rounds. Then
-# crowds that register, one after the other: 200,000 requests, and ten long trials in which something is killed. Then logins at a
+# crowds that register, one after the other: 200,000 requests, and ten long trials in which something is killed. Then every scenario of
+# `sluice bench`, one after the other, while server and database are killed again and again. Then logins at a
 # pace, with rows that die as fast as they are born. Then revocations, which gateways must hear of in the time that is promised. Before all that the build that nothing else here makes: the one that profiles the heap.
 ENDURANCE ?= --rate 772 --duration 30m
 .PHONY: soak
 soak: rust
 	cargo clippy --package sluice --features heap-profile -- -D warnings
-	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture --skip identity_crash:: crash::
+	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture --skip identity_crash:: --skip bench:: crash::
 	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture --test-threads=1 identity_crash::
+	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture --test-threads=1 bench::crash::what_was_answered
 	cargo run --release --package sluice -- bench endurance $(ENDURANCE)
 	POSTGRES_P99_MS=250 SQLITE_P99_MS=1000 tests/load/revocation.sh
 

@@ -1,10 +1,10 @@
-//! What users do while something is killed: any scenario, as it is without options of its own.
+//! What users do while something is killed: any scenario, as it is without options of its own but for the format of tokens.
 
 use clap::ValueEnum;
 
 use crate::scenario::{
     ClientCredentialsOptions, GatewayOptions, HardeningOptions, IntrospectOptions, Kind, ListClientsOptions,
-    LoginOptions, LoginPasswordOptions, RefreshOptions,
+    LoginOptions, LoginPasswordOptions, RefreshOptions, TokenFormat,
 };
 
 /// A scenario, and what its answers promise.
@@ -42,23 +42,32 @@ pub enum Meanwhile {
 }
 
 impl Meanwhile {
-    /// The scenario.
-    pub(crate) fn kind(self) -> Kind {
+    /// The scenario, with access tokens of this format.
+    pub(crate) fn kind(self, token: TokenFormat) -> Kind {
+        let tokens = || IntrospectOptions { token, ..IntrospectOptions::default() };
         match self {
             Self::Login => Kind::Login(LoginOptions::default()),
             Self::LoginPassword => Kind::LoginPassword(LoginPasswordOptions::default()),
             Self::Refresh => Kind::Refresh(RefreshOptions::default()),
-            Self::ClientCredentials => Kind::ClientCredentials(ClientCredentialsOptions::default()),
-            Self::Introspect => Kind::Introspect(IntrospectOptions::default()),
-            Self::Userinfo => Kind::Userinfo(IntrospectOptions::default()),
+            Self::ClientCredentials => Kind::ClientCredentials(ClientCredentialsOptions { token }),
+            Self::Introspect => Kind::Introspect(tokens()),
+            Self::Userinfo => Kind::Userinfo(tokens()),
             Self::GetClient => Kind::GetClient,
             Self::ListClients => Kind::ListClients(ListClientsOptions::default()),
             Self::CreateClient => Kind::CreateClient,
-            Self::Revoke => Kind::Revoke(ClientCredentialsOptions::default()),
+            Self::Revoke => Kind::Revoke(ClientCredentialsOptions { token }),
             Self::Register => Kind::Register,
             Self::RegisterHarden => Kind::RegisterHarden(HardeningOptions::default()),
-            Self::Gateway => Kind::Gateway(GatewayOptions::default()),
+            Self::Gateway => Kind::Gateway(GatewayOptions { token, ..GatewayOptions::default() }),
             Self::Mix => Kind::Mix(HardeningOptions::default()),
         }
+    }
+
+    /// Whether it can be told what access tokens look like.
+    pub(crate) const fn takes_format(self) -> bool {
+        matches!(
+            self,
+            Self::ClientCredentials | Self::Introspect | Self::Userinfo | Self::Revoke | Self::Gateway
+        )
     }
 }

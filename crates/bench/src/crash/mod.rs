@@ -24,7 +24,7 @@ use crate::error::BenchError;
 use crate::interrupt::Interrupt;
 use crate::open_files;
 use crate::run::occasion;
-use crate::scenario::{Dialect, Kind};
+use crate::scenario::{Dialect, Kind, TokenFormat};
 use crate::target::{Start, Target, TargetError};
 
 pub use check::Kept;
@@ -51,6 +51,9 @@ pub struct CrashArgs {
     /// What is killed
     #[arg(long, value_enum, default_value_t)]
     pub kill: Victim,
+    /// What the access tokens look like, of scenarios that are about some [default: opaque]
+    #[arg(long, value_enum)]
+    pub token: Option<TokenFormat>,
     /// How often
     #[arg(long, default_value = "10")]
     pub rounds: NonZeroU32,
@@ -92,7 +95,10 @@ pub(crate) async fn perform(
 
 /// Runs all rounds, and looks what is left.
 async fn run(args: &CrashArgs, program: &Path, interrupt: &Interrupt) -> Result<CrashReport, BenchError> {
-    let kind = args.scenario.kind();
+    let kind = args.kind();
+    if args.token.is_some() && !args.scenario.takes_format() {
+        return Err(BenchError::Usage(format!("{} has no --token", kind.name())));
+    }
     if args.kill != Victim::Server && args.own.dsn.is_some() {
         return Err(BenchError::Usage("only a private PostgreSQL can be killed: leave --dsn out".to_owned()));
     }
@@ -127,6 +133,10 @@ async fn forget(target: &mut Target) -> Result<(), TargetError> {
 }
 
 impl CrashArgs {
+    fn kind(&self) -> Kind {
+        self.scenario.kind(self.token.unwrap_or_default())
+    }
+
     fn start(&self, kind: &Kind) -> Start {
         let own = kind.settings().iter().map(|(key, value)| format!("{key}={value}"));
         let long = [LONG_CODES, LONG_TOKENS, LONG_GRACE].map(str::to_owned);

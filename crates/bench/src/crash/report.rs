@@ -47,7 +47,7 @@ impl CrashReport {
         back_after: &[Duration],
         promises: Vec<Kept>,
     ) -> Self {
-        let kind = args.scenario.kind();
+        let kind = args.kind();
         let milliseconds = |time: &Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let (wrong, cut_off) = excused(measured.errors, failed_in_calm);
         Self {

@@ -1,8 +1,11 @@
-//! `sluice bench crash`.
+//! `sluice bench crash`. With `SOAK_SECONDS` in the environment (`make soak`) every scenario is killed many times.
 
+use std::sync::Mutex;
 use std::thread;
 
+use clap::ValueEnum;
 use serde_json::Value;
+use sluice_bench::crash::Meanwhile;
 use sluice_testkit::PrivateCluster;
 use sluice_testkit::postgres::TemporaryDatabase;
 
@@ -10,6 +13,19 @@ use super::{bench, report, setting};
 use crate::program::run;
 
 const SHORT: &[&str] = &["--rounds", "1", "--within", "500ms", "-c", "8"];
+/// Runs at once: each waits for programs that start most of the time.
+const LANES: usize = 4;
+/// What is done while the database is killed, with its options, and what must be kept of it.
+const WHILE_THE_DATABASE_IS_KILLED: [(&[&str], &str); 8] = [
+    (&["register"], "people registered"),
+    (&["refresh"], "chains of rotated refresh tokens"),
+    (&["revoke"], "tokens revoked"),
+    (&["create-client"], "clients made"),
+    (&["client-credentials"], "tokens left alone"),
+    (&["client-credentials", "--token", "jwt"], "tokens left alone"),
+    (&["introspect"], "answers as before"),
+    (&["get-client"], "answers as before"),
+];
 
 #[test]
 fn nobody_who_registered_is_lost_when_the_server_is_killed() {
@@ -116,6 +132,53 @@ fn is_kept(report: &Value, what: &str) {
     assert!(kept["promised"].as_u64().is_some_and(|promised| promised > 0), "{report}");
     assert_eq!((kept["lost"].as_u64(), kept["twice"].as_u64()), (Some(0), Some(0)), "{report}");
     assert_eq!(report["rounds"], 1);
+}
+
+#[test]
+fn what_was_answered_is_kept_when_the_database_is_killed() {
+    match std::env::var("SOAK_SECONDS") {
+        Ok(seconds) => every_scenario_is_killed(seconds.parse().expect("SOAK_SECONDS is a number")),
+        Err(_) => the_database_is_killed_once_in_each(),
+    }
+}
+
+fn the_database_is_killed_once_in_each() {
+    let left = Mutex::new(WHILE_THE_DATABASE_IS_KILLED.iter());
+    let next = || left.lock().expect("no run panics while it is locked").next();
+    thread::scope(|scope| {
+        for _ in 0..LANES {
+            scope.spawn(|| {
+                while let Some((scenario, what)) = next() {
+                    let report = report(&[&["crash"], *scenario, &["--kill", "postgres"], SHORT].concat());
+                    assert_eq!(report["kill"], "postgres");
+                    is_kept(&report, what);
+                }
+            });
+        }
+    });
+}
+
+/// Server and database at once, one scenario after the other, each ten times where the other fault tests have ten minutes.
+fn every_scenario_is_killed(seconds: u64) {
+    let rounds = (seconds / 60).clamp(3, 60).to_string();
+    for scenario in Meanwhile::value_variants() {
+        let scenario = scenario.to_possible_value().expect("all can be named");
+        let name = scenario.get_name();
+        let often = ["--kill", "both", "--rounds", &rounds, "--within", "2s", "-c", "16"];
+        let report = report(&[&["crash", name], &often[..]].concat());
+        println!("{name}, killed {} times: {}", report["rounds"], report["promises"]);
+        assert_eq!(report["rounds"].to_string(), rounds, "{report}");
+        let promises = report["promises"].as_array().expect("promises");
+        assert!(promises.iter().any(|kept| kept["promised"].as_u64() > Some(0)), "{report}");
+        assert!(promises.iter().all(|kept| kept["lost"] == 0 && kept["twice"] == 0), "{report}");
+    }
+}
+
+#[test]
+fn tokens_have_a_format_only_where_there_are_some() {
+    let ended = bench(&["crash", "register", "--token", "jwt"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains("register has no --token"), "{}", ended.stderr);
 }
 
 #[test]
