@@ -23,7 +23,7 @@ help:
 	@echo "make unit      every Rust test, on SQLite and on a private PostgreSQL"
 	@echo "make interop   real OAuth software against the server, on both databases"
 	@echo "make contract  every operation of Hydra's OpenAPI document, on both databases, generated requests, and what a real Hydra answered"
-	@echo "make hydra     builds Ory Hydra 2.3.0, holds it against its recorded answers, then Sluice; RECORD=1 records them anew"
+	@echo "make hydra     builds Ory Hydra 2.3.0, holds it against its recorded answers, then Sluice; has it and oidc-provider benchmarked; RECORD=1 records them anew"
 	@echo "make browser   Chromium on the pages"
 	@echo "make gateway   Varnish, nginx, HAProxy, Caddy and others in front of an application, with deploy/; real clients and bad days"
 	@echo "make tables    what is made of the measurements of make compare"
@@ -136,6 +136,7 @@ $(HYDRA): tests/hydra/server/go.mod tests/hydra/server/go.sum
 .PHONY: hydra
 hydra: server $(HYDRA)
 	HYDRA_BIN=$(CURDIR)/$(HYDRA) tests/hydra/run hydra sqlite postgres
+	HYDRA_BIN=$(CURDIR)/$(HYDRA) SLUICE_BIN=$(or $(SLUICE_BIN),$(BUILT)) bench/compare.sh --check hydra oidc-provider
 
 .PHONY: browser
 browser: server $(CACHE)/node.stamp
