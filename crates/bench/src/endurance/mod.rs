@@ -32,8 +32,6 @@ use sample::Sampler;
 use verdict::Run;
 pub use verdict::Verdict;
 
-/// Twice what passes between two rounds of the janitor, and some more for its work.
-const UPKEEP: Duration = Duration::from_secs(150);
 /// Of the steady time, which are compared.
 const QUARTERS: u32 = 4;
 /// Nothing that a login makes may live longer than the lifetime of the run.
@@ -58,6 +56,10 @@ pub struct EnduranceArgs {
     /// How long tokens and flows live; what is older is deleted by the server
     #[arg(long, default_value = "2m", value_parser = crate::command::lasting)]
     pub lifetime: Duration,
+    /// How long what is dead may still be there: by default twice what passes between two rounds of the janitor, and some more for
+    /// its work. With less, the rows of a server that deletes at its own pace are told to stay
+    #[arg(long, default_value = "150s", value_parser = crate::command::lasting)]
+    pub upkeep: Duration,
     /// How often it is looked at
     #[arg(long, default_value = "10s", value_parser = crate::command::lasting)]
     pub every: Duration,
@@ -106,7 +108,7 @@ impl EnduranceArgs {
     /// is born, and then it looks once at least in each quarter.
     fn caution(&self) -> Option<String> {
         let quarters = self.every.saturating_mul(QUARTERS);
-        let least = self.lifetime.saturating_add(UPKEEP).saturating_add(quarters);
+        let least = self.lifetime.saturating_add(self.upkeep).saturating_add(quarters);
         if self.duration >= least {
             return None;
         }
@@ -181,7 +183,7 @@ async fn run(
         samples: sampler.samples(),
         loaded,
         lifetime: args.lifetime,
-        upkeep: UPKEEP,
+        upkeep: args.upkeep,
         before: sampler.before(),
     };
     let mut on = machine::describe();
@@ -206,7 +208,7 @@ async fn run(
 /// Until all that was made is gone, or should be.
 async fn until_dead(sampler: &mut Sampler<'_>, args: &EnduranceArgs) -> Result<(), BenchError> {
     let began = Instant::now();
-    while began.elapsed() < args.lifetime + UPKEEP && !sampler.is_back() && !sampler.is_interrupted() {
+    while began.elapsed() < args.lifetime + args.upkeep && !sampler.is_back() && !sampler.is_interrupted() {
         sleep(args.every).await;
         sampler.look().await?;
     }
@@ -260,6 +262,7 @@ mod tests {
         assert_eq!(caution("--duration 5m10s"), None);
         assert_eq!(caution("--every 10s"), None, "half an hour is enough");
         assert!(caution("--duration 5m10s --lifetime 3m").is_some());
+        assert_eq!(caution("--duration 1m --lifetime 10s --upkeep 10s"), None);
     }
 
     #[test]

@@ -1,8 +1,16 @@
 //! `sluice bench endurance`.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
 use serde_json::Value;
+use sluice_testkit::PrivateCluster;
+use sluice_testkit::postgres::TemporaryDatabase;
+use tokio::task::block_in_place;
 
 use super::{bench, setting};
+use crate::program::{Ended, run};
 
 /// No more logins than there are users: each finds one, however long a disk takes that others are busy with.
 const SHORT: &[&str] = &["--rate", "5", "--duration", "3s", "--lifetime", "10s", "--every", "1s", "-c", "16"];
@@ -30,4 +38,54 @@ fn a_run_that_is_too_short_for_its_verdicts_is_told_and_is_no_success() {
     }
     let page = std::fs::read_to_string(written.join("index.html")).unwrap();
     assert!(page.contains("memory does not grow any more in the second half"), "a verdict that is open");
+}
+
+/// Seconds of logins whose rows die after six, on a database that is made so; a janitor comes each moment, as that of a server does each
+/// minute. What it ended as, and what it says of rows.
+async fn rows_on_a_database_that(is: &str) -> (Ended, Value) {
+    let brief = ["--rate", "10", "--duration", "4s", "--lifetime", "6s", "--every", "500ms", "-c", "16"];
+    let cluster = PrivateCluster::shared().await;
+    let database = TemporaryDatabase::of(cluster).await;
+    let migrated = run(&["migrate", "sql", "up", database.dsn(), "--yes"], &[]);
+    assert!(migrated.success, "{}", migrated.stderr);
+    cluster.execute(database.name(), is).await;
+    let there = ["--upkeep", "8s", "--json", "--dsn", database.dsn()];
+    let is_over = AtomicBool::new(false);
+    let ended = block_in_place(|| {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let tidied = run(&["janitor", database.dsn()], &[]);
+                    assert!(tidied.success, "{}", tidied.stderr);
+                    thread::sleep(Duration::from_millis(200));
+                }
+            });
+            let ended = bench(&[&["endurance"], &brief[..], &there[..]].concat());
+            is_over.store(true, Ordering::Relaxed);
+            ended
+        })
+    });
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{}", ended.stderr));
+    assert_eq!((&report["operations"], &report["errors"]), (&Value::from(40), &Value::from(0)), "{report}");
+    let verdicts = report["verdicts"].as_array().expect("verdicts");
+    let rows = verdicts.iter().find(|one| one["claim"] == "rows are back at what is alive");
+    (ended, rows.expect("a verdict about rows").clone())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_die_are_gone_in_the_end() {
+    let (ended, rows) = rows_on_a_database_that("SELECT 1").await;
+    assert_eq!(rows["holds"], true, "{rows}");
+    // Of disk and memory so short a run tells nothing.
+    assert!(ended.stderr.contains("the run was too short to show what it must"), "{}", ended.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_stay_are_a_run_that_fails() {
+    let keeps = "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; \
+        CREATE TRIGGER keep BEFORE DELETE ON oauth_grant FOR EACH ROW EXECUTE FUNCTION keep()";
+    let (ended, rows) = rows_on_a_database_that(keeps).await;
+    assert_eq!(rows["holds"], false, "{rows}");
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stderr.contains("the run does not show what it must"), "{}", ended.stderr);
 }
