@@ -156,6 +156,7 @@ mod tests {
     use super::super::Latency;
     use super::super::samples::report;
     use super::*;
+    use crate::scenario::{Kind, LoginOptions};
 
     fn told(report: &RunReport) -> Vec<(String, Option<bool>)> {
         verdicts(report).into_iter().map(|verdict| (verdict.claim, verdict.holds)).collect()
@@ -194,8 +195,15 @@ mod tests {
     #[test]
     fn registrations_are_judged_by_what_they_cost_while_nobody_is_hardened() {
         let bound = |label: &str| floors(&RunReport { label: label.to_owned(), ..report() });
-        assert_eq!(bound(&crate::scenario::Kind::Register.label()), Some(4.5));
+        assert_eq!(bound(&Kind::Register.label()), Some(4.5));
         assert_eq!([bound("register"), bound("register+harden")], [None, None]);
+    }
+
+    #[test]
+    fn logins_that_are_remembered_write_more_and_have_no_target() {
+        let remembered = LoginOptions { remember: true, ..LoginOptions::default() };
+        let bound = |options| floors(&RunReport { label: Kind::Login(options).label(), ..report() });
+        assert_eq!((bound(LoginOptions::default()), bound(remembered)), (Some(20.0), None));
     }
 
     #[test]
