@@ -19,6 +19,10 @@ use crate::scenario::{
     Kind, ListClientsOptions, LoginPasswordOptions, RefreshOptions,
 };
 
+/// Users of a scenario in which each operation waits for a hash, unless it is said: more would wait for longer than a server lets anybody
+/// wait, and be turned away.
+pub(crate) const HASHED_FOR: &str = "16";
+
 /// Measures a server: one that is started for it on a private database, or one that runs.
 #[derive(Debug, Clone, Args)]
 pub struct BenchCommand {
@@ -32,7 +36,9 @@ pub struct BenchCommand {
 pub enum Measurement {
     /// Authorization code with PKCE, login and consent accepted through the admin API: eight requests
     Login(Of<AcceptedLoginOptions>),
-    /// The same through the server's own pages, with a password
+    /// The same through the server's own pages, with a password. A server lets in no more than it can hash for in time: 16 users, unless
+    /// -c says otherwise
+    #[command(mut_arg("connections", |connections| connections.default_value(HASHED_FOR)))]
     LoginPassword(Of<LoginPasswordOptions>),
     /// A refresh token is exchanged for the next
     Refresh(Of<RefreshOptions>),

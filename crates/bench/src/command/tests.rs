@@ -69,6 +69,21 @@ fn a_run_is_a_closed_loop_of_ten_seconds_unless_it_is_told_otherwise() {
 }
 
 #[test]
+fn there_are_no_more_users_than_a_server_hashes_for_in_time_unless_it_is_said() {
+    let users = |line: &str| run_of(line).1.load().unwrap().users.get();
+    assert_eq!((users("login-password"), users("login-password -c 64")), (16, 64));
+    for name in SCENARIOS.into_iter().filter(|name| *name != "login-password") {
+        assert_eq!(users(name), 256, "{name} waits for no hash");
+    }
+    let crash = |line: &str| match said(line).unwrap() {
+        Task::Crash(args) => args.users().get(),
+        _ => panic!("{line} kills nobody"),
+    };
+    assert_eq!((crash("crash login-password"), crash("crash login")), (16, 64));
+    assert_eq!(crash("crash login-password -c 5"), 5);
+}
+
+#[test]
 fn a_run_ends_after_operations_or_after_a_time() {
     let (kind, args) = run_of("client-credentials --token jwt -n 500 -c 8 --json");
     assert!(matches!(kind, Kind::ClientCredentials(options) if options.token == TokenFormat::Jwt));

@@ -70,4 +70,9 @@ impl Meanwhile {
             Self::ClientCredentials | Self::Introspect | Self::Userinfo | Self::Revoke | Self::Gateway
         )
     }
+
+    /// Whether each operation waits until a password is hashed.
+    pub(crate) const fn waits_for_hashes(self) -> bool {
+        matches!(self, Self::LoginPassword)
+    }
 }

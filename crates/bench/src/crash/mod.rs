@@ -42,6 +42,11 @@ const LONG_TOKENS: &str = "ttl.access_token=25h";
 /// Whoever got no answer to a refresh may do something else first, and comes again later.
 const LONG_GRACE: &str = "oauth2.grant.refresh_token.rotation_grace_period=5m";
 
+/// Users, unless it is said.
+const USERS: NonZeroUsize = NonZeroUsize::new(64).unwrap();
+/// Of a scenario in which each operation waits for a hash.
+const HASHED_FOR_USERS: NonZeroUsize = NonZeroUsize::new(16).unwrap();
+
 /// What crash tests are told.
 #[derive(Debug, Clone, Args)]
 pub struct CrashArgs {
@@ -60,9 +65,9 @@ pub struct CrashArgs {
     /// Each kill comes at a random moment within this time after everything was well
     #[arg(long, default_value = "3s", value_parser = humantime::parse_duration)]
     pub within: Duration,
-    /// Users at the same time
-    #[arg(short, long, default_value = "64")]
-    pub connections: NonZeroUsize,
+    /// Users at the same time [default: 64, of login-password 16]
+    #[arg(short, long)]
+    pub connections: Option<NonZeroUsize>,
     /// Which server, and where it is told.
     #[command(flatten)]
     pub own: OwnServerArgs,
@@ -102,11 +107,11 @@ async fn run(args: &CrashArgs, program: &Path, interrupt: &Interrupt) -> Result<
     if args.kill != Victim::Server && args.own.dsn.is_some() {
         return Err(BenchError::Usage("only a private PostgreSQL can be killed: leave --dsn out".to_owned()));
     }
-    open_files::check(args.connections, kind.listeners(&Dialect::Hydra))?;
+    open_files::check(args.users(), kind.listeners(&Dialect::Hydra))?;
     crate::report::make(args.own.report.as_deref())?;
     let mut target = Target::started(&args.start(&kind), program).await?;
     let mut scenario = kind.scenario(&Dialect::Hydra)?;
-    scenario.prepare(&target, args.connections.get()).await.map_err(BenchError::Prepare)?;
+    scenario.prepare(&target, args.users().get()).await.map_err(BenchError::Prepare)?;
     let (scenario, ledger) = (Arc::from(scenario), Arc::new(Ledger::default()));
     let (rounds, endpoints) = (Rounds::new(args, interrupt), Arc::clone(&target.endpoints));
     let (load, measuring) = (args.load(), interrupt.measuring());
@@ -117,7 +122,7 @@ async fn run(args: &CrashArgs, program: &Path, interrupt: &Interrupt) -> Result<
     forget(&mut target).await?;
     let mut promises = check::all(&target, &*scenario, Promises::of(ledger.take())).await?;
     if kind.only_reads() {
-        promises.push(check::reads(&target, &*scenario, args.connections.get()).await?);
+        promises.push(check::reads(&target, &*scenario, args.users().get()).await?);
     }
     let report = CrashReport::of(args, (measured, rounds.failed_in_calm()), &back_after, promises);
     let mut settings = target.settings();
@@ -137,6 +142,11 @@ impl CrashArgs {
         self.scenario.kind(self.token.unwrap_or_default())
     }
 
+    /// How many users there are.
+    pub(crate) fn users(&self) -> NonZeroUsize {
+        self.connections.unwrap_or(if self.scenario.waits_for_hashes() { HASHED_FOR_USERS } else { USERS })
+    }
+
     fn start(&self, kind: &Kind) -> Start {
         let own = kind.settings().iter().map(|(key, value)| format!("{key}={value}"));
         let long = [LONG_CODES, LONG_TOKENS, LONG_GRACE].map(str::to_owned);
@@ -145,8 +155,8 @@ impl CrashArgs {
 
     fn load(&self) -> Load {
         Load {
-            users: self.connections,
-            threads: self.own.threads.min(self.connections),
+            users: self.users(),
+            threads: self.own.threads.min(self.users()),
             pace: Pace::Closed,
             length: Length::Duration(AT_MOST),
             first_turn: 0,

@@ -106,7 +106,8 @@ impl CrashReport {
 
 /// Whether a failure says no more than that the server was away.
 pub(super) fn is_cut_off(kind: &str) -> bool {
-    kind.starts_with("connection: ") || kind.starts_with("no answer within") || kind.ends_with(": status 503")
+    let is_later = kind.ends_with(": status 503") || kind.contains(": turned away: ");
+    is_later || kind.starts_with("connection: ") || kind.starts_with("no answer within")
 }
 
 /// What is wrong whatever was killed, and how many operations were only cut off: no answer, or one that says "later", while something was
@@ -123,6 +124,7 @@ fn excused(errors: BTreeMap<String, u64>, failed_in_calm: u64) -> (BTreeMap<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::driver::Failure;
 
     /// A run in which everything was kept.
     fn report() -> CrashReport {
@@ -149,12 +151,14 @@ mod tests {
             "token: status 503",
             "token: status 400",
         ];
-        let errors: BTreeMap<_, _> = errors.into_iter().map(|kind| (kind.to_owned(), 2)).collect();
+        let turned_away = Failure::TurnedAway { step: "page" }.to_string();
+        let errors = errors.map(str::to_owned).into_iter().chain([turned_away]);
+        let errors: BTreeMap<_, _> = errors.map(|kind| (kind, 2)).collect();
         let (wrong, cut_off) = excused(errors.clone(), 0);
-        assert_eq!(cut_off, 6);
+        assert_eq!(cut_off, 8);
         assert_eq!(wrong.into_keys().collect::<Vec<_>>(), ["token: status 400"]);
         let (wrong, cut_off) = excused(errors, 4);
-        assert_eq!((cut_off, wrong.get(IN_CALM)), (2, Some(&4)), "at another time it is no excuse");
+        assert_eq!((cut_off, wrong.get(IN_CALM)), (4, Some(&4)), "at another time it is no excuse");
     }
 
     #[test]

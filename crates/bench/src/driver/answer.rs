@@ -17,6 +17,8 @@ pub(super) struct Head {
     pub(super) length: Option<usize>,
     pub(super) is_chunked: bool,
     pub(super) closes: bool,
+    /// Whether a 503 says when to come again.
+    pub(super) turns_away: bool,
     pub(super) cookies: Vec<String>,
 }
 
@@ -60,12 +62,22 @@ impl<'a> Answer<'a> {
     /// This answer, if it has that status.
     ///
     /// # Errors
-    /// [`Failure::Status`].
+    /// [`Failure::Status`], [`Failure::TurnedAway`].
     pub fn expect(self, status: u16, step: &'static str) -> Result<Self, Failure> {
         if self.head.status == status {
             return Ok(self);
         }
-        Err(self.explain(Failure::Status { step, status: self.head.status }))
+        Err(self.refused(step))
+    }
+
+    /// What an answer of this status is where another was expected.
+    pub(crate) fn refused(&self, step: &'static str) -> Failure {
+        let status = self.head.status;
+        self.explain(if self.head.turns_away {
+            Failure::TurnedAway { step }
+        } else {
+            Failure::Status { step, status }
+        })
     }
 
     /// Why this answer is not what it should be: while something is prepared, with the URL that was asked for and the error that the
@@ -81,10 +93,10 @@ impl<'a> Answer<'a> {
     /// Where it leads; it must be a redirect.
     ///
     /// # Errors
-    /// [`Failure::Status`], [`Failure::Incomplete`].
+    /// [`Failure::Status`], [`Failure::TurnedAway`], [`Failure::Incomplete`].
     pub fn redirect(self, step: &'static str) -> Result<&'a str, Failure> {
         if !(300..400).contains(&self.head.status) {
-            return Err(self.explain(Failure::Status { step, status: self.head.status }));
+            return Err(self.refused(step));
         }
         self.location().ok_or_else(|| self.explain(Failure::Incomplete { step, missing: "Location" }))
     }

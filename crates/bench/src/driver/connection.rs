@@ -212,7 +212,7 @@ fn parse_head(bytes: &[u8], head: &mut Head) -> Result<Option<usize>, Failure> {
     let httparse::Status::Complete(length) = parsed.map_err(|_| Failure::Malformed)? else { return Ok(None) };
     head.status = response.code.ok_or(Failure::Malformed)?;
     head.closes = response.version == Some(0);
-    (head.location, head.length, head.is_chunked) = (None, None, false);
+    (head.location, head.length, head.is_chunked, head.turns_away) = (None, None, false, false);
     head.cookies.clear();
     for header in response.headers.iter() {
         keep(head, header)?;
@@ -233,6 +233,8 @@ fn keep(head: &mut Head, header: &httparse::Header<'_>) -> Result<(), Failure> {
         head.is_chunked = value()?.eq_ignore_ascii_case("chunked");
     } else if is("connection") {
         head.closes |= value()?.split(',').any(|option| option.trim().eq_ignore_ascii_case("close"));
+    } else if head.status == 503 && is("retry-after") {
+        head.turns_away = true;
     }
     Ok(())
 }

@@ -27,6 +27,12 @@ pub enum Failure {
         /// What was answered.
         status: u16,
     },
+    /// 503 with `Retry-After`: what the server has to do already is all that it gets done in time.
+    #[error("{step}: turned away: the server lets nobody else in for now (status 503, Retry-After)")]
+    TurnedAway {
+        /// What was asked.
+        step: &'static str,
+    },
     /// Success, without what should come with it.
     #[error("{step}: {missing} is missing")]
     Incomplete {

@@ -49,7 +49,7 @@ impl Gateway {
                 200..=299 => {
                     return Err(Failure::Setup(format!("the gateway lets everybody through, also {who}")));
                 }
-                status => return Err(answer.explain(Failure::Status { step: STEP, status })),
+                _ => return Err(answer.refused(STEP)),
             }
         }
         Ok(())

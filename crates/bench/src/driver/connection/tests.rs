@@ -132,6 +132,28 @@ async fn no_content_has_no_body() {
 }
 
 #[tokio::test]
+async fn who_is_to_come_again_later_is_turned_away() {
+    let answers: [(&'static [&'static str], &str); 3] = [
+        (
+            &["HTTP/1.1 503 Busy\r\nRetry-After: 2\r\ncontent-length: 0\r\n\r\n"],
+            "page: turned away: the server lets nobody else in for now (status 503, Retry-After)",
+        ),
+        (&["HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n"], "page: status 503"),
+        (&["HTTP/1.1 429 Slow\r\nretry-after: 2\r\ncontent-length: 0\r\n\r\n"], "page: status 429"),
+    ];
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let public = Endpoint::at(listener.local_addr().unwrap());
+    let steps = answers.iter().map(|(pieces, _)| Step::Send(pieces)).collect();
+    let server = tokio::spawn(serve(listener, steps));
+    let mut agent = Agent::new(0, Arc::new(Endpoints { public, admin: None, gateway: None }), None);
+    for (_, expected) in answers {
+        let answer = agent.send(&Ask::get(Origin::Public, "/")).await.unwrap();
+        assert_eq!(answer.expect(200, "page").unwrap_err().to_string(), expected);
+    }
+    server.await.unwrap();
+}
+
+#[tokio::test]
 async fn a_connection_is_kept() {
     let ok: &[&str] = &["HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"];
     let (answers, seen) = met(vec![Step::Send(ok), Step::Send(ok), Step::Send(ok)]).await;
