@@ -21,7 +21,7 @@ use crate::scenario::{
 
 /// Users of a scenario in which each operation waits for a hash, unless it is said: more would wait for longer than a server lets anybody
 /// wait, and be turned away.
-pub(crate) const HASHED_FOR: &str = "16";
+const HASHED_FOR: &str = "16";
 
 /// Measures a server: one that is started for it on a private database, or one that runs.
 #[derive(Debug, Clone, Args)]

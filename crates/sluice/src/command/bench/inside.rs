@@ -36,7 +36,7 @@ impl Inside for ThisProgram {
             data_dir: server.folder.clone(),
         };
         let settings = load(&sources).map_err(|error| error.to_string())?.settings;
-        let sealer = sealer(&settings, &sources).await.map_err(|error| chain(&error).to_string())?;
+        let sealer = Box::pin(sealer(&settings, &sources)).await.map_err(|error| chain(&error))?;
         let issued = RefreshToken::open(like, &sealer).map_err(|error| error.to_string())?;
         Ok(Box::new(Like { sealer, issued }))
     }
