@@ -246,7 +246,7 @@ fn a_database_that_is_spoken_to_by_tls_alone_cannot_be_accounted_for() {
 fn every_scenario_can_be_done_while_the_server_is_killed() {
     for name in SCENARIOS {
         let Ok(Task::Crash(args)) = said(&format!("crash {name}")) else { panic!("{name}") };
-        assert_eq!(args.scenario.kind().name(), name);
+        assert_eq!(args.kind().name(), name);
     }
     assert_eq!(refusal("crash nothing"), ErrorKind::InvalidValue);
 }

@@ -138,7 +138,7 @@ async fn forget(target: &mut Target) -> Result<(), TargetError> {
 }
 
 impl CrashArgs {
-    fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         self.scenario.kind(self.token.unwrap_or_default())
     }
 
