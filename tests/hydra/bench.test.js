@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 
-const { SLUICE_BIN, SLUICE_ISSUER, SLUICE_ADMIN_URL } = process.env
+const { SLUICE_BIN, SLUICE_ISSUER, SLUICE_ADMIN_URL, DATABASE } = process.env
 // Its keys are RSA, unless somebody makes others.
 const SCENARIOS = [
   ['login', '--id-token', 'RS256'],
@@ -14,12 +14,13 @@ const SCENARIOS = [
 for (const scenario of SCENARIOS) {
   const name = scenario.join(' ')
   test(`${name} is measured`, () => {
-    const where = ['--public-url', SLUICE_ISSUER, '--admin-url', SLUICE_ADMIN_URL, '--database-dsn', 'sqlite:']
+    const where = ['--public-url', SLUICE_ISSUER, '--admin-url', SLUICE_ADMIN_URL, '--database-dsn', DATABASE]
     const few = ['-n', '20', '-c', '2', '--warm-up', '0s', '--no-floor', '--json']
     const { status, stdout, stderr } = spawnSync(SLUICE_BIN, ['bench', ...scenario, ...where, ...few], { encoding: 'utf8' })
     assert.equal(status, 0, `${stderr}\n${stdout}`)
     const report = JSON.parse(stdout)
     assert.deepEqual([report.scenario, report.operations, report.errors], [scenario[0], 20, 0])
     assert.ok(report.latency_ms.p50 > 0 && report.ops_per_second > 0, stdout)
+    assert.equal(typeof report.wal_bytes, 'number', 'PostgreSQL tells')
   })
 }

@@ -30,17 +30,17 @@ function program() {
   return process.env.HYDRA_BIN ?? path.resolve(HERE, '../../.cache/hydra')
 }
 
-/** `hydra serve all` with a database of its own. */
-export function serveHydra() {
-  return onFreePorts(2, hydraAt)
+/** `hydra serve all` with a database of its own: SQLite, where two who write at once are in each other's way, or what a DSN names. */
+export function serveHydra({ dsn } = {}) {
+  return onFreePorts(2, (publicPort, adminPort) => hydraAt(publicPort, adminPort, dsn))
 }
 
-async function hydraAt(publicPort, adminPort) {
+async function hydraAt(publicPort, adminPort, dsn) {
   const folder = temporaryFolder('hydra')
   const issuer = `http://127.0.0.1:${publicPort}/`
   const env = {
     ...ENVIRONMENT,
-    DSN: `sqlite://${path.join(folder, 'hydra.sqlite')}?_fk=true&mode=rwc`,
+    DSN: dsn ?? `sqlite://${path.join(folder, 'hydra.sqlite')}?_fk=true&mode=rwc`,
     SECRETS_SYSTEM: 'a-system-secret-for-tests-0123456789',
     URLS_SELF_ISSUER: issuer,
     SERVE_PUBLIC_HOST: '127.0.0.1',
