@@ -219,3 +219,19 @@ test('consent refused is an error page of Apache, and the page stays closed', as
     assert.equal(await tab.locator('pre').filter({ hasText: 'REMOTE_USER' }).count(), 0)
   })
 })
+
+// The module takes an error in the query for a login that somebody else begins if `iss` stands beside it.
+for (const [how, change] of [
+  ['that comes without `iss`', { client: { authorization_response_iss: false } }],
+  ['that is posted', { directives: { OIDCResponseMode: 'form_post' } }],
+]) {
+  test(`a refusal ${how} is shown by its name, and the page stays closed`, async () => {
+    await protectedBy(change, async ({ site, tab }) => {
+      await identify(site, tab)
+      await tab.click('button[name=decision][value=reject]')
+      await tab.waitForURL((url) => url.href.startsWith(site.url))
+      await sees(tab, /access_denied/)
+      assert.equal(await tab.locator('pre').filter({ hasText: 'REMOTE_USER' }).count(), 0)
+    })
+  })
+}

@@ -149,7 +149,7 @@ impl AuthorizationService {
         if tokens.access_token.is_some() || !client.security.profile.is_fapi() {
             answer.push(("scope", &scope));
         }
-        Ok(self.answer(&ResponseTarget::of(request), &answer).await?)
+        Ok(self.answer((&ResponseTarget::of(request), client), &answer).await?)
     }
 
     /// The tokens that the browser carries to the client.

@@ -43,9 +43,9 @@ impl ResponseTarget {
         }
     }
 
-    /// Answers with these parameters, `state` and `iss` (RFC 9207), unsigned.
-    pub(super) fn respond(&self, parameters: &[(&str, &str)], issuer: &str) -> Location {
-        self.carry(self.with_state(parameters).chain([("iss", issuer)]))
+    /// Answers with these parameters, `state` and, if it is to be told, `iss` (RFC 9207), unsigned.
+    pub(super) fn respond(&self, parameters: &[(&str, &str)], issuer: Option<&str>) -> Location {
+        self.carry(self.with_state(parameters).chain(issuer.map(|issuer| ("iss", issuer))))
     }
 
     /// These parameters and `state`.
@@ -89,16 +89,16 @@ mod tests {
 
     #[test]
     fn an_answer_keeps_the_query_of_the_redirect_uri() {
-        let answer =
-            target("https://a.example/cb?x=1", ResponseMode::Query).respond(&[("code", "c")], "https://i/");
+        let target = target("https://a.example/cb?x=1", ResponseMode::Query);
+        let answer = target.respond(&[("code", "c")], Some("https://i/"));
         let expected = "https://a.example/cb?x=1&code=c&state=a%20b&iss=https%3A%2F%2Fi%2F";
         assert_eq!(answer, Location::Redirect(expected.into()));
     }
 
     #[test]
     fn an_answer_can_travel_in_the_fragment() {
-        let answer =
-            target("https://a.example/cb?x=1", ResponseMode::Fragment).respond(&[("code", "c")], "i");
+        let target = target("https://a.example/cb?x=1", ResponseMode::Fragment);
+        let answer = target.respond(&[("code", "c")], Some("i"));
         assert_eq!(answer, Location::Redirect("https://a.example/cb?x=1#code=c&state=a%20b&iss=i".into()));
     }
 }

@@ -327,6 +327,15 @@ mod tests {
         assert_eq!((read.backchannel_logout, read.logout_sessions), (None, registered.logout_sessions));
     }
 
+    #[test]
+    fn whether_answers_name_the_issuer_is_written_where_they_do_not() {
+        let mut registered = client("app");
+        registered.formats.access_token_jwt_typ = Some("JWT".to_owned());
+        assert!(!encode(&registered).contains("omits_issuer"));
+        registered.formats.omits_issuer = true;
+        assert_eq!(read(&encode(&registered)).formats, registered.formats);
+    }
+
     /// And what this one writes, earlier ones read.
     #[test]
     fn where_an_earlier_version_wrote_that_a_client_listens_is_read() {

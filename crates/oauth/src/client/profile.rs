@@ -108,6 +108,10 @@ pub struct ResponseFormats {
     /// `access_token_jwt_typ`, a member of Sluice's own: what a JWT access token calls itself in its header; if none, what is
     /// configured. An administrator's.
     pub access_token_jwt_typ: Option<String>,
+    /// `authorization_response_iss: false`, a member of Sluice's own: its authorization responses are without `iss` (RFC 9207), for
+    /// who takes an error that has one for something else. An administrator's.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub omits_issuer: bool,
 }
 
 impl ResponseFormats {

@@ -90,6 +90,7 @@ mod rfc8707;
 mod rfc9068;
 mod rfc9101;
 mod rfc9126;
+mod rfc9207;
 mod rfc9396;
 mod rfc9449;
 mod rfc9701;

@@ -198,6 +198,11 @@ async fn what_is_refused_is_named() {
         (json!({"metadata": {"tier": "gold"}}), "invalid_client_metadata", "metadata"),
         (json!({"access_token_strategy": "jwt"}), "invalid_client_metadata", "access_token_strategy"),
         (json!({"access_token_jwt_typ": "JWT"}), "invalid_client_metadata", "access_token_jwt_typ"),
+        (
+            json!({"authorization_response_iss": false}),
+            "invalid_client_metadata",
+            "authorization_response_iss",
+        ),
         (json!({"token_exchange": {"impersonation": true}}), "invalid_client_metadata", "token_exchange"),
         (json!({"audience": ["https://api.test"]}), "invalid_client_metadata", "audience"),
         (

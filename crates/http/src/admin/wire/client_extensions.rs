@@ -60,6 +60,9 @@ pub(super) struct ExtensionsBody {
     /// A member of Sluice's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     access_token_jwt_typ: Option<String>,
+    /// A member of Sluice's own; `true` if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authorization_response_iss: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     default_max_age: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -181,6 +184,7 @@ impl ExtensionsBody {
             )?,
             access_token_signing_alg: filled(self.access_token_signed_response_alg.clone()),
             access_token_jwt_typ: filled(self.access_token_jwt_typ.clone()),
+            omits_issuer: self.authorization_response_iss == Some(false),
         })
     }
 }
@@ -231,6 +235,7 @@ impl From<&Client> for ExtensionsBody {
             request_object_encryption_enc: enc(&formats.request_object_encryption),
             access_token_signed_response_alg: formats.access_token_signing_alg.clone(),
             access_token_jwt_typ: formats.access_token_jwt_typ.clone(),
+            authorization_response_iss: formats.omits_issuer.then_some(false),
             default_max_age: client.defaults.max_age,
             require_auth_time: set(client.defaults.require_auth_time),
             default_acr_values: list(&client.defaults.acr_values),

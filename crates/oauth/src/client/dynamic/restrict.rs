@@ -110,6 +110,10 @@ impl Bounds<'_> {
                     && strategy != Some(asked.access_token_strategy.as_str()),
             ),
             ("access_token_jwt_typ", self.sets_jwt_typ(asked.formats.access_token_jwt_typ.as_ref())),
+            (
+                "authorization_response_iss",
+                asked.formats.omits_issuer && !own.is_some_and(|own| own.formats.omits_issuer),
+            ),
             ("skip_consent", asked.skip_consent && !own.is_some_and(|own| own.skip_consent)),
             (
                 "skip_logout_consent",
@@ -275,6 +279,7 @@ impl Bounds<'_> {
             access_token_strategy: strategy.unwrap_or_default(),
             formats: ResponseFormats {
                 access_token_jwt_typ: stored.formats.access_token_jwt_typ.clone(),
+                omits_issuer: stored.formats.omits_issuer,
                 ..metadata.formats
             },
             lifespans: stored.lifespans,

@@ -21,6 +21,7 @@ pub(super) fn check(client: &mut Client) -> Result<(), RegistrationError> {
     check_keys(client)?;
     check_binding(client)?;
     check_algorithms(client)?;
+    check_issuer(client)?;
     check_flows(client)
 }
 
@@ -68,6 +69,14 @@ fn check_algorithms(client: &Client) -> Result<(), RegistrationError> {
         return Ok(());
     }
     Err(refused("each signing algorithm to be PS256, ES256 or EdDSA"))
+}
+
+/// A client tells by it which server answers (Security Profile §5.3.2.2).
+fn check_issuer(client: &Client) -> Result<(), RegistrationError> {
+    if client.formats.omits_issuer {
+        return Err(refused("authorization_response_iss to be true"));
+    }
+    Ok(())
 }
 
 fn check_flows(client: &Client) -> Result<(), RegistrationError> {

@@ -287,7 +287,7 @@ fn fapi_clients_are_held_to_their_profile() {
     assert!(registered(fapi()).is_ok());
     let by_uri = ClientMetadata { jwks: None, jwks_uri: "https://app.example/jwks".to_owned(), ..fapi() };
     assert!(registered(by_uri).is_ok());
-    let changes: [(Change, &str); 10] = [
+    let changes: [(Change, &str); 11] = [
         (|of| of.token_endpoint_auth_method = "client_secret_basic".to_owned(), "token_endpoint_auth_method"),
         (|of| of.token_endpoint_auth_method = "none".to_owned(), "token_endpoint_auth_method"),
         (|of| (of.jwks, of.jwks_uri) = (None, "http://app.example/jwks".to_owned()), "jwks_uri"),
@@ -296,6 +296,7 @@ fn fapi_clients_are_held_to_their_profile() {
         (|of| of.token_endpoint_auth_signing_alg = "RS256".to_owned(), "PS256"),
         (|of| of.request_object_signing_alg = "none".to_owned(), "PS256"),
         (|of| of.formats.access_token_signing_alg = Some("ES512".to_owned()), "PS256"),
+        (|of| of.formats.omits_issuer = true, "authorization_response_iss"),
         (|of| of.response_types = vec!["code id_token".to_owned()], "response_types"),
         (|of| of.redirect_uris = vec!["http://app.example/cb".to_owned()], "https://"),
     ];

@@ -55,7 +55,7 @@ fn a_client_that_asked_for_everything() {
 fn what_is_written_reads_as_the_same_client() {
     let odd = json!({"client_id": "odd", "jwks_uri": "https://A.example", "metadata": ["a", 1],
         "backchannel_logout_uri": "https://A.example", "frontchannel_logout_session_required": true,
-        "access_token_jwt_typ": "JWT"});
+        "access_token_jwt_typ": "JWT", "authorization_response_iss": false});
     let keys = json!({"client_id": "keys", "jwks": {"keys": [{"kty": "EC", "crv": "P-256", "kid": "1",
         "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}]}});
     for asked in [json!({"client_id": "least"}), full(), odd, keys] {
@@ -69,6 +69,7 @@ fn what_is_written_reads_as_the_same_client() {
             "frontchannel_logout_session_required",
             "metadata",
             "access_token_jwt_typ",
+            "authorization_response_iss",
         ] {
             assert!(asked.get(member).is_none_or(|asked| written[member] == *asked), "{member}");
         }

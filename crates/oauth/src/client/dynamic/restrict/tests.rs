@@ -32,6 +32,7 @@ fn what_only_an_administrator_decides_is_refused() {
         asked(|asked| asked.metadata = Some(serde_json::json!({"tier": 1}))),
         asked(|asked| asked.access_token_strategy = "jwt".to_owned()),
         asked(|asked| asked.formats.access_token_jwt_typ = Some("JWT".to_owned())),
+        asked(|asked| asked.formats.omits_issuer = true),
         asked(|asked| asked.token_exchange.impersonation = true),
         asked(|asked| asked.lifespans.implicit.id_token = Some(sluice_primitives::Lifetime::hours(9))),
     ] {
@@ -135,6 +136,7 @@ fn what_an_administrator_gave_stays_and_may_be_repeated() {
     stored.owner = "operator".to_owned();
     stored.metadata = serde_json::json!({"tier": 1});
     stored.formats.access_token_jwt_typ = Some("JWT".to_owned());
+    stored.formats.omits_issuer = true;
     stored.scope = "openid admin".parse().unwrap();
     stored.grant_types = vec!["client_credentials".to_owned()];
     let bounds = Bounds { stored: Some(&stored), ..OPEN };
@@ -143,10 +145,12 @@ fn what_an_administrator_gave_stays_and_may_be_repeated() {
     assert!(silent.skip_consent && silent.owner == "operator");
     assert_eq!(silent.metadata, Some(serde_json::json!({"tier": 1})));
     assert_eq!(silent.formats.access_token_jwt_typ.as_deref(), Some("JWT"));
+    assert!(silent.formats.omits_issuer);
     let repeated = asked(|asked| {
         asked.skip_consent = true;
         asked.metadata = Some(serde_json::json!({"tier": 1}));
         asked.formats.access_token_jwt_typ = Some("JWT".to_owned());
+        asked.formats.omits_issuer = true;
         asked.scope = "openid admin other".to_owned();
         asked.grant_types = vec!["client_credentials".to_owned()];
     });

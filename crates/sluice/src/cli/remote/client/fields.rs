@@ -44,6 +44,9 @@ pub(super) struct FieldArgs {
     /// What its JWT access tokens call themselves: at+jwt or JWT [default: that of the server]
     #[arg(long, value_name = "TYPE")]
     access_token_jwt_typ: Option<String>,
+    /// Its authorization responses say who answers, in `iss` [default: true]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", value_parser = value::boolean)]
+    authorization_response_iss: Option<bool>,
     /// How users are named to it: public or pairwise [default: public]
     #[arg(long, value_name = "TYPE")]
     subject_type: Option<String>,
@@ -168,6 +171,7 @@ impl FieldArgs {
             ("token_endpoint_auth_method", text(self.token_endpoint_auth_method.as_deref())),
             ("access_token_strategy", text(self.access_token_strategy.as_deref())),
             ("access_token_jwt_typ", text(self.access_token_jwt_typ.as_deref())),
+            ("authorization_response_iss", self.authorization_response_iss.map(Value::from)),
             ("subject_type", text(self.subject_type.as_deref())),
             ("sector_identifier_uri", text(self.sector_identifier_uri.as_deref())),
             ("jwks_uri", text(self.jwks_uri.as_deref())),

@@ -58,7 +58,7 @@ async fn every_flag_of_a_client_has_its_field() {
     stub.run(
         "sluice create oauth2-client --id photos --name P --secret s --grant-type a --response-type b --scope c \
          --audience d,e --redirect-uri f --post-logout-callback g --token-endpoint-auth-method none \
-         --access-token-strategy jwt --access-token-jwt-typ JWT --subject-type pairwise --sector-identifier-uri h --jwks-uri i \
+         --access-token-strategy jwt --access-token-jwt-typ JWT --authorization-response-iss=false --subject-type pairwise --sector-identifier-uri h --jwks-uri i \
          --id-token-signed-response-alg RS256 --request-object-signing-alg ES256 --request-uri j --allowed-cors-origin k --skip-consent \
          --skip-logout-consent=false --frontchannel-logout-callback l --frontchannel-logout-session-required \
          --backchannel-logout-callback m --backchannel-logout-session-required=true --owner n --contact o \
@@ -69,7 +69,7 @@ async fn every_flag_of_a_client_has_its_field() {
         "client_id": "photos", "client_name": "P", "client_secret": "s", "grant_types": ["a"],
         "response_types": ["b"], "scope": "c", "audience": ["d", "e"], "redirect_uris": ["f"],
         "post_logout_redirect_uris": ["g"], "token_endpoint_auth_method": "none", "access_token_strategy": "jwt",
-        "access_token_jwt_typ": "JWT", "subject_type": "pairwise", "sector_identifier_uri": "h", "jwks_uri": "i",
+        "access_token_jwt_typ": "JWT", "authorization_response_iss": false, "subject_type": "pairwise", "sector_identifier_uri": "h", "jwks_uri": "i",
         "id_token_signed_response_alg": "RS256", "request_object_signing_alg": "ES256", "request_uris": ["j"], "allowed_cors_origins": ["k"],
         "skip_consent": true, "skip_logout_consent": false, "frontchannel_logout_uri": "l",
         "frontchannel_logout_session_required": true, "backchannel_logout_uri": "m",
