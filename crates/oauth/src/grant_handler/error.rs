@@ -57,7 +57,7 @@ pub enum TokenError {
     /// The redirect URI is not that of the authorization request.
     #[error("the redirect URI is not that of the authorization request")]
     RedirectUriMismatch,
-    /// The PKCE verifier is missing, malformed, wrong, or was never announced.
+    /// The PKCE verifier is missing, malformed, wrong, or was never announced. The client reads why: a reason is a constant.
     #[error("PKCE: {0}")]
     Pkce(&'static str),
     /// The code was redeemed before: its grant is revoked now.
@@ -166,7 +166,9 @@ impl TokenError {
         }
     }
 
-    /// What the client reads: the sentence of the code, where it says enough, and which value was refused.
+    /// What the client reads: the sentence of the code, where it says enough, which value was refused, and what is wrong with an exchange of
+    /// its own code. Who is not the client hears none of it: they do not authenticate, or the code is another's. Of a public client everybody
+    /// who has the code does; a verifier is guessed no sooner for that.
     pub fn description(&self) -> Cow<'static, str> {
         let usual = self.code().description();
         let naming = |sentence: Option<String>| {
@@ -180,6 +182,10 @@ impl TokenError {
             }
             Self::Issue(IssueError::NotEncrypted(why)) => why.description().into(),
             Self::Client(why) => why.description().into(),
+            Self::Pkce(why) => format!("The code cannot be exchanged (PKCE): {why}.").into(),
+            Self::RedirectUriMismatch => {
+                "The `redirect_uri` is missing, or is not that of the authorization request.".into()
+            }
             Self::Assertion(AssertionRefused::Store(error)) => store_code(error).description().into(),
             Self::Assertion(_) => {
                 "The assertion is invalid, expired, used before, or of an issuer that is not trusted for it."

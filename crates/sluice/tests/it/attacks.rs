@@ -130,7 +130,11 @@ async fn pkce_cannot_be_taken_out_of_a_flow(backend: Backend) {
     // The challenge was dropped on the way: the client's verifier shows it.
     let dropped =
         answer(&sluice, &client, &[Without("code_challenge"), Without("code_challenge_method")]).await;
-    send(dropped.get("code"), Some(VERIFIER)).await.refused_with("invalid_grant");
+    let refused = send(dropped.get("code"), Some(VERIFIER)).await;
+    let said =
+        "The code cannot be exchanged (PKCE): a verifier without a challenge in the authorization request.";
+    assert_eq!(refused.body["error_description"], said);
+    refused.refused_with("invalid_grant");
     // The verifier is left out, empty, or the challenge itself.
     let code = answer(&sluice, &client, &[]).await;
     let challenge = URL_SAFE_NO_PAD.encode(sluice_crypto::digest::sha256(VERIFIER.as_bytes()));

@@ -13,6 +13,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 on_both_stores!(
     a_code_of_another_client_is_refused_and_not_consumed,
     a_code_is_refused_with_another_verifier_or_redirect_uri_and_not_consumed,
+    who_is_not_the_client_of_a_code_hears_nothing_of_its_verifier,
     a_refresh_token_of_another_client_is_refused_and_not_consumed,
     a_malformed_token_request_is_refused_and_writes_nothing,
     a_malformed_revocation_is_refused_and_writes_nothing,
@@ -53,8 +54,18 @@ async fn a_code_is_refused_with_another_verifier_or_redirect_uri_and_not_consume
     let (here, another) = ("https://app.test/callback", "another-code-verifier-of-at-least-43-characters");
     let (short, umlauts) = (&VERIFIER[..42], format!("{VERIFIER}\u{fc}"));
     let long = VERIFIER.repeat(3);
-    for verifier in ["", another, short, &umlauts, &long, "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"] {
-        client.token(&exchange(&code, here, verifier)).await.refused_with("invalid_grant");
+    for (verifier, why) in [
+        ("", "missing"),
+        (another, "wrong"),
+        (short, "malformed"),
+        (&umlauts, "malformed"),
+        (&long, "malformed"),
+        ("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "wrong"),
+    ] {
+        let refused = client.token(&exchange(&code, here, verifier)).await;
+        let said = format!("The code cannot be exchanged (PKCE): the verifier is {why}.");
+        assert_eq!(refused.body["error_description"], said, "{verifier}");
+        refused.refused_with("invalid_grant");
     }
     for uri in [
         "",
@@ -63,9 +74,36 @@ async fn a_code_is_refused_with_another_verifier_or_redirect_uri_and_not_consume
         "https://APP.test/callback",
         "https://evil.test/",
     ] {
-        client.token(&exchange(&code, uri, VERIFIER)).await.refused_with("invalid_grant");
+        let refused = client.token(&exchange(&code, uri, VERIFIER)).await;
+        let said = "The `redirect_uri` is missing, or is not that of the authorization request.";
+        assert_eq!(refused.body["error_description"], said, "{uri}");
+        refused.refused_with("invalid_grant");
     }
     assert_eq!(sluice.written(), before);
+    client.redeem(&code).await.ok();
+    sluice.node.stop().await;
+}
+
+/// A stolen code tells nothing of itself to who is not its client: not even that it is good.
+async fn who_is_not_the_client_of_a_code_hears_nothing_of_its_verifier(backend: Backend) {
+    let sluice = TestSluice::start(backend).await;
+    let (client, thief) = (sluice.client(&json!({})).await, sluice.client(&json!({})).await);
+    let code = sluice.browser().log_in(&sluice, &client, "alice").await.expect("code");
+    let said = async |client: &TestClient, code: &str, uri: &str, verifier: &str| {
+        let refused = client.token(&exchange(code, uri, verifier)).await;
+        (refused.body["error"].clone(), refused.body["error_description"].clone())
+    };
+    let here = client.redirect_uri.as_str();
+    let of_no_code = said(&thief, "a-code-that-nobody-issued", here, VERIFIER).await;
+    assert_eq!(of_no_code.0, "invalid_grant");
+    let mut impostor = client.clone();
+    impostor.secret = Some("not-the-secret-of-the-client".to_owned());
+    let unknown = said(&impostor, "a-code-that-nobody-issued", here, VERIFIER).await;
+    assert_eq!(unknown.0, "invalid_client");
+    for (uri, verifier) in [(here, ""), (here, "short"), (here, VERIFIER), ("https://app.test/2", VERIFIER)] {
+        assert_eq!(said(&thief, &code, uri, verifier).await, of_no_code, "{uri} {verifier}");
+        assert_eq!(said(&impostor, &code, uri, verifier).await, unknown, "{uri} {verifier}");
+    }
     client.redeem(&code).await.ok();
     sluice.node.stop().await;
 }
