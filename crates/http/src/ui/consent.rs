@@ -8,7 +8,7 @@ use axum::response::Response;
 use serde_json::{Map, Value};
 use sluice_identity::identity::email::readable;
 use sluice_identity::{Identity, IdentityError};
-use sluice_oauth::config::PreferredUsername;
+use sluice_oauth::config::{EmailClaim, Policies, PreferredUsername};
 use sluice_oauth::flow::{AcceptConsent, AwaitingConsent, FlowAnswer, FlowProblem, RejectFlow};
 use sluice_protocol::{AuthorizationDetails, ClaimsRequest, ErrorCode, Parameters};
 use tracing::info;
@@ -165,7 +165,7 @@ async fn accept(
     // Those that the page listed, and no others.
     let details = details(flow);
     let accept = AcceptConsent {
-        id_token: known.claims(&allowed, ui.config.policies.preferred_username),
+        id_token: known.claims(&allowed, &ui.config.policies),
         grant_scope: allowed.into_iter().filter(requested).collect(),
         grant_audience: flow.request.audience.as_slice().to_vec(),
         authorization_details: (!details.is_empty()).then(|| details.into_value()),
@@ -192,13 +192,15 @@ fn ungranted() -> RejectFlow {
 
 impl Known {
     /// What the allowed scopes tell the client (OpenID Connect Core §5.4).
-    fn claims(&self, scopes: &[String], called_by: PreferredUsername) -> Map<String, Value> {
+    fn claims(&self, scopes: &[String], policies: &Policies) -> Map<String, Value> {
         let granted = |scope: &str| scopes.iter().any(|own| own == scope);
         let mut claims = Map::new();
         let mut tell = |name: &str, value: Value| claims.insert(name.to_owned(), value);
         let Some(email) = self.email() else { return Map::new() };
         if granted("email") {
-            tell("email", email.into());
+            if policies.email_claim == EmailClaim::Always || self.is_verified() {
+                tell("email", email.into());
+            }
             tell("email_verified", self.is_verified().into());
         }
         if granted("profile") {
@@ -208,7 +210,7 @@ impl Known {
             if let Self::Person(person) = self {
                 // No address that anybody else may have; one that the person does not go by, to who may know it.
                 let address = person.verified_email().filter(|_| granted("email"));
-                let called = match called_by {
+                let called = match policies.preferred_username {
                     PreferredUsername::Username => person.unmistakable_name().or(address),
                     PreferredUsername::Email => address,
                     PreferredUsername::Nothing => None,

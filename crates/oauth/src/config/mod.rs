@@ -14,8 +14,8 @@ use url::Url;
 
 pub use look::{Look, PageFile, PageLink};
 pub use policy::{
-    AssertionPolicy, DevicePolicy, DpopPolicy, DynamicRegistrationPolicy, LogoutTokenType, LongRequestPolicy,
-    MetadataDocumentPolicy, MtlsPolicy, Policies, PreferredUsername, PushedRequestPolicy,
+    AssertionPolicy, DevicePolicy, DpopPolicy, DynamicRegistrationPolicy, EmailClaim, LogoutTokenType,
+    LongRequestPolicy, MetadataDocumentPolicy, MtlsPolicy, Policies, PreferredUsername, PushedRequestPolicy,
     RequestObjectPolicy, SoftwareStatements, StatementKeys, SubjectPolicy,
 };
 

@@ -162,6 +162,16 @@ pub enum PreferredUsername {
     Nothing,
 }
 
+/// When the built-in consent page tells an address as `email`, by which some applications let people in without a look at `email_verified`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EmailClaim {
+    /// Verified or not; `email_verified` says which (OpenID Connect Core §5.1).
+    #[default]
+    Always,
+    /// Once it is verified.
+    Verified,
+}
+
 /// Which subjects clients see (OpenID Connect Core §8).
 #[derive(Debug, Clone)]
 pub struct SubjectPolicy {
@@ -245,6 +255,7 @@ pub struct Policies {
     pub access_token_alg: SigningAlgorithm,
     pub logout_token_type: LogoutTokenType,
     pub preferred_username: PreferredUsername,
+    pub email_claim: EmailClaim,
 }
 
 impl Default for Policies {
@@ -264,6 +275,7 @@ impl Default for Policies {
             access_token_alg: SigningAlgorithm::RS256,
             logout_token_type: LogoutTokenType::default(),
             preferred_username: PreferredUsername::default(),
+            email_claim: EmailClaim::default(),
         }
     }
 }

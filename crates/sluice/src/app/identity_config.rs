@@ -13,6 +13,9 @@ use sluice_identity::mail::MailSender;
 use sluice_identity::session::SessionTerms;
 use sluice_identity::{Config, LockoutConfig};
 use sluice_net::SmtpConfig;
+use sluice_oauth::config::EmailClaim;
+use sluice_oauth::discovery::consent_page_scopes;
+use tracing::warn;
 use url::Url;
 
 use crate::config::{BreachedList, IdentitySettings, LimitsSettings, MailSettings, Settings};
@@ -32,6 +35,20 @@ pub(super) struct PeopleConfig {
     pub(super) verifies: bool,
     /// How much memory a login may take for a hash, in KiB.
     pub(super) max_memory_kib: u32,
+}
+
+/// Warns where anybody may register with any address, nobody can show that it is theirs, and applications are told it all the same.
+pub(super) fn tell_of_unverified_addresses(settings: &Settings, oauth: &sluice_oauth::Config) {
+    let own = &settings.identity;
+    let is_told = oauth.policies.email_claim == EmailClaim::Always && !consent_page_scopes(oauth).is_empty();
+    let is_anybodys = own.registration.enabled && own.mail.is_none();
+    if is_told && is_anybodys && !settings.mode.is_development() {
+        warn!(
+            key = "identity.email_claim",
+            "anybody may register with the address of somebody else, and without a mail server none is verified: applications that let \
+             people in by `email` must look at `email_verified`. identity.email_claim: verified keeps such addresses from them"
+        );
+    }
 }
 
 impl PeopleConfig {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use sluice_crypto::jwk::SigningAlgorithm;
 use sluice_oauth::config::{
-    AssertionPolicy, DevicePolicy, DpopPolicy, DynamicRegistrationPolicy, LogoutTokenType, LongRequestPolicy,
-    MetadataDocumentPolicy, MtlsPolicy, Policies, PreferredUsername, PushedRequestPolicy,
+    AssertionPolicy, DevicePolicy, DpopPolicy, DynamicRegistrationPolicy, EmailClaim, LogoutTokenType,
+    LongRequestPolicy, MetadataDocumentPolicy, MtlsPolicy, Policies, PreferredUsername, PushedRequestPolicy,
     RequestObjectPolicy, SoftwareStatements, StatementKeys, SubjectPolicy,
 };
 use sluice_primitives::Secret;
@@ -76,6 +76,10 @@ pub(crate) fn policies(settings: &Settings) -> Result<Policies, StartError> {
             config::LogoutTokenType::Plain => LogoutTokenType::Plain,
         },
         preferred_username: preferred_username(settings.identity.preferred_username),
+        email_claim: match settings.identity.email_claim {
+            config::EmailClaim::Always => EmailClaim::Always,
+            config::EmailClaim::Verified => EmailClaim::Verified,
+        },
     })
 }
 

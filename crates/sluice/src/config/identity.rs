@@ -55,6 +55,14 @@ pub(super) const KEYS: &[Key] = &[
     )
     .with_default("username"),
     Key::own(
+        "email_claim",
+        Kind::Choice(names::<EmailClaim>),
+        "When the built-in consent page tells applications an address as `email`, with the scope `email`: always, with `email_verified` beside \
+         it, or only once it is verified. Until then `verified` leaves `email_verified` alone, for applications that let people in by an \
+         address and do not look whether it is verified (`docs/identity/api.md`).",
+    )
+    .with_default("always"),
+    Key::own(
         "registration.enabled",
         Kind::Boolean,
         "Whether people may register. Where they may not, and `urls.registration` is no page of your own, \
@@ -165,6 +173,8 @@ pub(crate) struct IdentitySettings {
     pub(crate) support: Option<String>,
     /// Default: the username.
     pub(crate) preferred_username: PreferredUsername,
+    /// Default: always.
+    pub(crate) email_claim: EmailClaim,
     pub(crate) registration: SelfRegistrationSettings,
     pub(crate) password: PasswordSettings,
     /// Default: nobody.
@@ -203,6 +213,21 @@ impl Choice for PreferredUsername {
 impl Choice for FactorsRequired {
     const CHOICES: &'static [(&'static str, Self)] =
         &[("never", Self::Never), ("chosen", Self::Chosen), ("always", Self::Always)];
+}
+
+/// When applications are told an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum EmailClaim {
+    /// Whether or not it is verified, and which it is.
+    #[default]
+    Always,
+    /// Once it is verified.
+    Verified,
+}
+
+impl Choice for EmailClaim {
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("always", Self::Always), ("verified", Self::Verified)];
 }
 
 /// Who may register.
@@ -291,6 +316,7 @@ pub(super) fn read(reader: &mut Reader<'_>, base: &Url, urls: Option<&UrlsSettin
     IdentitySettings {
         support: read_support(reader),
         preferred_username: reader.choice("identity.preferred_username"),
+        email_claim: reader.choice("identity.email_claim"),
         registration: read_registration(reader, mail.is_some()),
         password: PasswordSettings {
             min_length: reader.integer("identity.password.min_length").unwrap_or_default(),

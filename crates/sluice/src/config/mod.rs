@@ -93,7 +93,7 @@ pub(crate) use webfinger::WebfingerSettings;
 
 pub(crate) use self::{
     hook::{HookKeyPlace, HookSettings, HooksSettings},
-    identity::{BreachedList, IdentitySettings, PreferredUsername},
+    identity::{BreachedList, EmailClaim, IdentitySettings, PreferredUsername},
     identity_limits::LimitsSettings,
     identity_mail::MailSettings,
     identity_pages::LookSettings,

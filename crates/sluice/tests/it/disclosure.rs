@@ -195,29 +195,51 @@ fn without_a_good_system_secret_the_server_does_not_start() {
     assert!(!directory.path().join("sluice.db").exists(), "nothing was made");
 }
 
+/// What a server with these settings says when it starts.
+fn said_at_start(more: &[(&str, &str)]) -> String {
+    let common = [
+        ("DSN", "memory"),
+        ("SECRETS_SYSTEM", SYSTEM_SECRET),
+        ("URLS_SELF_ISSUER", "https://id.example.com/"),
+        ("SERVE_PUBLIC_HOST", "127.0.0.1"),
+        ("SERVE_PUBLIC_PORT", "0"),
+        ("SERVE_ADMIN_PORT", "0"),
+        ("LOG_FORMAT", "json"),
+    ];
+    Server::start(&["serve", "all"], &[&common[..], more].concat()).stop().stderr
+}
+
 #[test]
 fn a_server_that_derives_all_from_one_secret_says_so_at_each_start() {
-    let start = |more: &[(&str, &str)]| {
-        let common = [
-            ("DSN", "memory"),
-            ("SECRETS_SYSTEM", SYSTEM_SECRET),
-            ("URLS_SELF_ISSUER", "https://id.example.com/"),
-            ("SERVE_PUBLIC_HOST", "127.0.0.1"),
-            ("SERVE_PUBLIC_PORT", "0"),
-            ("SERVE_ADMIN_PORT", "0"),
-            ("LOG_FORMAT", "json"),
-        ];
-        Server::start(&["serve", "all"], &[&common[..], more].concat()).stop().stderr
-    };
-    let said = start(&[]);
+    let said = said_at_start(&[]);
     let own = [
         ("SECRETS_STORAGE", "a-storage-secret-of-some-length"),
         ("SECRETS_PEPPER", "a-pepper-of-some-length"),
     ];
-    let silent = start(&own);
+    let silent = said_at_start(&own);
     for key in ["secrets.storage: is not set", "secrets.pepper: is not set"] {
         assert!(said.contains(key), "{key} in {said}");
         assert!(!silent.contains(key), "{silent}");
+    }
+}
+
+#[test]
+fn a_server_that_tells_addresses_of_anybody_as_theirs_says_so_at_each_start() {
+    const WARNING: &str = "anybody may register with the address of somebody else";
+    let said = said_at_start(&[]);
+    assert!(said.contains(WARNING) && said.contains("identity.email_claim"), "{said}");
+    let mail = [
+        ("IDENTITY_MAIL_SMTP_URL", "smtps://mail.example.com"),
+        ("IDENTITY_MAIL_SMTP_FROM", "a@example.com"),
+    ];
+    for other in [
+        &[("IDENTITY_EMAIL_CLAIM", "verified")][..],
+        &[("IDENTITY_REGISTRATION_ENABLED", "false")],
+        &[("URLS_CONSENT", "https://login.example.com/consent")],
+        &mail,
+    ] {
+        let silent = said_at_start(other);
+        assert!(!silent.contains(WARNING), "{other:?}: {silent}");
     }
 }
 

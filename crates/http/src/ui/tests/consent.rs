@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 use sluice_oauth::client::{AccessTokenStrategy, Client, ClientRepository};
-use sluice_oauth::config::PreferredUsername;
+use sluice_oauth::config::{EmailClaim, PreferredUsername};
 use sluice_oauth::flow::{Consent, Decision, Request};
 use sluice_protocol::Subject;
 use sluice_store_contract::given;
@@ -347,6 +347,29 @@ async fn people_are_called_by_their_verified_address_or_by_nothing_where_it_is_c
         assert_eq!(told["name"], username);
         let said = told.get("preferred_username").and_then(Value::as_str);
         assert_eq!(said, called, "{called_by:?} {username} {is_verified} {scopes:?}");
+    }
+}
+
+/// Some applications let in whoever bears an address.
+#[tokio::test]
+async fn an_address_is_told_always_or_once_it_is_verified() {
+    for (when, is_verified, told) in [
+        (EmailClaim::Always, true, json!({ "email": ALICE, "email_verified": true })),
+        (EmailClaim::Always, false, json!({ "email": ALICE, "email_verified": false })),
+        (EmailClaim::Verified, true, json!({ "email": ALICE, "email_verified": true })),
+        (EmailClaim::Verified, false, json!({ "email_verified": false })),
+    ] {
+        let mut world = World::new().await;
+        let mut config = (*world.ui.config).clone();
+        config.policies.email_claim = when;
+        world.ui.config = Arc::new(config);
+        let alice = if is_verified { world.verified_as("Alice").await } else { world.alice().await };
+        assert_eq!(json!(world.told(&alice, &["email"]).await), told, "{when:?} {is_verified}");
+        // Of an address that another login page hands on nobody knows here whose it is.
+        let context = Some(json!({ "email": "of@login.example" }));
+        let page = world.at_consent("somebody".parse().unwrap(), context, true).await;
+        let consent = world.consented(&world.get(&page).await).await;
+        assert_eq!(consent.id_token.contains_key("email"), when == EmailClaim::Always);
     }
 }
 

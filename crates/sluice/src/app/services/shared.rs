@@ -79,6 +79,7 @@ impl Shared {
         let fetcher = Arc::new(Fetcher::new(fetch_policy(settings))?);
         let rules = registration::rules(settings, &config);
         registration::tell_of_scopes_beyond(&config, &rules);
+        identity_config::tell_of_unverified_addresses(settings, &config);
         let documents = registration::documents((settings, &config, &rules), &fetcher, &ring, &base.clock);
         let directory = Arc::new(directory(&base, documents));
         let client_keys = Arc::new(ClientKeys::new(Arc::clone(&fetcher) as _));

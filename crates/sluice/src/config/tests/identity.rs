@@ -1,6 +1,8 @@
 //! The settings of people's accounts.
 
-use super::super::identity::{CodeSettings, PreferredUsername, SelfRegistrationSettings, SessionSettings};
+use super::super::identity::{
+    CodeSettings, EmailClaim, PreferredUsername, SelfRegistrationSettings, SessionSettings,
+};
 use super::super::identity_passkeys::PasskeySettings;
 use super::*;
 use sluice_crypto::password_hash::Argon2Params;
@@ -59,6 +61,17 @@ fn a_second_factor_is_required_of_nobody_of_those_who_are_chosen_or_of_everybody
     }
     let unknown = with("identity: {factors: {required: everybody}}").problems();
     assert_eq!(unknown, "identity.factors.required: must be one of never, chosen, always, not \"everybody\"");
+}
+
+#[test]
+fn applications_are_told_an_address_always_or_once_it_is_verified() {
+    let told = |yaml: &str| identity(yaml).email_claim;
+    assert_eq!(told("{}"), EmailClaim::Always);
+    for (name, when) in [("always", EmailClaim::Always), ("verified", EmailClaim::Verified)] {
+        assert_eq!(told(&format!("identity: {{email_claim: {name}}}")), when, "{name}");
+    }
+    let unknown = with("identity: {email_claim: never}").problems();
+    assert_eq!(unknown, "identity.email_claim: must be one of always, verified, not \"never\"");
 }
 
 #[test]

@@ -16,6 +16,7 @@ on_both_stores! {
     the_subject_is_the_identity_and_its_claims_go_by_scope,
     what_changes_in_the_record_changes_in_the_claims,
     people_are_called_as_configured_and_by_no_address_of_somebody_else,
+    an_address_that_nobody_verified_is_told_unless_configured_otherwise,
     whoever_may_not_log_in_does_not_by_the_pages_either,
 }
 
@@ -126,6 +127,30 @@ async fn people_are_called_as_configured_and_by_no_address_of_somebody_else(back
             let told = said.get("preferred_username").and_then(Value::as_str);
             assert_eq!(told, called, "{configured} {verified} {username}");
         }
+        sluice.node.stop().await;
+    }
+}
+
+async fn an_address_that_nobody_verified_is_told_unless_configured_otherwise(backend: Backend) {
+    for (configured, verified) in [("always", false), ("verified", false), ("verified", true)] {
+        let settings = [&PAGES[..], &[("identity.email_claim", configured)]].concat();
+        let sluice = node(backend, &settings).await;
+        let id = Api::of(&sluice).register(ALICE).await;
+        if verified {
+            let path = format!("/admin/identities/{id}");
+            sluice.ask_json(reqwest::Method::PATCH, &path, Some(&json!({"email_verified": true})), 200).await;
+        }
+        let client = sluice.client(&json!({})).await;
+        let mut witness = Witness::of(sluice.browser());
+        let tokens = log_in(&mut witness, &client, "openid email profile", PASSWORD).await;
+        let told = client.userinfo(token(&tokens, "access_token")).await.1;
+        let introspected = sluice.introspect(token(&tokens, "access_token")).await;
+        for said in [claims(token(&tokens, "id_token")), told] {
+            let email = said.get("email").and_then(Value::as_str);
+            assert_eq!(email, (verified || configured == "always").then_some(ALICE), "{configured} {said}");
+            assert_eq!(said["email_verified"], verified, "{configured}");
+        }
+        assert!(!introspected.to_string().contains(ALICE), "{introspected}");
         sluice.node.stop().await;
     }
 }
