@@ -76,10 +76,7 @@ pub(crate) fn policies(settings: &Settings) -> Result<Policies, StartError> {
             config::LogoutTokenType::Plain => LogoutTokenType::Plain,
         },
         preferred_username: preferred_username(settings.identity.preferred_username),
-        email_claim: match settings.identity.email_claim {
-            config::EmailClaim::Always => EmailClaim::Always,
-            config::EmailClaim::Verified => EmailClaim::Verified,
-        },
+        email_claim: email_claim(settings.identity.email_claim),
     })
 }
 
@@ -88,6 +85,13 @@ const fn preferred_username(configured: config::PreferredUsername) -> PreferredU
         config::PreferredUsername::Username => PreferredUsername::Username,
         config::PreferredUsername::Email => PreferredUsername::Email,
         config::PreferredUsername::Nothing => PreferredUsername::Nothing,
+    }
+}
+
+const fn email_claim(configured: config::EmailClaim) -> EmailClaim {
+    match configured {
+        config::EmailClaim::Always => EmailClaim::Always,
+        config::EmailClaim::Verified => EmailClaim::Verified,
     }
 }
 

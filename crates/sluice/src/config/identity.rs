@@ -58,8 +58,8 @@ pub(super) const KEYS: &[Key] = &[
         "email_claim",
         Kind::Choice(names::<EmailClaim>),
         "When the built-in consent page tells applications an address as `email`, with the scope `email`: always, with `email_verified` beside \
-         it, or only once it is verified. Until then `verified` leaves `email_verified` alone, for applications that let people in by an \
-         address and do not look whether it is verified (`docs/identity/api.md`).",
+         it, or only once it is verified. Until then `verified` tells `email_verified: false` and no address, for applications that let \
+         people in by one and do not look whether it is verified (`docs/identity/api.md`).",
     )
     .with_default("always"),
     Key::own(
