@@ -198,6 +198,7 @@ impl Known {
         let mut tell = |name: &str, value: Value| claims.insert(name.to_owned(), value);
         let Some(email) = self.email() else { return Map::new() };
         if granted("email") {
+            // Where the address is not told yet, a remembered decision shows by the other claim that it may be.
             if policies.email_claim == EmailClaim::Always || self.is_verified() {
                 tell("email", email.into());
             }

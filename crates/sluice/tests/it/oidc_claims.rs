@@ -157,6 +157,38 @@ async fn a_claim_that_was_allowed_is_told_at_later_logins_too_and_another_is_ask
     sluice.node.stop().await;
 }
 
+/// Where addresses are told once they are verified: who allowed it before did not allow less.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_is_verified_later_is_told_by_the_decision_that_allowed_it() {
+    let settings = [&PAGES[..], &[("identity.email_claim", "verified")]].concat();
+    let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+    let client = sluice.client(&json!({})).await;
+    let mut witness = Witness::of(sluice.browser());
+    let asking = |prompt: &'static str| {
+        let more = [("claims", r#"{"userinfo":{"email":null}}"#), ("prompt", prompt)];
+        client.authorize_url(&Authorize { scope: "openid", more: &more, ..Authorize::default() })
+    };
+    let begun = witness.browser.visit(&asking("create")).await;
+    let registration = witness.land(begun).await;
+    let person = [("email", ALICE), ("username", NAME), ("password", PASSWORD)];
+    let consent = witness.submit(&registration, &person).await;
+    let ticked = [("decision", "accept"), ("grant_scope", "email"), ("remember", "true")];
+    let first = witness.submit(&consent, &ticked).await;
+    let tokens = client.redeem(&first.expect("code")).await.ok();
+    let told = client.userinfo(token(&tokens, "access_token")).await.1;
+    assert_eq!((told.get("email"), &told["email_verified"]), (None, &json!(false)));
+
+    let path = format!("/admin/identities/{}", told["sub"].as_str().unwrap());
+    sluice.ask_json(reqwest::Method::PATCH, &path, Some(&json!({"email_verified": true})), 200).await;
+    let begun = witness.browser.visit(&asking("login")).await;
+    let login = witness.land(begun).await;
+    let later = witness.submit(&login, &[("email", ALICE), ("password", PASSWORD)]).await;
+    let tokens = client.redeem(&later.expect("code")).await.ok();
+    let told = client.userinfo(token(&tokens, "access_token")).await.1;
+    assert_eq!((&told["email"], &told["email_verified"]), (&json!(ALICE), &json!(true)));
+    sluice.node.stop().await;
+}
+
 /// Whether people are called by anything is another question than what they allowed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_remembered_decision_holds_where_people_are_called_by_nothing_any_more() {
