@@ -32,4 +32,4 @@ pub use proxies::Proxies;
 pub use router::{admin, health_routes, public};
 pub use spelling::Spelling;
 pub use state::{AdminState, Health, PublicState, Ready};
-pub use ui::UiState;
+pub use ui::{UiState, translations};

@@ -76,6 +76,7 @@ pub fn metadata(config: &Config, keys: &KeyRing) -> Metadata {
         claims_supported: besides(&claims(config), &announced.claims),
         authorization_details_types_supported: announced.authorization_details_types.clone(),
         acr_values_supported: logs_in_itself(config).then(|| LOGIN_CLASSES.to_vec()),
+        ui_locales_supported: logs_in_itself(config).then(|| languages(config)),
         response_types_supported: RESPONSE_TYPES.to_vec(),
         response_modes_supported: std::iter::once("jwt")
             .chain(ResponseMode::ALL.map(ResponseMode::as_str))
@@ -227,6 +228,11 @@ fn consents_itself(config: &Config) -> bool {
 /// Whether users log in at the built-in page: of other pages nobody knows which classes of logins they name.
 fn logs_in_itself(config: &Config) -> bool {
     config.has_own_login()
+}
+
+/// What the built-in pages can be told in.
+fn languages(config: &Config) -> Vec<String> {
+    config.pages.look.languages.tags().map(str::to_owned).collect()
 }
 
 /// What is known of a user and a login.

@@ -20,6 +20,8 @@ pub struct Metadata {
     pub authorization_details_types_supported: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acr_values_supported: Option<Names>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ui_locales_supported: Option<Vec<String>>,
     pub response_types_supported: Names,
     pub response_modes_supported: Names,
     pub grant_types_supported: Names,

@@ -1,6 +1,7 @@
 //! What handlers take out of a request.
 
 pub(crate) mod accept;
+pub(crate) mod accept_language;
 mod body;
 mod caller;
 

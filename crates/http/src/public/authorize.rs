@@ -19,6 +19,7 @@ use crate::respond::oauth_error::retry_later;
 use crate::respond::page::{ErrorView, SIGN_IN, error_page, show_in_frame};
 use crate::respond::redirect;
 use crate::state::PublicState;
+use crate::ui::UiState;
 use crate::ui::views::WayOut;
 
 /// `GET /oauth2/auth`: any of the three legs of a flow.
@@ -33,7 +34,7 @@ pub(crate) async fn get(State(state): State<Arc<PublicState>>, request: Request)
         (Some(verifier), None) => state.authorization.after_login(verifier, &browser).await,
         (None, None) => state.authorization.begin(query.as_bytes(), &browser).await,
     };
-    answer(&state, step, query.as_bytes()).await
+    answer(&state, step, (query.as_bytes(), request.headers())).await
 }
 
 /// The browser behind these headers and this connection.
@@ -47,25 +48,26 @@ pub(super) fn browser(
     Browser { address, user_agent, ..state.cookies.browser(headers) }
 }
 
-/// Where the leg of this query leads, or why it does not.
+/// Where the leg of this request leads, or why it does not.
 pub(super) async fn answer(
     state: &PublicState,
     step: Result<Step, AuthorizationError>,
-    query: &[u8],
+    asked: (&[u8], &HeaderMap),
 ) -> Response {
     match step {
         Ok(step) => go(state, &step),
         // Boxed: it is rare, and large, and would be a part of whatever is answered.
-        Err(error) => Box::pin(refuse(state, error, query)).await,
+        Err(error) => Box::pin(refuse(state, error, asked)).await,
     }
 }
 
 /// `POST /oauth2/auth` (OpenID Connect Core §3.1.2.1): the same as `GET`, asked for again as `GET`, so that cookies with
 /// `SameSite=Lax` come along. No cookie is read before.
 pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
+    let ui = state.ui.told_to(b"", request.headers());
     let refused = |reason: &dyn Display, cause| {
         tracing::info!(%reason, "authorization request refused");
-        shown(&state, &ShownError::Parameters(cause), None)
+        shown(&state, &ui, &ShownError::Parameters(cause), None)
     };
     match form_bytes(request).await {
         Ok((_, bytes)) => {
@@ -83,7 +85,12 @@ fn go(state: &PublicState, step: &Step) -> Response {
     response
 }
 
-async fn refuse(state: &PublicState, error: AuthorizationError, query: &[u8]) -> Response {
+async fn refuse(
+    state: &PublicState,
+    error: AuthorizationError,
+    (query, headers): (&[u8], &HeaderMap),
+) -> Response {
+    let ui = state.ui.told_to(query, headers);
     match error {
         AuthorizationError::Redirected(error) => {
             let (client, metrics) = (error.target.client.as_str(), &state.authorization.metrics);
@@ -99,23 +106,23 @@ async fn refuse(state: &PublicState, error: AuthorizationError, query: &[u8]) ->
                     metrics.refusals.count_named(Endpoint::Authorization, &error.error);
                     redirect::go(&location)
                 }
-                Err(untold) => shown(state, &untold, Some(client)),
+                Err(untold) => shown(state, &ui, &untold, Some(client)),
             }
         }
         AuthorizationError::Shown(error) => {
             let client = state.authorization.asked_by(query, &error).await;
-            shown(state, &error, client.as_deref())
+            shown(state, &ui, &error, client.as_deref())
         }
     }
 }
 
-fn shown(state: &PublicState, error: &ShownError, client: Option<&str>) -> Response {
+fn shown(state: &PublicState, ui: &UiState, error: &ShownError, client: Option<&str>) -> Response {
     state.authorization.metrics.shown_errors.add();
     refusing(state, Endpoint::Authorization, client).log(error.code(), error);
     let home = error.home().map(WayOut::home);
     let (sentence, way_out) = (error.sentence(), home.or_else(|| error.way_out().map(WayOut::start_again)));
     let view = ErrorView { title: SIGN_IN, code: error.code(), sentence, way_out, over: error.is_over() };
-    let mut response = error_page(&state.config, &view);
+    let mut response = error_page(ui, &view);
     if matches!(error, ShownError::Framed) {
         show_in_frame(&mut response);
     }

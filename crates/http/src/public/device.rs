@@ -68,5 +68,5 @@ pub(crate) async fn verify(
         Some(verifier) => state.authorization.after_user_code(verifier, &browser).await,
         None => state.authorization.begin_device(parameters.get("user_code"), &browser),
     };
-    authorize::answer(&state, step, query.as_bytes()).await
+    authorize::answer(&state, step, (query.as_bytes(), &headers)).await
 }

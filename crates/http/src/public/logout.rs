@@ -17,6 +17,7 @@ use crate::respond::oauth_error::log;
 use crate::respond::page::{ErrorView, SIGN_OUT, error_page, logged_out_page};
 use crate::respond::redirect::{ask_again_with_get, redirect};
 use crate::state::PublicState;
+use crate::ui::UiState;
 
 /// `GET /oauth2/sessions/logout`: a client asks, or the logout page sends the browser back.
 pub(crate) async fn get(
@@ -29,13 +30,14 @@ pub(crate) async fn get(
 
 /// `POST /oauth2/sessions/logout`: asked for again as `GET`, so that cookies with `SameSite=Lax` come along.
 pub(crate) async fn post(State(state): State<Arc<PublicState>>, request: Request) -> Response {
+    let ui = state.ui.told_to(b"", request.headers());
     match form(request).await {
         Ok(bytes) => {
             let endpoint = state.config.issuer.endpoint("/oauth2/sessions/logout");
             ask_again_with_get(&endpoint, &bytes)
-                .unwrap_or_else(|_| unreadable(&state, &InvalidForm::Body(NoBody::TooLarge)))
+                .unwrap_or_else(|_| unreadable(&ui, &InvalidForm::Body(NoBody::TooLarge)))
         }
-        Err(error) => unreadable(&state, &error),
+        Err(error) => unreadable(&ui, &error),
     }
 }
 
@@ -49,15 +51,16 @@ async fn form(request: Request) -> Result<Bytes, InvalidForm> {
 }
 
 async fn answer(state: &PublicState, query: &[u8], headers: &HeaderMap) -> Response {
+    let ui = state.ui.told_to(query, headers);
     match step(state, query, headers).await {
         Ok((step, account)) => {
-            let mut response = go_on(state, step);
+            let mut response = go_on(state, &ui, step);
             if account == Account::Ended {
                 state.ui.remove_account_cookie(response.headers_mut());
             }
             response
         }
-        Err(error) => refuse(state, &error),
+        Err(error) => refuse(&ui, &error),
     }
 }
 
@@ -107,7 +110,7 @@ fn of_account(error: IdentityError) -> LogoutError {
     }
 }
 
-fn go_on(state: &PublicState, step: LogoutStep) -> Response {
+fn go_on(state: &PublicState, ui: &UiState, step: LogoutStep) -> Response {
     match step {
         LogoutStep::Confirm { page, binding } => {
             let mut response = redirect(StatusCode::FOUND, &page);
@@ -118,7 +121,7 @@ fn go_on(state: &PublicState, step: LogoutStep) -> Response {
         }
         LogoutStep::Again { to } => redirect(StatusCode::FOUND, &to),
         LogoutStep::Done { frames, continue_to, ends_cookie } => {
-            let mut response = done(state, &frames, continue_to.as_deref());
+            let mut response = done(ui, &frames, continue_to.as_deref());
             if ends_cookie {
                 let changes = CookieChanges { session: CookieChange::Remove, ..CookieChanges::default() };
                 state.cookies.apply(&changes, response.headers_mut());
@@ -128,14 +131,14 @@ fn go_on(state: &PublicState, step: LogoutStep) -> Response {
     }
 }
 
-fn done(state: &PublicState, frames: &[url::Url], continue_to: Option<&str>) -> Response {
+fn done(ui: &UiState, frames: &[url::Url], continue_to: Option<&str>) -> Response {
     match continue_to {
         Some(url) if frames.is_empty() => redirect(StatusCode::FOUND, url),
-        _ => logged_out_page(&state.config, frames, continue_to).into_response(),
+        _ => logged_out_page(ui, frames, continue_to).into_response(),
     }
 }
 
-fn refuse(state: &PublicState, error: &LogoutError) -> Response {
+fn refuse(ui: &UiState, error: &LogoutError) -> Response {
     log("logout", error.code(), error);
     let view = ErrorView {
         title: SIGN_OUT,
@@ -144,16 +147,16 @@ fn refuse(state: &PublicState, error: &LogoutError) -> Response {
         way_out: None,
         over: false,
     };
-    error_page(&state.config, &view).into_response()
+    error_page(ui, &view).into_response()
 }
 
 /// There is no form that could be asked for again.
-fn unreadable(state: &PublicState, error: &InvalidForm) -> Response {
+fn unreadable(ui: &UiState, error: &InvalidForm) -> Response {
     let code = ErrorCode::InvalidRequest;
     log("logout", code, error);
     let (status, sentence) = reason(error);
     let view = ErrorView { title: SIGN_OUT, code, sentence, way_out: None, over: false };
-    let mut response = error_page(&state.config, &view);
+    let mut response = error_page(ui, &view);
     // A configured error page is gone to by a redirect, whatever the reason.
     if response.status().is_client_error() {
         *response.status_mut() = status;

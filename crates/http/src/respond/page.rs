@@ -3,20 +3,20 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap, HeaderValue, LOCATION, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, HeaderMap, HeaderValue, LOCATION,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::response::{Html, IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sluice_crypto::digest::sha256;
-use sluice_oauth::Config;
+use sluice_oauth::config::PageLanguage;
 use sluice_protocol::ErrorCode;
 use url::Url;
 
 use super::oauth_error::{retry_after, status};
-use crate::ui::source;
 use crate::ui::views::{ErrorPage, ExpiredPage, LoggedOutPage, WayOut};
+use crate::ui::{UiState, source};
 
 /// What a page without frames and scripts may do.
 const POLICY: &str =
@@ -42,8 +42,8 @@ pub(crate) struct ErrorView<'a> {
 }
 
 /// The error page: the configured one, told by its query (Hydra's `urls.error`), or our own.
-pub(crate) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
-    if let Some(page) = &config.pages.error {
+pub(crate) fn error_page(ui: &UiState, view: &ErrorView<'_>) -> Response {
+    if let Some(page) = &ui.config.pages.error {
         let mut page = page.clone();
         page.query_pairs_mut()
             .append_pair("error", view.code.as_str())
@@ -51,7 +51,7 @@ pub(crate) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
         let location = HeaderValue::from_str(page.as_str()).unwrap_or_else(|_| HeaderValue::from_static("/"));
         return (StatusCode::FOUND, [(LOCATION, location)]).into_response();
     }
-    let brand = crate::ui::brand(config);
+    let brand = ui.brand();
     let way_out = view.way_out;
     let html = if view.over {
         ExpiredPage { brand: &brand, request_id: None, way_out }.render()
@@ -69,8 +69,16 @@ pub(crate) fn error_page(config: &Config, view: &ErrorView<'_>) -> Response {
     };
     let mut response =
         (if view.over { StatusCode::GONE } else { status(view.code) }, page(html, POLICY)).into_response();
+    say_language(&ui.language, &mut response);
     retry_after(view.code, &mut response);
     response
+}
+
+/// Says which language a page is in (RFC 9110 §8.5). That it is another one for others need not be said: nobody keeps a page.
+pub(crate) fn say_language(language: &PageLanguage, response: &mut Response) {
+    if let Ok(tag) = HeaderValue::from_str(language.tag()) {
+        response.headers_mut().insert(CONTENT_LANGUAGE, tag);
+    }
 }
 
 /// Lets an error be seen in the frame, of any site, that it is about.
@@ -81,15 +89,17 @@ pub(crate) fn show_in_frame(response: &mut Response) {
 }
 
 /// The page at the end of a session, with what clients want to be loaded in frames.
-pub(crate) fn logged_out_page(config: &Config, frames: &[Url], continue_to: Option<&str>) -> Response {
-    let brand = crate::ui::brand(config);
+pub(crate) fn logged_out_page(ui: &UiState, frames: &[Url], continue_to: Option<&str>) -> Response {
+    let brand = ui.brand();
     let html = LoggedOutPage {
         brand: &brand,
-        script: &crate::ui::script(config),
+        script: &crate::ui::script(&ui.config),
         frontchannel_urls: frames.iter().map(Url::as_str).collect(),
         continue_url: continue_to,
     };
-    page(html.render(), &framing(frames, continue_to.is_some()))
+    let mut response = page(html.render(), &framing(frames, continue_to.is_some()));
+    say_language(&ui.language, &mut response);
+    response
 }
 
 /// The policy of a page with these frames, and with the script if it leads on. Their addresses are what clients say: none adds

@@ -100,7 +100,7 @@ pub(super) async fn accept(
     proven: Proven,
 ) -> Result<Response, Problem> {
     match accepted(ui, place, identity, proven).await? {
-        Some(next) => Ok(place.visit.known.remember(ui, identity, onward(&ui.config, &next))),
+        Some(next) => Ok(place.visit.known.remember(ui, identity, onward(ui, &next))),
         None => login::again(ui, place).await,
     }
 }
@@ -147,7 +147,7 @@ async fn refuse(ui: &UiState, place: &Place<'_>) -> Result<Response, Problem> {
     let next = ui.flows.reject_login(place.challenge, reject).await?;
     let request = &place.answer.flow.request;
     if request.prompt.none || request.details.device {
-        return Ok(onward(&ui.config, &next));
+        return Ok(onward(ui, &next));
     }
     Ok(factor::missing(ui, place, &next))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Map, Value};
@@ -14,7 +14,6 @@ use sluice_protocol::{AuthorizationDetails, ClaimsRequest, ErrorCode, Parameters
 use tracing::info;
 
 use super::UiState;
-use super::brand;
 use super::page::{onward_in, page};
 use super::policy::Policy;
 use super::problem::Problem;
@@ -36,13 +35,13 @@ enum Known {
 }
 
 /// `GET /ui/consent`
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let visit = Visit::of_page(&ui, &request);
     look(&ui, &visit).await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 /// `POST /ui/consent`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Visit::of_form(&ui, request).await?).await };
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
@@ -51,6 +50,7 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let challenge = challenge(&fields, "consent_challenge")?;
     let answer = ui.flows.consent(challenge).await?;
+    let ui = &*ui.told_in(answer.flow.request.ui_locales.as_deref());
     // Accepting makes a sealed value, which may have to be parked: not for everybody who found the address.
     visit.check_binding(&answer.flow.request, &answer)?;
     if answer.flow.skip {
@@ -73,13 +73,14 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
         return Err(problem.going_on_at(restart(ui.flows.consent(challenge).await)));
     }
     let answer = ui.flows.consent(challenge).await?;
+    let ui = &*ui.told_in(answer.flow.request.ui_locales.as_deref());
     visit.check_binding(&answer.flow.request, &answer)?;
     match fields.get("decision") {
         Some("accept") => {
             let choice = (chosen(&answer.flow, &fields), fields.get("remember").is_some());
             let next = accept(ui, challenge, &answer.flow, choice).await?;
             tell_decision(&answer, "given");
-            Ok(onward_in(&ui.config, &answer, &next))
+            Ok(onward_in(ui, &answer, &next))
         }
         Some("reject") => {
             let rejection = RejectFlow {
@@ -88,7 +89,7 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
             };
             let next = ui.flows.reject_consent(challenge, rejection).await?;
             tell_decision(&answer, "denied");
-            Ok(onward_in(&ui.config, &answer, &next))
+            Ok(onward_in(ui, &answer, &next))
         }
         _ => {
             let again = (StatusCode::UNPROCESSABLE_ENTITY, Some("Choose whether to allow this."));
@@ -268,7 +269,7 @@ async fn form(
     let return_to = super::return_host(request);
     let (client_host, another) = (super::client_host(&client.id), answer.for_another());
     let view = ConsentPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         action: &ui.path(super::CONSENT),
         consent_challenge: challenge,
         csrf: &visit.flow_token(request, challenge)?,
@@ -287,5 +288,5 @@ async fn form(
         another_url: another.as_deref(),
         form_error,
     };
-    Ok(page(status, &view, &Policy::form(&ui.config)))
+    Ok(page(ui, status, &view, &Policy::form(&ui.config)))
 }

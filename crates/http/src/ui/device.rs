@@ -1,6 +1,6 @@
 //! The pages for the user of a device (RFC 8628 §3.3): type the code, or scan it; confirm it; and the end.
 
-use axum::extract::{RawQuery, Request, State};
+use axum::extract::{RawQuery, Request};
 use axum::http::StatusCode;
 use axum::response::Response;
 use form_urlencoded::Serializer;
@@ -8,7 +8,6 @@ use sluice_oauth::device::{UserCodeProblem, VERIFICATION_PATH, WaitingDevice};
 use sluice_protocol::Parameters;
 
 use super::UiState;
-use super::brand;
 use super::page::{onward, page, retry_after};
 use super::policy::Policy;
 use super::problem::{Problem, Restart};
@@ -24,19 +23,19 @@ const WRONG: &str = "This code is not right, or it has expired. Look at your dev
 const TOO_MANY: &str = "There were too many wrong codes.";
 
 /// `GET /ui/device`
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let visit = Visit::of_page(&ui, &request);
     look(&ui, &visit).await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 /// `POST /ui/device`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Visit::of_form(&ui, request).await?).await };
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 /// `GET /ui/device/success`: the end, whichever. No word of the query is shown: anybody can write it.
-pub(super) async fn done(State(ui): State<UiState>, RawQuery(query): RawQuery) -> Response {
+pub(super) async fn done(ui: UiState, RawQuery(query): RawQuery) -> Response {
     let query = query.unwrap_or_default();
     let fields = Parameters::parse(query.as_bytes(), MAX_FORM, &[]).unwrap_or_default();
     ended(&ui, fields.get("error").is_some())
@@ -72,7 +71,7 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
 }
 
 async fn accepted(ui: &UiState, challenge: &str, typed: &str) -> Result<Response, UserCodeProblem> {
-    ui.devices.accept(challenge, typed).await.map(|next| onward(&ui.config, &next))
+    ui.devices.accept(challenge, typed).await.map(|next| onward(ui, &next))
 }
 
 /// A code that was typed: somebody may have read it out to the user, whose device it is (RFC 8628 §5.4). So the application is
@@ -125,7 +124,7 @@ fn confirm(
 ) -> Result<Response, Problem> {
     let client_host = super::client_host(&waiting.client.id);
     let view = DeviceConfirmPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         action: &ui.path(super::DEVICE),
         device_challenge: challenge,
         csrf: &token(ui, (visit, challenge))?,
@@ -134,7 +133,7 @@ fn confirm(
         registered_itself: waiting.client.registered_itself,
         user_code: &waiting.user_code,
     };
-    Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))
+    Ok(page(ui, StatusCode::OK, &view, &Policy::form(&ui.config)))
 }
 
 /// The form again, for a code that was not taken.
@@ -147,7 +146,7 @@ fn again(
     match problem {
         UserCodeProblem::WrongCode => form(ui, visit, (StatusCode::UNPROCESSABLE_ENTITY, typed, Some(WRONG))),
         UserCodeProblem::TooMany { wait } => {
-            let sentence = wait_sentence(TOO_MANY, wait);
+            let sentence = wait_sentence(ui, TOO_MANY, wait);
             let page = form(ui, visit, (StatusCode::TOO_MANY_REQUESTS, typed, Some(&sentence)))?;
             Ok(retry_after(page, wait))
         }
@@ -161,14 +160,14 @@ fn form(
     (status, user_code, code_error): (StatusCode, &str, Option<&str>),
 ) -> Result<Response, Problem> {
     let view = DevicePage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         action: &ui.path(super::DEVICE),
         device_challenge: challenge,
         csrf: &token(ui, (visit, challenge))?,
         user_code,
         code_error,
     };
-    Ok(page(status, &view, &Policy::form(&ui.config)))
+    Ok(page(ui, status, &view, &Policy::form(&ui.config)))
 }
 
 /// The address of this page was typed: where it is made ready.
@@ -184,6 +183,6 @@ fn begin(ui: &UiState, user_code: Option<&str>) -> Response {
 }
 
 fn ended(ui: &UiState, denied: bool) -> Response {
-    let view = DeviceSuccessPage { brand: &brand(&ui.config), denied };
-    page(StatusCode::OK, &view, &Policy::no_form())
+    let view = DeviceSuccessPage { brand: &ui.brand(), denied };
+    page(ui, StatusCode::OK, &view, &Policy::no_form())
 }

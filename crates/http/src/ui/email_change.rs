@@ -1,7 +1,6 @@
 //! Where the link of a mail about another address leads that its person asked for elsewhere: the account pages, which would
 //! take the code, are not served then. Only somebody who is signed in may show it, and that is nobody here.
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
@@ -9,7 +8,7 @@ use super::page::page;
 use super::policy::Policy;
 use super::standalone::sign_in_url;
 use super::views::{EmailChangePage, WayOut};
-use super::{EMAIL_CHANGE, UiState, brand};
+use super::{EMAIL_CHANGE, UiState};
 
 /// Whether that is where mails lead to.
 pub(super) fn is_served(ui: &UiState) -> bool {
@@ -17,11 +16,11 @@ pub(super) fn is_served(ui: &UiState) -> bool {
 }
 
 /// `GET /ui/account/email/confirm`
-pub(super) async fn show(State(ui): State<UiState>) -> Response {
+pub(super) async fn show(ui: UiState) -> Response {
     let url = sign_in_url(&ui, None);
     let view = EmailChangePage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         way_out: url.as_deref().map(|url| WayOut { url, label: "Your account" }),
     };
-    page(StatusCode::OK, &view, &Policy::no_form())
+    page(&ui, StatusCode::OK, &view, &Policy::no_form())
 }

@@ -1,7 +1,7 @@
 //! The step of a flow's login at which a second factor is set up, because one is required. The flow goes on when that is done, with the
 //! page that shows the recovery codes; until then it is as it was before.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::Identity;
@@ -19,7 +19,7 @@ use super::visit::Visit;
 use super::{LOGIN_ENROLMENT, UiState};
 
 /// `POST /ui/login/enrolment`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Visit::of_form(&ui, request).await?).await };
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
@@ -34,7 +34,7 @@ pub(super) async fn ask(
     if place.answer.flow.request.prompt.none {
         let error = ErrorCode::LoginRequired.as_str().to_owned();
         let reject = RejectFlow { error, ..RejectFlow::default() };
-        return Ok(onward(&ui.config, &ui.flows.reject_login(place.challenge, reject).await?));
+        return Ok(onward(ui, &ui.flows.reject_login(place.challenge, reject).await?));
     }
     let form = Form::of(ui, place)?;
     first_factor::ask(ui, &form.waiting(place, ticket), identity).await
@@ -43,6 +43,7 @@ pub(super) async fn ask(
 async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let (challenge, answer) = login::open(ui, visit, &fields).await?;
+    let ui = &*ui.told_in(answer.flow.request.ui_locales.as_deref());
     let place = Place { visit, challenge, answer: &answer };
     let (form, ticket) = (Form::of(ui, &place)?, fields.get("ticket").unwrap_or_default());
     match first_factor::take(ui, &form.waiting(&place, ticket), &fields).await? {

@@ -1,6 +1,6 @@
 //! The second step of a login: what somebody shows beside the password, or that there is nothing to show.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::IdentityError;
@@ -18,7 +18,7 @@ use super::script::script;
 use super::sentences::{USED_CODE, wait_sentence};
 use super::views::{FactorMissingPage, FactorPage, PasskeyButton, WayOut};
 use super::visit::Visit;
-use super::{UiState, account, brand};
+use super::{UiState, account};
 
 const MISSING: &str = "Enter the code.";
 const WRONG_CODE: &str = "This code is not right. It may have changed meanwhile: enter the one shown now.";
@@ -45,7 +45,7 @@ struct Mistake<'a> {
 }
 
 /// `POST /ui/login/factor`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Visit::of_form(&ui, request).await?).await };
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
@@ -59,17 +59,18 @@ pub(super) async fn ask(ui: &UiState, place: &Place<'_>, step: &Step<'_>) -> Res
 pub(super) fn missing(ui: &UiState, place: &Place<'_>, next: &str) -> Response {
     let set_up_url = account::factors_url(ui);
     let view = FactorMissingPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         client_name: super::client_name(&place.answer.client),
         set_up_url: set_up_url.as_deref(),
         way_out: WayOut::home(next),
     };
-    page(StatusCode::OK, &view, &Policy::no_form())
+    page(ui, StatusCode::OK, &view, &Policy::no_form())
 }
 
 async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let (challenge, answer) = login::open(ui, visit, &fields).await?;
+    let ui = &*ui.told_in(answer.flow.request.ui_locales.as_deref());
     let place = Place { visit, challenge, answer: &answer };
     let step = Step { ticket: fields.get("ticket").unwrap_or_default(), kinds: kinds(&fields) };
     let unprocessable = StatusCode::UNPROCESSABLE_ENTITY;
@@ -97,7 +98,7 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
         }
         Ok(FactorOutcome::TooMany(wait)) => {
             info!(reason = "too many failures", "login refused");
-            let sentence = wait_sentence(TOO_MANY, wait);
+            let sentence = wait_sentence(ui, TOO_MANY, wait);
             turn_away(ui, &place, &step, (StatusCode::TOO_MANY_REQUESTS, &sentence, wait)).await
         }
         Ok(FactorOutcome::Expired) => {
@@ -183,7 +184,7 @@ async fn form(
     };
     let action = ui.path_in_flow(super::LOGIN_FACTOR, challenge);
     let view = FactorPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         script: &script(&ui.config),
         action: &action,
         login_challenge: challenge,
@@ -199,5 +200,5 @@ async fn form(
         passkey: passkey.as_ref().map(|challenge| PasskeyButton::of(challenge, &action)),
         restart_url: &ui.link(&ui.config.pages.login, super::LOGIN, challenge),
     };
-    Ok(page(status, &view, &Policy::form(&ui.config).with_script()))
+    Ok(page(ui, status, &view, &Policy::form(&ui.config).with_script()))
 }

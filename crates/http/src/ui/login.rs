@@ -1,6 +1,6 @@
 //! The login page: who are you? A password, or a passkey alone.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use sluice_commit::chain;
@@ -22,7 +22,7 @@ use super::script::script;
 use super::sentences::wait_sentence;
 use super::views::{LoginPage, PasskeyButton, Wanted};
 use super::visit::{Visit, challenge, restart};
-use super::{UiState, brand, mailed};
+use super::{UiState, mailed};
 use crate::respond::crowd::{Crowds, told};
 use crate::respond::redirect::redirect;
 
@@ -49,19 +49,19 @@ pub(super) struct Place<'a> {
 }
 
 /// `GET /ui/login`
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let visit = Visit::of_page(&ui, &request);
     look(&ui, &visit).await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 /// `POST /ui/login`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Visit::of_form(&ui, request).await?).await };
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 /// `POST /ui/login/passkey`
-pub(super) async fn submit_passkey(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit_passkey(ui: UiState, request: Request) -> Response {
     let taken = async { take_passkey(&ui, &Visit::of_form(&ui, request).await?).await };
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
@@ -80,6 +80,7 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let challenge = challenge(&fields, "login_challenge")?;
     let answer = ui.flows.login(challenge).await?;
+    let ui = &*ui.told_in(answer.flow.request.ui_locales.as_deref());
     if let Some(url) = visit.begins_anew(&answer) {
         return Ok(redirect(StatusCode::SEE_OTHER, &url));
     }
@@ -113,6 +114,7 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let opened = open(ui, visit, &fields).await;
     let (challenge, answer) = opened.map_err(|problem| problem.keeping(fields.get("email"), &ui.config))?;
+    let ui = &*ui.told_in(answer.flow.request.ui_locales.as_deref());
     let place = Place { visit, challenge, answer: &answer };
     let typed = typed(&fields);
     let unprocessable = StatusCode::UNPROCESSABLE_ENTITY;
@@ -142,6 +144,7 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
 async fn take_passkey(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let (challenge, answer) = open(ui, visit, &fields).await?;
+    let ui = &*ui.told_in(answer.flow.request.ui_locales.as_deref());
     let place = Place { visit, challenge, answer: &answer };
     let (email, remember) = (fields.get("email").unwrap_or_default(), fields.get("remember").is_some());
     let typed = Typed { email, remember, ..Typed::default() };
@@ -208,7 +211,7 @@ async fn too_many(
     wait: Lifetime,
 ) -> Result<Response, Problem> {
     info!(reason = "too many failures", "login refused");
-    let sentence = wait_sentence(TOO_MANY, wait);
+    let sentence = wait_sentence(ui, TOO_MANY, wait);
     let typed = Typed { form_error: Some(&sentence), ..typed };
     // As of a busy server.
     let told = (StatusCode::TOO_MANY_REQUESTS, &typed);
@@ -284,7 +287,7 @@ async fn form_for(
     };
     let (client_host, return_host) = (super::client_host(&client.id), super::return_host(request));
     let view = LoginPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         script: &script(&ui.config),
         action: &ui.path_in_flow(super::LOGIN, challenge),
         login_challenge: challenge,
@@ -306,5 +309,5 @@ async fn form_for(
         passkey: passkey.as_ref().map(|challenge| PasskeyButton::of(challenge, &action)),
         puzzle: puzzle::issue(ui, PuzzlePurpose::Login),
     };
-    Ok(page(status, &view, &Policy::form(&ui.config).with_script()))
+    Ok(page(ui, status, &view, &Policy::form(&ui.config).with_script()))
 }

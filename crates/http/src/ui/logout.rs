@@ -1,13 +1,13 @@
 //! The logout page: do you really want to leave?
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use sluice_oauth::client::home_of;
 use sluice_oauth::logout::LogoutView;
 
 use super::UiState;
-use super::brand;
+use super::language::asked_for;
 use super::page::{onward, page};
 use super::policy::Policy;
 use super::problem::{Problem, Restart};
@@ -15,14 +15,14 @@ use super::views::{LogoutPage, StillSignedInPage, WayOut};
 use super::visit::{Visit, challenge};
 
 /// `GET /ui/logout`
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let visit = Visit::of_page(&ui, &request);
     let (head, _) = request.into_parts();
     look(&ui, visit, &head.headers).await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 /// `POST /ui/logout`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Visit::of_form(&ui, request).await?).await };
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
@@ -32,6 +32,7 @@ async fn look(ui: &UiState, mut visit: Visit, headers: &HeaderMap) -> Result<Res
     let fields = visit.parameters()?;
     let challenge = challenge(&fields, "logout_challenge")?;
     let asked = ui.logout.request(challenge).await?;
+    let ui = &*ui.told_in(asked_for(&asked.logout.further.parameters));
     check_browser(&visit, &asked)?;
     form(ui, (&visit, challenge), &asked).await
 }
@@ -44,9 +45,10 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
         return Err(problem.restarting_at(restart));
     }
     let asked = ui.logout.request(challenge).await?;
+    let ui = &*ui.told_in(asked_for(&asked.logout.further.parameters));
     check_browser(visit, &asked)?;
     if fields.get("decision") == Some("accept") {
-        return Ok(onward(&ui.config, &ui.logout.accept(challenge).await?));
+        return Ok(onward(ui, &ui.logout.accept(challenge).await?));
     }
     ui.logout.reject(challenge).await?;
     Ok(still_signed_in(ui, &asked))
@@ -77,7 +79,7 @@ async fn form(
     let client_host = client.and_then(|client| super::client_host(&client.id));
     let return_host = asked.logout.redirect_uri.as_ref().and_then(super::host_of);
     let view = LogoutPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         action: &ui.path(super::LOGOUT),
         logout_challenge: challenge,
         csrf: &visit.bound_token((asked.logout.id, &asked.logout.binding.unwrap_or_default()), challenge)?,
@@ -87,11 +89,11 @@ async fn form(
         return_host: return_host.as_deref(),
         account: account.as_deref(),
     };
-    Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))
+    Ok(page(ui, StatusCode::OK, &view, &Policy::form(&ui.config)))
 }
 
 fn still_signed_in(ui: &UiState, asked: &LogoutView) -> Response {
     let home = home_of(asked.client.as_deref(), asked.logout.redirect_uri.as_ref());
-    let view = StillSignedInPage { brand: &brand(&ui.config), way_out: home.as_deref().map(WayOut::home) };
-    page(StatusCode::OK, &view, &Policy::no_form())
+    let view = StillSignedInPage { brand: &ui.brand(), way_out: home.as_deref().map(WayOut::home) };
+    page(ui, StatusCode::OK, &view, &Policy::no_form())
 }

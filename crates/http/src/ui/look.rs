@@ -1,6 +1,6 @@
 //! `GET /ui/theme.css` and `GET /ui/logo`: what operators make the pages look like, kept by browsers as the style sheet is.
 
-use axum::extract::{RawQuery, State};
+use axum::extract::RawQuery;
 use axum::http::header::{CONTENT_SECURITY_POLICY, HeaderMap, HeaderValue};
 use axum::response::Response;
 use sluice_oauth::Config;
@@ -26,25 +26,17 @@ pub(super) fn logo(config: &Config) -> Option<String> {
 }
 
 /// The style sheet.
-pub(super) async fn show_theme(
-    State(ui): State<UiState>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Response {
+pub(super) async fn show_theme(ui: UiState, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
     match &ui.config.pages.look.stylesheet {
         Some(file) => asset(query.as_deref(), file),
-        None => error::not_found(State(ui), headers).await,
+        None => error::not_found(ui, headers).await,
     }
 }
 
 /// The logo.
-pub(super) async fn show_logo(
-    State(ui): State<UiState>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Response {
+pub(super) async fn show_logo(ui: UiState, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
     let Some(file) = &ui.config.pages.look.logo else {
-        return error::not_found(State(ui), headers).await;
+        return error::not_found(ui, headers).await;
     };
     let mut answer = asset(query.as_deref(), file);
     answer.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(INERT));

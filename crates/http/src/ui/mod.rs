@@ -4,7 +4,7 @@
 //! [`login`], [`factor`], [`enrolment`], [`registration`], [`recovery`], [`verification`], [`consent`], [`device`], [`logout`]: one file per page,
 //! showing it and taking its form. [`account`]: one's own record. [`error`], [`logged_out`], [`email_change`]: pages without a form. [`assurance`]:
 //! how a login ends. [`expected`]: whom a login page asks for. [`puzzle`], [`standalone`], [`sentences`], [`mailed`]: what forms share. [`visit`]: who asks, and the token that every
-//! form carries. [`known_browser`]: what a browser proves to have logged in to. [`mod@brand`], [`page`], [`policy`], [`mod@stylesheet`], [`mod@script`], [`icon`], [`look`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
+//! form carries. [`known_browser`]: what a browser proves to have logged in to. [`language`]: what it is told in; [`translations`]: in which words. [`mod@brand`], [`page`], [`policy`], [`mod@stylesheet`], [`mod@script`], [`icon`], [`look`]: how a page is sent. [`problem`]: why there is none. [`views`]: what they
 //! show.
 
 mod account;
@@ -19,6 +19,7 @@ mod expected;
 mod factor;
 mod icon;
 mod known_browser;
+mod language;
 mod logged_out;
 mod login;
 mod logout;
@@ -34,6 +35,7 @@ mod script;
 mod sentences;
 mod standalone;
 mod stylesheet;
+pub mod translations;
 mod verification;
 pub(crate) mod views;
 mod visit;
@@ -52,6 +54,7 @@ use sluice_identity::proof_of_work::ProofOfWork;
 use sluice_identity::{Identity, IdentityError, IdentityRepository, LoginService, RegistrationService};
 use sluice_oauth::Config;
 use sluice_oauth::client::Client;
+use sluice_oauth::config::PageLanguage;
 use sluice_oauth::consent::ConsentService;
 use sluice_oauth::device::UserCodeService;
 use sluice_oauth::flow::{FlowService, Request as FlowRequest};
@@ -61,7 +64,8 @@ use sluice_primitives::{IdentityId, Rng};
 use sluice_protocol::{ClientId, RedirectUri, Subject};
 use url::Url;
 
-pub(crate) use brand::{Brand, brand};
+pub(crate) use brand::Brand;
+use brand::brand;
 pub(crate) use policy::source;
 pub(crate) use script::script;
 
@@ -102,6 +106,8 @@ pub struct UiState {
     pub factors: Arc<FactorService>,
     /// Who may say where a request comes from: failed logins are counted by network.
     pub proxies: Arc<Proxies>,
+    /// What a page is told in: as a node starts with it, in English, and in each request as that asks for it.
+    pub language: PageLanguage,
 }
 
 impl UiState {

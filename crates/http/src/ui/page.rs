@@ -7,18 +7,18 @@ use axum::http::header::{
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::response::{Html, IntoResponse, Response};
-use sluice_oauth::Config;
 use sluice_oauth::flow::{FlowAnswer, Request};
 use sluice_primitives::Lifetime;
 use tracing::error;
 use url::Url;
 
-use super::brand;
+use super::UiState;
 use super::policy::Policy;
 use super::views::OnwardPage;
+use crate::respond::page::say_language;
 
-/// A page.
-pub(super) fn page(status: StatusCode, view: &impl Template, policy: &Policy) -> Response {
+/// A page, in the language that it is told in here.
+pub(super) fn page(ui: &UiState, status: StatusCode, view: &impl Template, policy: &Policy) -> Response {
     let html = match view.render() {
         Ok(html) => html,
         Err(cause) => {
@@ -37,22 +37,24 @@ pub(super) fn page(status: StatusCode, view: &impl Template, policy: &Policy) ->
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     ];
-    (status, headers, Html(html)).into_response()
+    let mut response = (status, headers, Html(html)).into_response();
+    say_language(&ui.language, &mut response);
+    response
 }
 
 /// What a form leads to: a page that goes there by itself, not a redirect. Browsers hold `form-action` also against the
 /// redirects that follow a form, and where those of a client lead in the end nobody can know.
-pub(super) fn onward(config: &Config, url: &str) -> Response {
-    moving_on(&OnwardPage { brand: &brand(config), url, opens_application: false, restart_url: None })
+pub(super) fn onward(ui: &UiState, url: &str) -> Response {
+    moving_on(ui, &OnwardPage { brand: &ui.brand(), url, opens_application: false, restart_url: None })
 }
 
 /// The same from the last page of this flow. An application that is no page opens beside the browser, which stays where it is: it is told
 /// so, and where to start again, for what led there is spent by then.
-pub(super) fn onward_in<F: AsRef<Request>>(config: &Config, answer: &FlowAnswer<F>, url: &str) -> Response {
+pub(super) fn onward_in<F: AsRef<Request>>(ui: &UiState, answer: &FlowAnswer<F>, url: &str) -> Response {
     let opens_application = opens_application(answer.flow.as_ref());
     let restart = if opens_application { answer.way_out() } else { None };
     let restart_url = restart.as_deref();
-    moving_on(&OnwardPage { brand: &brand(config), url, opens_application, restart_url })
+    moving_on(ui, &OnwardPage { brand: &ui.brand(), url, opens_application, restart_url })
 }
 
 /// Whether the flow ends in an application that the browser only opens (RFC 8252 §7.1). That of a device ends here.
@@ -61,8 +63,8 @@ fn opens_application(request: &Request) -> bool {
     !request.details.device && request.redirect_uri.url().is_some_and(is_elsewhere)
 }
 
-fn moving_on(view: &OnwardPage<'_>) -> Response {
-    let mut response = page(StatusCode::OK, view, &Policy::no_form());
+fn moving_on(ui: &UiState, view: &OnwardPage<'_>) -> Response {
+    let mut response = page(ui, StatusCode::OK, view, &Policy::no_form());
     match HeaderValue::try_from(format!("0;url={}", view.url)) {
         Ok(refresh) => response.headers_mut().insert(REFRESH, refresh),
         Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),

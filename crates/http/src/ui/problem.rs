@@ -116,7 +116,7 @@ impl Problem {
         log("built-in pages", self.code(), self);
         if self.is_expired() {
             let again = self.way_out().map(WayOut::start_again);
-            return expired_page(&ui.config, self.home().map(WayOut::home).or(again));
+            return expired_page(ui, self.home().map(WayOut::home).or(again));
         }
         let view = ErrorView {
             title: SIGN_IN,
@@ -130,7 +130,7 @@ impl Problem {
             | Self::Flow(FlowProblem::Unknown(_))
             | Self::Logout(LogoutProblem::Unknown)
             | Self::Device(UserCodeProblem::Unknown(_)) => stray_page(ui, &view),
-            _ => error_page(&ui.config, &view),
+            _ => error_page(ui, &view),
         };
         if let Self::Flow(FlowProblem::Quota(quota)) = self {
             retry_later(Some(quota.wait()), &mut response);

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::account::{Claimant, Denied, MailProof};
@@ -21,7 +21,7 @@ use super::sentences::{email_sentence, password_sentence, wait_sentence};
 use super::standalone::{Done, Fresh, done, page_url, sign_in_as, waiting};
 use super::views::{NewPasswordPage, RecoveryCodePage, RecoveryPage, SettledPage, WayOut};
 use super::visit::Visit;
-use super::{RECOVERY, RECOVERY_CODE, RECOVERY_PASSWORD, UiState, brand, mailed};
+use super::{RECOVERY, RECOVERY_CODE, RECOVERY_PASSWORD, UiState, mailed};
 use crate::respond::redirect::redirect;
 
 const NO_MAIL: &str = "This server sends no mail, so that passwords cannot be reset here.";
@@ -78,10 +78,10 @@ impl Mistake {
         match denied {
             Denied::Invalid(InvalidField::Email(reason)) => Self::of_field(email_sentence(reason)),
             Denied::Invalid(InvalidField::Password(reason)) => {
-                Self::of_field(password_sentence(reason, ui.registration.rules()))
+                Self::of_field(password_sentence(ui, reason, ui.registration.rules()))
             }
             Denied::TooMany(wait) => {
-                let form = Some(wait_sentence(TOO_MANY, wait).into());
+                let form = Some(wait_sentence(ui, TOO_MANY, wait).into());
                 let mistake = Self { form, wait: Some(wait), field: None };
                 (StatusCode::TOO_MANY_REQUESTS, mistake)
             }
@@ -137,37 +137,38 @@ pub(super) fn is_served(ui: &UiState) -> bool {
 
 /// `GET /ui/recovery`: the beginning or, with the token of a link, the end. Nothing is spent by looking: programs that look
 /// through mail follow links.
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let visit = Visit::of_page(&ui, &request);
     look(&ui, &visit).await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 /// `GET /ui/recovery/code`: for who has just asked for a mail, and for who has one already, but not that address any more.
-pub(super) async fn show_code(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show_code(ui: UiState, request: Request) -> Response {
     let visit = Visit::of_page(&ui, &request);
-    look_for_code(&ui, &visit).unwrap_or_else(|problem| problem.answer(&ui))
+    look_for_code(&ui, &visit).await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 /// `POST /ui/recovery`: sends a mail, if there is somebody to send it to, and leads to where its code is typed.
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take_email(&ui, &Visit::of_form(&ui, request).await?).await };
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 /// `POST /ui/recovery/code`
-pub(super) async fn submit_code(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit_code(ui: UiState, request: Request) -> Response {
     let taken = async { take_code(&ui, &Visit::of_form(&ui, request).await?).await };
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 /// `POST /ui/recovery/password`
-pub(super) async fn submit_password(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit_password(ui: UiState, request: Request) -> Response {
     let taken = async { take_password(&ui, &Visit::of_form(&ui, request).await?).await };
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
+    let ui = &*ui.told_while_waits(waiting(&fields)).await;
     let (whence, asked) = ((visit, &fields), (StatusCode::OK, Mistake::default()));
     let Some(token) = fields.get("token") else {
         let email = typed_before(ui, whence).await;
@@ -196,8 +197,9 @@ async fn typed_before(ui: &UiState, (visit, fields): (&Visit, &Parameters<'_>)) 
     own.and_then(|answer| answer.flow.request.login_hint).unwrap_or_default()
 }
 
-fn look_for_code(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
+async fn look_for_code(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
+    let ui = &*ui.told_while_waits(waiting(&fields)).await;
     if ui.accounts.mails.is_none() {
         return Ok(email_form(ui, (visit, &fields), Mistake::no_mail()));
     }
@@ -214,6 +216,7 @@ fn check_token(ui: &UiState, visit: &Visit, fields: &Parameters<'_>) -> Result<(
 
 async fn take_email(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
+    let ui = &*ui.told_while_waits(waiting(&fields)).await;
     check_token(ui, visit, &fields)?;
     let email = fields.get("email").unwrap_or_default();
     let begun = ui.accounts.begin_recovery(email, visit.network).await;
@@ -232,6 +235,7 @@ async fn take_email(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
 
 async fn take_code(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
+    let ui = &*ui.told_while_waits(waiting(&fields)).await;
     check_token(ui, visit, &fields)?;
     let (email, code) = (fields.get("email").unwrap_or_default(), fields.get("code").unwrap_or_default());
     let ask = |mistake| code_form(ui, (visit, &fields), Some(email), mistake);
@@ -253,6 +257,7 @@ async fn take_code(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
 
 async fn take_password(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
+    let ui = &*ui.told_while_waits(waiting(&fields)).await;
     check_token(ui, visit, &fields)?;
     let whence = (visit, &fields);
     let ticket = match (fields.get("ticket"), fields.get("token")) {
@@ -306,7 +311,7 @@ fn email_form_for(
     let fresh = Fresh::new(ui, visit, RECOVERY);
     let sign_in_url = sign_in_as(ui, visit, waiting(fields), email);
     let view = RecoveryPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         script: &script(&ui.config),
         action: &ui.path(RECOVERY),
         csrf: &fresh.csrf,
@@ -318,7 +323,7 @@ fn email_form_for(
         code_url: &page_url(ui, RECOVERY_CODE, waiting(fields)),
         sign_in_url: sign_in_url.as_deref(),
     };
-    let page = mistake.tell(page(status, &view, &Policy::form(&ui.config).with_script()));
+    let page = mistake.tell(page(ui, status, &view, &Policy::form(&ui.config).with_script()));
     fresh.with_cookie(ui, page)
 }
 
@@ -334,7 +339,7 @@ fn code_form(
     let (is_address, error) = (email.parse::<Email>().is_ok(), mistake.field.as_deref());
     let (email_error, code_error) = if is_address { (None, error) } else { (error, None) };
     let view = RecoveryCodePage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         script: &script(&ui.config),
         action: &ui.path(RECOVERY_CODE),
         csrf: &fresh.csrf,
@@ -346,7 +351,7 @@ fn code_form(
         form_error: mistake.form.as_deref(),
         recovery_url: &link_from(ui, visit, waiting(fields), email).unwrap_or_else(|| ui.path(RECOVERY)),
     };
-    let page = mistake.tell(page(status, &view, &Policy::form(&ui.config).with_script()));
+    let page = mistake.tell(page(ui, status, &view, &Policy::form(&ui.config).with_script()));
     fresh.with_cookie(ui, page)
 }
 
@@ -358,7 +363,7 @@ fn password_form(
 ) -> Response {
     let fresh = Fresh::new(ui, visit, RECOVERY);
     let view = NewPasswordPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         script: &script(&ui.config),
         action: &ui.path(RECOVERY_PASSWORD),
         csrf: &fresh.csrf,
@@ -370,7 +375,7 @@ fn password_form(
         password_error: mistake.field.as_deref(),
         form_error: mistake.form.as_deref(),
     };
-    let page = mistake.tell(page(status, &view, &Policy::form(&ui.config).with_script()));
+    let page = mistake.tell(page(ui, status, &view, &Policy::form(&ui.config).with_script()));
     fresh.with_cookie(ui, page)
 }
 
@@ -382,10 +387,10 @@ fn settled(ui: &UiState, (visit, fields): (&Visit, &Parameters<'_>), email: &str
         None => "Go back to the application you came from and sign in with it.",
     };
     let view = SettledPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         title: "Your password is set",
         sentence,
         way_out: url.as_deref().map(|url| WayOut { url, label: "Sign in" }),
     };
-    page(StatusCode::OK, &view, &Policy::no_form())
+    page(ui, StatusCode::OK, &view, &Policy::no_form())
 }

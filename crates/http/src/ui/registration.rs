@@ -1,6 +1,6 @@
 //! The registration page: a new account, and on with the flow.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::proof_of_work::PuzzlePurpose;
@@ -18,17 +18,17 @@ use super::sentences::{email_sentence, password_sentence, username_sentence};
 use super::standalone::sign_in_as;
 use super::views::{CheckMailPage, RegistrationClosedPage, RegistrationPage};
 use super::visit::{Visit, challenge};
-use super::{UiState, brand, mailed, puzzle, verification};
+use super::{UiState, mailed, puzzle, verification};
 use crate::respond::redirect::redirect;
 
 /// `GET /ui/registration`
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let visit = Visit::of_page(&ui, &request);
     look(&ui, &visit).await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 /// `POST /ui/registration`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Visit::of_form(&ui, request).await?).await };
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
@@ -55,7 +55,7 @@ impl Typed<'_> {
                 Self { username_error: Some(username_sentence(reason)), ..self }
             }
             InvalidField::Password(reason) => {
-                Self { password_error: Some(password_sentence(reason, ui.registration.rules())), ..self }
+                Self { password_error: Some(password_sentence(ui, reason, ui.registration.rules())), ..self }
             }
         }
     }
@@ -65,6 +65,7 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let challenge = challenge(&fields, "login_challenge")?;
     let answer = ui.flows.login(challenge).await?;
+    let ui = &*ui.told_in(answer.flow.request.ui_locales.as_deref());
     if let Some(url) = visit.begins_anew(&answer) {
         return Ok(redirect(StatusCode::SEE_OTHER, &url));
     }
@@ -83,6 +84,7 @@ async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
 async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
     let (challenge, answer) = login::open(ui, visit, &fields).await?;
+    let ui = &*ui.told_in(answer.flow.request.ui_locales.as_deref());
     let place = Place { visit, challenge, answer: &answer };
     let text = |name| fields.get(name).unwrap_or_default();
     let typed = Typed { email: text("email"), username: text("username"), ..Typed::default() };
@@ -161,14 +163,14 @@ fn turn_away(
 
 fn closed(ui: &UiState, place: &Place<'_>) -> Response {
     let login_url = &ui.link(&ui.config.pages.login, super::LOGIN, place.challenge);
-    let view = RegistrationClosedPage { brand: &brand(&ui.config), login_url };
-    page(StatusCode::FORBIDDEN, &view, &Policy::no_form())
+    let view = RegistrationClosedPage { brand: &ui.brand(), login_url };
+    page(ui, StatusCode::FORBIDDEN, &view, &Policy::no_form())
 }
 
 fn check_mail(ui: &UiState, place: &Place<'_>, email: &str) -> Result<Response, Problem> {
     let action = verification::is_served(ui).then(|| ui.path(super::VERIFICATION));
     let view = CheckMailPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         script: &script(&ui.config),
         action: action.as_deref(),
         login_challenge: place.challenge,
@@ -176,7 +178,7 @@ fn check_mail(ui: &UiState, place: &Place<'_>, email: &str) -> Result<Response, 
         email,
         login_url: &ui.link(&ui.config.pages.login, super::LOGIN, place.challenge),
     };
-    Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config).with_script()))
+    Ok(page(ui, StatusCode::OK, &view, &Policy::form(&ui.config).with_script()))
 }
 
 fn form(
@@ -187,7 +189,7 @@ fn form(
     let (challenge, request, client) = (place.challenge, &place.answer.flow.request, &place.answer.client);
     let (client_host, return_host) = (super::client_host(&client.id), super::return_host(request));
     let view = RegistrationPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         script: &script(&ui.config),
         action: &ui.path_in_flow(super::REGISTRATION, challenge),
         login_challenge: challenge,
@@ -206,5 +208,5 @@ fn form(
         form_error: typed.form_error,
         puzzle: puzzle::issue(ui, PuzzlePurpose::Registration),
     };
-    Ok(page(status, &view, &Policy::form(&ui.config).with_script()))
+    Ok(page(ui, status, &view, &Policy::form(&ui.config).with_script()))
 }

@@ -12,6 +12,21 @@ use super::stylesheet::{address, asset};
 static SCRIPT: LazyLock<PageFile> =
     LazyLock::new(|| PageFile::new("text/javascript; charset=utf-8", include_bytes!("sluice.js")));
 
+/// What it says, in English: a page in another language has the words with it.
+pub(super) const SENTENCES: [&str; 11] = [
+    "Your browser could not prepare this form. Please reload the page.",
+    "One moment: your browser is preparing the form.",
+    "Show",
+    "Hide",
+    "Show {field}",
+    "Hide {field}",
+    "This device has a passkey for your account already.",
+    "No passkey was used. You can try again.",
+    "Your browser could not use a passkey.",
+    "Copied.",
+    "Your browser could not copy it.",
+];
+
 /// Where the pages find it. Their policy must allow it: [`super::policy::Policy::with_script`].
 pub(crate) fn script(config: &Config) -> String {
     address(config, "/ui/sluice.js", &SCRIPT)

@@ -1,7 +1,10 @@
 //! What is wrong with what a person typed, in the words of the pages.
 
 use sluice_identity::{InvalidEmail, InvalidUsername, PasswordRules, WeakPassword};
+use sluice_oauth::config::PageLanguage;
 use sluice_primitives::Lifetime;
+
+use super::UiState;
 
 /// What is said of the code of an authenticator app that was shown before.
 pub(super) const USED_CODE: &str = "This code was used already. Wait until your app shows the next one.";
@@ -21,10 +24,11 @@ pub(super) const fn username_sentence(reason: InvalidUsername) -> &'static str {
     }
 }
 
-pub(super) fn password_sentence(reason: WeakPassword, rules: &PasswordRules) -> String {
+pub(super) fn password_sentence(ui: &UiState, reason: WeakPassword, rules: &PasswordRules) -> String {
     let sentence = match reason {
         WeakPassword::TooShort => {
-            return format!("Choose a password of at least {} characters.", rules.min_characters());
+            let least = rules.min_characters();
+            return ui.language.fill("Choose a password of at least {count} characters.", &[&least]);
         }
         WeakPassword::Missing => "Choose a password.",
         WeakPassword::TooLong => "Choose a password of at most 1024 characters.",
@@ -36,16 +40,21 @@ pub(super) fn password_sentence(reason: WeakPassword, rules: &PasswordRules) -> 
 }
 
 /// What somebody is told who tried too often: why, and how long to wait.
-pub(super) fn wait_sentence(why: &str, wait: Lifetime) -> String {
+pub(super) fn wait_sentence(ui: &UiState, why: &str, wait: Lifetime) -> String {
+    waiting(&ui.language, why, wait)
+}
+
+fn waiting(language: &PageLanguage, why: &str, wait: Lifetime) -> String {
     let seconds = u64::try_from(wait.as_millis()).unwrap_or(0).div_ceil(1000);
     let minutes = seconds.div_ceil(60);
     let how_long = match (seconds, minutes) {
-        (0..=5, _) => "a moment".to_owned(),
-        (6..=60, _) => "a minute".to_owned(),
-        (_, 0..=119) => format!("{minutes} minutes"),
-        _ => format!("{} hours", minutes.div_ceil(60)),
+        (0..=5, _) => language.say("a moment").to_owned(),
+        (6..=60, _) => language.say("a minute").to_owned(),
+        (_, 0..=119) => language.fill("{minutes} minutes", &[&minutes]),
+        _ => language.fill("{hours} hours", &[&minutes.div_ceil(60)]),
     };
-    format!("{why} Please wait {how_long} and try again.")
+    let please = language.fill("Please wait {time} and try again.", &[&how_long]);
+    format!("{} {please}", language.say(why))
 }
 
 #[cfg(test)]
@@ -63,7 +72,7 @@ mod tests {
             (3600, "60 minutes"),
             (9000, "3 hours"),
         ] {
-            let sentence = wait_sentence("Too many.", Lifetime::secs(seconds));
+            let sentence = waiting(&PageLanguage::ENGLISH, "Too many.", Lifetime::secs(seconds));
             assert_eq!(sentence, format!("Too many. Please wait {told} and try again."));
         }
     }

@@ -8,6 +8,7 @@
  * input[data-puzzle]: the puzzle; data-bits, how hard. Its solution becomes the value. [data-puzzle-status] within the form
  *   says how far it is. The work is done by this same file, as a worker.
  * a[data-onward]: where the page leads by itself, once its frames are loaded or have had their time.
+ * meta[name=sluice-words]: what the script says in the language of the page, as JSON under the English words.
  * Every form: is sent once, however often its button is pressed.
  */
 'use strict';
@@ -98,6 +99,11 @@
 
   const script = document.currentScript.src;
 
+  /* What is said in the language of the page, which brings the words: without them in English. */
+  const meta = document.querySelector('meta[name="sluice-words"]');
+  const translations = meta ? JSON.parse(meta.content) : {};
+  const inWords = (english) => translations[english] || english;
+
   function prepare(field) {
     const form = field.form;
     const status = form.querySelector('[data-puzzle-status]');
@@ -118,7 +124,7 @@
         say('');
         form.requestSubmit(submitter);
       };
-      worker.onerror = () => say('Your browser could not prepare this form. Please reload the page.');
+      worker.onerror = () => say(inWords('Your browser could not prepare this form. Please reload the page.'));
       worker.postMessage({ puzzle: field.dataset.puzzle, bits: Number(field.dataset.bits) });
     };
 
@@ -129,7 +135,7 @@
       event.preventDefault();
       submitter = event.submitter || undefined;
       waits = true;
-      say('One moment: your browser is preparing the form.');
+      say(inWords('One moment: your browser is preparing the form.'));
       begin();
     });
   }
@@ -143,11 +149,14 @@
     button.setAttribute('aria-controls', input.id);
     // Of two fields on a page each has its own.
     const label = input.labels && input.labels[0];
-    const name = label ? label.textContent.trim().toLowerCase() : 'password';
+    const name = label ? label.textContent.trim() : 'password';
+    // In English only names are written with a capital letter within a sentence; elsewhere, who knows.
+    const field = meta ? name : name.toLowerCase();
     const show = (shown) => {
       input.type = shown ? 'text' : 'password';
-      button.textContent = shown ? 'Hide' : 'Show';
-      button.setAttribute('aria-label', `${button.textContent} ${name}`);
+      button.textContent = shown ? inWords('Hide') : inWords('Show');
+      const said = shown ? inWords('Hide {field}') : inWords('Show {field}');
+      button.setAttribute('aria-label', said.replace('{field}', () => field));
     };
     button.addEventListener('click', () => {
       show(input.type === 'password');
@@ -238,9 +247,9 @@
   }
 
   function sentence(error, button) {
-    if (error.name === 'InvalidStateError' && creates(button)) return 'This device has a passkey for your account already.';
-    if (['NotAllowedError', 'TimeoutError'].includes(error.name)) return 'No passkey was used. You can try again.';
-    return 'Your browser could not use a passkey.';
+    if (error.name === 'InvalidStateError' && creates(button)) return inWords('This device has a passkey for your account already.');
+    if (['NotAllowedError', 'TimeoutError'].includes(error.name)) return inWords('No passkey was used. You can try again.');
+    return inWords('Your browser could not use a passkey.');
   }
 
   function offer(button) {
@@ -309,11 +318,11 @@
     }
     const status = document.querySelector('[data-copy-status]');
     button.addEventListener('click', async () => {
-      let told = 'Copied.';
+      let told = inWords('Copied.');
       try {
         await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).innerText);
       } catch {
-        told = 'Your browser could not copy it.';
+        told = inWords('Your browser could not copy it.');
       }
       if (status) status.textContent = told;
     });

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::account::{Claimant, Denied, MailProof};
@@ -20,7 +20,7 @@ use super::sentences::{email_sentence, wait_sentence};
 use super::standalone::{Done, Fresh, done, page_url, sign_in_url, waiting};
 use super::views::{LinkedAccount, Moment, SettledPage, VerificationPage, WayOut};
 use super::visit::Visit;
-use super::{UiState, VERIFICATION, brand, mailed};
+use super::{UiState, VERIFICATION, mailed};
 use crate::respond::redirect::redirect;
 
 const NO_EMAIL: &str = "Enter your email address.";
@@ -52,19 +52,20 @@ pub(super) fn is_served(ui: &UiState) -> bool {
 }
 
 /// `GET /ui/verification`: nothing is spent by looking, for programs that look through mail follow links.
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let visit = Visit::of_page(&ui, &request);
     look(&ui, &visit).await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 /// `POST /ui/verification`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Visit::of_form(&ui, request).await?).await };
     taken.await.unwrap_or_else(|problem| problem.answer(&ui))
 }
 
 async fn look(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
+    let ui = &*ui.told_while_waits(waiting(&fields)).await;
     let (whence, token) = ((visit, &fields), fields.get("token"));
     if let Some(token) = token {
         let link = Secret::new(token.to_owned());
@@ -85,6 +86,7 @@ fn check_token(ui: &UiState, visit: &Visit, fields: &Parameters<'_>) -> Result<(
 
 async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
+    let ui = &*ui.told_while_waits(waiting(&fields)).await;
     check_token(ui, visit, &fields)?;
     let (whence, token) = ((visit, &fields), fields.get("token"));
     let (email, code) = (fields.get("email").unwrap_or_default(), fields.get("code").unwrap_or_default());
@@ -102,7 +104,7 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     };
     let (token, mistake) = match done(ui.accounts.verify_email(&proof, visit.network).await)? {
         Done::Yes(_) => return Ok(settled(ui, &fields)),
-        Done::No(Denied::TooMany(wait)) => (token, too_many(wait)),
+        Done::No(Denied::TooMany(wait)) => (token, too_many(ui, wait)),
         Done::No(_) if token.is_some() => {
             (None, (StatusCode::UNPROCESSABLE_ENTITY, Mistake::of_form(GONE, None)))
         }
@@ -128,15 +130,15 @@ async fn send(ui: &UiState, whence: (&Visit, &Parameters<'_>), email: &str) -> R
             let mistake = Mistake { email: Some(email_sentence(reason)), ..Mistake::default() };
             (StatusCode::UNPROCESSABLE_ENTITY, mistake)
         }
-        Done::No(Denied::TooMany(wait)) => too_many(wait),
+        Done::No(Denied::TooMany(wait)) => too_many(ui, wait),
         Done::No(_) => no_mail(),
         Done::Busy => busy(),
     };
     form(ui, whence, None, told).await
 }
 
-fn too_many(wait: Lifetime) -> (StatusCode, Mistake) {
-    (StatusCode::TOO_MANY_REQUESTS, Mistake::of_form(wait_sentence(TOO_MANY, wait), Some(wait)))
+fn too_many(ui: &UiState, wait: Lifetime) -> (StatusCode, Mistake) {
+    (StatusCode::TOO_MANY_REQUESTS, Mistake::of_form(wait_sentence(ui, TOO_MANY, wait), Some(wait)))
 }
 
 /// Nothing was sent that could be typed here.
@@ -163,7 +165,7 @@ async fn form(
     };
     let sign_in_url = sign_in_url(ui, waiting(fields));
     let view = VerificationPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         script: &script(&ui.config),
         action: &ui.path(VERIFICATION),
         csrf: &fresh.csrf,
@@ -178,7 +180,7 @@ async fn form(
         sends_mail,
         sign_in_url: sign_in_url.as_deref(),
     };
-    let page = page(status, &view, &Policy::form(&ui.config).with_script());
+    let page = page(ui, status, &view, &Policy::form(&ui.config).with_script());
     let page = match mistake.wait {
         Some(wait) => retry_after(page, wait),
         None => page,
@@ -193,7 +195,7 @@ fn linked(account: &Identity) -> LinkedAccount<'_> {
 fn settled(ui: &UiState, fields: &Parameters<'_>) -> Response {
     let url = sign_in_url(ui, waiting(fields));
     let view = SettledPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         title: "Your address is confirmed",
         sentence: match &url {
             Some(_) => "Thank you. You can sign in with it.",
@@ -201,5 +203,5 @@ fn settled(ui: &UiState, fields: &Parameters<'_>) -> Response {
         },
         way_out: url.as_deref().map(|url| WayOut { url, label: "Sign in" }),
     };
-    page(StatusCode::OK, &view, &Policy::no_form())
+    page(ui, StatusCode::OK, &view, &Policy::no_form())
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use sluice_crypto::digest::sha256;
 
+use super::Languages;
+
 /// What operators put around the built-in pages. By default nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Look {
@@ -14,6 +16,8 @@ pub struct Look {
     pub logo: Option<PageFile>,
     /// Shown below each page, in this order.
     pub links: Vec<PageLink>,
+    /// What pages are told in, beside English.
+    pub languages: Languages,
 }
 
 /// A link below each page.

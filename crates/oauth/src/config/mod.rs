@@ -3,6 +3,7 @@
 mod addresses;
 #[cfg(test)]
 pub(crate) mod fake;
+pub mod language;
 mod look;
 mod policy;
 
@@ -12,6 +13,7 @@ use sluice_token::jwt::{BelowExt, HeaderType, ScopeClaim};
 use thiserror::Error;
 use url::Url;
 
+pub use language::{Language, Languages, PageLanguage};
 pub use look::{Look, PageFile, PageLink};
 pub use policy::{
     AssertionPolicy, DevicePolicy, DpopPolicy, DynamicRegistrationPolicy, EmailClaim, LogoutTokenType,

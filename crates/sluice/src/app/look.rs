@@ -5,9 +5,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use sluice_oauth::config::{Look, PageFile, PageLink};
+use sluice_oauth::config::{Languages, Look, PageFile, PageLink};
+use tracing::warn;
 use url::Url;
 
+use super::page_languages::{PageLanguages, page_languages};
 use super::stores::StartError;
 use crate::config::{IdentitySettings, LookSettings};
 
@@ -24,7 +26,24 @@ pub(super) fn look(own: &IdentitySettings) -> Result<Look, StartError> {
         stylesheet: file("identity.pages.stylesheet", stylesheet.as_deref(), read_stylesheet)?,
         logo: file("identity.pages.logo", logo.as_deref(), read_logo)?,
         links: links(own),
+        languages: languages(&own.look)?,
     })
+}
+
+/// The languages, with those of a folder if one is configured. What is odd about its files is logged, and keeps no node from starting.
+fn languages(own: &LookSettings) -> Result<Languages, StartError> {
+    match page_languages(own.translations.as_deref()) {
+        Ok(PageLanguages { languages, warnings }) => {
+            for warning in warnings {
+                warn!(reason = %warning, "a translation of the pages is not used");
+            }
+            Ok(languages)
+        }
+        Err(problems) => {
+            let (key, reason) = ("identity.pages.translations", problems.join("; "));
+            Err(StartError::Setting { key, reason })
+        }
+    }
 }
 
 /// The file of a key that has one, read so.
@@ -75,7 +94,7 @@ fn is_webp(content: &[u8]) -> bool {
 }
 
 /// What is in the file, if it is no larger than so many KiB.
-fn content(path: &Path, most_kib: u64) -> Result<Vec<u8>, String> {
+pub(super) fn content(path: &Path, most_kib: u64) -> Result<Vec<u8>, String> {
     let unreadable = |error: io::Error| format!("cannot be read: {error}");
     let mut file = File::open(path).map_err(unreadable)?.take(most_kib * 1024 + 1);
     let mut content = Vec::new();

@@ -114,6 +114,8 @@ fn command_lines_of_our_own_are_understood() {
         "sluice demo --headless --public-port 0 --admin-port 0 --app-port 0",
         "sluice config show -c a.yml --dev --set urls.self.issuer=http://localhost:4444/",
         "sluice config reference",
+        "sluice config translations",
+        "sluice config translations pt-BR --folder /etc/sluice/languages",
         "sluice secrets status -c a.yml",
         "sluice secrets reseal -c a.yml",
         "sluice secrets abandon -c a.yml",

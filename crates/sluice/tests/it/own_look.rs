@@ -1,4 +1,4 @@
-//! A look of one's own for the built-in pages: files that a node reads when it starts.
+//! A look and languages of one's own for the built-in pages: files that a node reads when it starts.
 
 use reqwest::header::HeaderMap;
 use sluice_testkit::{Backend, TestSluice};
@@ -47,5 +47,24 @@ async fn a_node_shows_its_pages_in_the_look_that_it_read_when_it_started() {
     assert_eq!(headers["x-content-type-options"], "nosniff");
     let policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
     assert_eq!(headers["content-security-policy"], policy);
+    sluice.node.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_tells_its_pages_in_the_languages_of_a_folder_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let italian = "\"You are signed out\": \"Sei uscito\"\n";
+    std::fs::write(folder.path().join("it.yaml"), italian).unwrap();
+    let settings = [("identity.pages.translations", folder.path().to_str().unwrap())];
+    let sluice = TestSluice::with(Backend::Sqlite, &settings).await;
+    folder.close().unwrap();
+    for (tag, heading) in [("it", "Sei uscito"), ("de", "Sie sind abgemeldet"), ("en", "You are signed out")]
+    {
+        let page = reqwest::Client::new().get(sluice.public.join("/ui/logged-out").unwrap());
+        let page = page.header("accept-language", format!("{tag}, en;q=0.5")).send().await.unwrap();
+        assert_eq!(page.headers()["content-language"], tag);
+        let page = page.text().await.unwrap();
+        assert!(page.contains(&format!("<h1>{heading}</h1>")), "{page}");
+    }
     sluice.node.stop().await;
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_commit::StoreError;
@@ -23,7 +23,7 @@ use crate::respond::redirect::redirect;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
 use crate::ui::views::scope_sentence;
-use crate::ui::{UiState, brand, client_host, client_name};
+use crate::ui::{UiState, client_host, client_name};
 
 const HERE: Place = Place::Applications;
 /// How many consents are read at a time, and how many times: more than anybody has.
@@ -33,13 +33,13 @@ const PAGES: usize = 10;
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// `GET /ui/account/applications`
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let shown = async { look(&ui, &Member::of_page(&ui, request, HERE).await?).await };
     answer(&ui, shown.await)
 }
 
 /// `POST /ui/account/applications`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Member::of_form(&ui, request, HERE).await?).await };
     answer(&ui, taken.await)
 }
@@ -60,13 +60,13 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
 async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let csrf = member.csrf()?;
     let view = ApplicationsPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         frame: &frame(ui, member, HERE, &csrf),
         action: HERE.url(ui),
         csrf: &csrf,
         applications: applications(ui, member).await?,
     };
-    Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))
+    Ok(page(ui, StatusCode::OK, &view, &Policy::form(&ui.config)))
 }
 
 /// What was granted or is remembered to be, by application: those whose consent is remembered first, then the one that was last

@@ -1,7 +1,7 @@
 //! `/ui/account/confirm`: who it is, once more, before something is changed that whoever found a browser open must not
 //! change. The session goes on under another id.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::account::Confirmation;
@@ -21,14 +21,14 @@ use crate::respond::redirect::redirect;
 use crate::ui::login::LATE;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
-use crate::ui::{UiState, brand, script};
+use crate::ui::{UiState, script};
 
 const MISSING: &str = "Enter your password.";
 const NO_CODE: &str = "Enter the code of your second factor too.";
 const WRONG_PASSKEY: &str = "This passkey did not work. Please try again.";
 
 /// `GET /ui/account/confirm`
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let shown = async {
         let member = Member::of_page(&ui, request, Place::Overview).await?;
         let then = Place::named(member.visit.parameters()?.get("then"));
@@ -39,7 +39,7 @@ pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Respons
 }
 
 /// `POST /ui/account/confirm`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Member::of_form(&ui, request, Place::Overview).await?).await };
     answer(&ui, taken.await)
 }
@@ -100,7 +100,7 @@ async fn prove_passkey(
     let checked = ui.factors.check(&member.identity, proof, context, member.visit.network).await;
     Ok(match checked {
         Ok(FactorCheck::Right(Shown::Passkey(proof))) => Ok((member.identity.clone(), proof.amr())),
-        Ok(FactorCheck::TooMany(wait)) => Err(Mistake::too_many(wait)),
+        Ok(FactorCheck::TooMany(wait)) => Err(Mistake::too_many(ui, wait)),
         Ok(FactorCheck::Late) => Err(Mistake::at("", LATE)),
         Ok(_) => Err(Mistake::at("", WRONG_PASSKEY)),
         Err(error) => Err(Mistake::busy(error)?),
@@ -146,7 +146,7 @@ async fn form(
     let (csrf, given) = (member.csrf()?, member.visit.parameters()?);
     let said = CARRIERS.into_iter().filter_map(|name| Some((name, given.get(name)?)));
     let view = FormPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         script: &script::script(&ui.config),
         frame: Some(&frame(ui, member, then, &csrf)),
         title: "Confirm that it is you",
@@ -168,7 +168,7 @@ async fn form(
         form_error: Mistake::of(mistake, ""),
         ..FormPage::default()
     };
-    let response = page(Mistake::status(mistake), &view, &Policy::form(&ui.config).with_script());
+    let response = page(ui, Mistake::status(mistake), &view, &Policy::form(&ui.config).with_script());
     Ok(Mistake::dress(mistake, response))
 }
 

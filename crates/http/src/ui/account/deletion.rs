@@ -1,6 +1,6 @@
 //! `/ui/account/delete`: the end of an account, with all that belongs to it.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_commit::chain;
@@ -15,9 +15,9 @@ use super::member::{Member, Refused, answer, without_cookie};
 use super::mistake::{Mistake, went};
 use super::place::Place;
 use super::views::{FarewellPage, Field, FormPage, Link};
+use crate::ui::UiState;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
-use crate::ui::{UiState, brand};
 
 const HERE: Place = Place::Deletion;
 const OTHER_ADDRESS: &str = "Type the email address of this account.";
@@ -25,7 +25,7 @@ const LEAD: &str = "Your record, your factors and your sessions are deleted, and
                     be undone.";
 
 /// `GET /ui/account/delete`
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let shown = async {
         let member = Member::of_page(&ui, request, HERE).await?;
         member.must_have_proved(&ui, HERE).await?;
@@ -35,7 +35,7 @@ pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Respons
 }
 
 /// `POST /ui/account/delete`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Member::of_form(&ui, request, HERE).await?).await };
     answer(&ui, taken.await)
 }
@@ -56,8 +56,8 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
                 // The account is gone, and nothing that was given out holds any more.
                 warn!(identity.id = %id, error = %chain(&error), "consents of a deleted account not forgotten");
             }
-            let view = FarewellPage { brand: &brand(&ui.config) };
-            Ok(without_cookie(ui, page(StatusCode::OK, &view, &Policy::no_form())))
+            let view = FarewellPage { brand: &ui.brand() };
+            Ok(without_cookie(ui, page(ui, StatusCode::OK, &view, &Policy::no_form())))
         }
         Err(mistake) => form(ui, member, typed, Some(&mistake)),
     }
@@ -65,7 +65,7 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
 
 fn form(ui: &UiState, member: &Member, typed: &str, mistake: Option<&Mistake>) -> Result<Response, Refused> {
     let back = Place::Overview.url(ui);
-    let hint = format!("Type {} to confirm.", readable(&member.identity.email));
+    let hint = ui.language.fill("Type {address} to confirm.", &[&readable(&member.identity.email)]);
     let email = Field { hint: Some(&hint), ..Field::email("email", "Email address of this account", typed) };
     let page = FormPage {
         title: "Delete your account",

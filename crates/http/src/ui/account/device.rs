@@ -1,5 +1,7 @@
 //! What people call a browser, from what it calls itself.
 
+use sluice_oauth::config::PageLanguage;
+
 /// In this order: most browsers call themselves by the names of others as well.
 const BROWSERS: [(&str, &str); 9] = [
     ("Edg/", "Edge"),
@@ -25,15 +27,15 @@ const SYSTEMS: [(&str, &str); 7] = [
 const SHOWN: usize = 80;
 
 /// What people call it: `Firefox on Linux`.
-pub(super) fn device_name(agent: &str) -> String {
+pub(super) fn device_name(agent: &str, language: &PageLanguage) -> String {
     let known = |names: &[(&str, &'static str)]| {
         names.iter().find(|(mark, _)| agent.contains(mark)).map(|(_, name)| *name)
     };
     match (known(&BROWSERS), known(&SYSTEMS)) {
-        (Some(browser), Some(system)) => format!("{browser} on {system}"),
+        (Some(browser), Some(system)) => language.fill("{browser} on {system}", &[&browser, &system]),
         (Some(browser), None) => browser.to_owned(),
-        (None, Some(system)) => format!("A program on {system}"),
-        (None, None) if agent.trim().is_empty() => "Unknown device".to_owned(),
+        (None, Some(system)) => language.fill("A program on {system}", &[&system]),
+        (None, None) if agent.trim().is_empty() => language.say("Unknown device").to_owned(),
         (None, None) => agent.chars().take(SHOWN).collect(),
     }
 }
@@ -63,8 +65,8 @@ mod tests {
             ("my-program/1", "my-program/1"),
             ("", "Unknown device"),
         ] {
-            assert_eq!(device_name(agent), name);
+            assert_eq!(device_name(agent, &PageLanguage::ENGLISH), name);
         }
-        assert_eq!(device_name(&"x".repeat(500)).len(), SHOWN);
+        assert_eq!(device_name(&"x".repeat(500), &PageLanguage::ENGLISH).len(), SHOWN);
     }
 }

@@ -1,6 +1,6 @@
 //! `/ui/account/email`: another address. A code goes there; nothing changes before it comes back.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::account::Confirmation;
@@ -18,7 +18,7 @@ const HERE: Place = Place::Email;
 const HINT: &str = "We send a code there. Until you have typed it, your address stays what it is.";
 
 /// `GET /ui/account/email`
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let shown = async {
         let member = Member::of_page(&ui, request, HERE).await?;
         member.must_have_proved(&ui, HERE).await?;
@@ -28,7 +28,7 @@ pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Respons
 }
 
 /// `POST /ui/account/email`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Member::of_form(&ui, request, HERE).await?).await };
     answer(&ui, taken.await)
 }
@@ -52,7 +52,7 @@ fn form(ui: &UiState, member: &Member, typed: &str, mistake: Option<&Mistake>) -
     let back = Place::Overview.url(ui);
     let email =
         Field { focused: true, hint: Some(HINT), ..Field::email("email", "New email address", typed) };
-    let lead = format!("It is {} now.", member.identity.email);
+    let lead = ui.language.fill("It is {address} now.", &[&member.identity.email]);
     let page = FormPage {
         title: "Change your email address",
         lead: Some(&lead),

@@ -1,7 +1,7 @@
 //! `/ui/account/factors/totp`, `/ui/account/factors/passkey`: one more factor. Nothing is stored before it was shown to
 //! work.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_commit::chain;
@@ -30,7 +30,7 @@ pub(super) const TOO_MANY: &str = "You have as many factors as there can be. Rem
 const NOT_OFFERED: &str = "Passkeys cannot be used here.";
 
 /// `GET /ui/account/factors/totp`
-pub(super) async fn show_totp(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show_totp(ui: UiState, request: Request) -> Response {
     let shown = async {
         let member = fresh(&ui, request, Place::Totp).await?;
         if !ui.factors.may_enrol(&member.identity) {
@@ -43,7 +43,7 @@ pub(super) async fn show_totp(State(ui): State<UiState>, request: Request) -> Re
 }
 
 /// `POST /ui/account/factors/totp`
-pub(super) async fn submit_totp(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit_totp(ui: UiState, request: Request) -> Response {
     let taken = async {
         match posted(&ui, request, Place::Totp).await? {
             Posted::Form(member) => take_totp(&ui, &member).await,
@@ -54,7 +54,7 @@ pub(super) async fn submit_totp(State(ui): State<UiState>, request: Request) -> 
 }
 
 /// `GET /ui/account/factors/passkey`
-pub(super) async fn show_passkey(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show_passkey(ui: UiState, request: Request) -> Response {
     let shown = async {
         let member = fresh(&ui, request, Place::Passkey).await?;
         if !ui.factors.may_enrol(&member.identity) {
@@ -66,7 +66,7 @@ pub(super) async fn show_passkey(State(ui): State<UiState>, request: Request) ->
 }
 
 /// `POST /ui/account/factors/passkey`
-pub(super) async fn submit_passkey(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit_passkey(ui: UiState, request: Request) -> Response {
     let taken = async {
         match posted(&ui, request, Place::Passkey).await? {
             Posted::Form(member) => take_passkey(&ui, &member).await,

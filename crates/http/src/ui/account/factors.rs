@@ -1,7 +1,7 @@
 //! `/ui/account/factors`: what is asked beside the password; names, removal, new recovery codes. What changes how the person
 //! signs in asks who it is, once more, if that was not shown a moment ago; and before something is lost it is said what.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::IdentityError;
@@ -19,7 +19,7 @@ use super::views::{CodesPage, FactorRow, FactorsPage, FormPage, Link, Moment};
 use crate::respond::redirect::redirect;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
-use crate::ui::{UiState, brand, script};
+use crate::ui::{UiState, script};
 
 const HERE: Place = Place::Factors;
 
@@ -27,24 +27,24 @@ const REQUIRED: &str = "You must have a second factor here, and this is the last
 const SEEN: &str = "This page was out of date. Recovery codes are shown once, when they are made; if you have not kept yours, make new ones.";
 
 /// `GET /ui/account/factors`
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let shown = async { look(&ui, &Member::of_page(&ui, request, HERE).await?, None).await };
     answer(&ui, shown.await)
 }
 
 /// `POST /ui/account/factors`: gives `factor` the name `name`, or removes it once that is `confirmed`.
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Member::of_form(&ui, request, HERE).await?).await };
     answer(&ui, taken.await)
 }
 
 /// `GET /ui/account/factors/recovery-codes`: codes are seen when they are made, and not once more.
-pub(super) async fn show_codes(State(ui): State<UiState>) -> Response {
+pub(super) async fn show_codes(ui: UiState) -> Response {
     redirect(StatusCode::SEE_OTHER, &HERE.url(&ui))
 }
 
 /// `POST /ui/account/factors/recovery-codes`: makes new ones once it is `confirmed` that those that are left are lost.
-pub(super) async fn submit_codes(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit_codes(ui: UiState, request: Request) -> Response {
     let taken = async { make_codes(&ui, &Member::of_form(&ui, request, HERE).await?).await };
     answer(&ui, taken.await)
 }
@@ -60,7 +60,7 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     match ui.factors.rename(member.identity.id, factor, name).await? {
         RenameOutcome::Renamed => Ok(done(ui, member, Notice::FactorRenamed)),
         RenameOutcome::Missing => Ok(redirect(StatusCode::SEE_OTHER, &HERE.url(ui))),
-        RenameOutcome::TooMany(wait) => look(ui, member, Some(&Mistake::too_many(wait))).await,
+        RenameOutcome::TooMany(wait) => look(ui, member, Some(&Mistake::too_many(ui, wait))).await,
     }
 }
 
@@ -85,7 +85,8 @@ async fn ask_about_removal(ui: &UiState, member: &Member, id: Uuid) -> Result<Re
     if ui.factors.must_stay(member.identity.id, id).await? {
         return look(ui, member, Some(&Mistake::at("", REQUIRED))).await;
     }
-    let lost = format!("{} {}", loss_of(factor), loss_with_it(member, factors.len()));
+    let rest = ui.language.say(loss_with_it(member, factors.len()));
+    let lost = format!("{} {rest}", ui.language.fill(loss_of(factor), &[&factor.name]));
     let (id, back) = (id.to_string(), HERE.url(ui));
     let page = FormPage {
         title: match factor.kind {
@@ -102,10 +103,11 @@ async fn ask_about_removal(ui: &UiState, member: &Member, id: Uuid) -> Result<Re
     form_page(ui, (member, HERE), None, page)
 }
 
-fn loss_of(factor: &EnrolledFactor) -> String {
+/// What is lost with it, whose name stands in there.
+const fn loss_of(factor: &EnrolledFactor) -> &'static str {
     match factor.kind {
-        FactorKind::Totp => format!("Codes of “{}” are good for nothing then.", factor.name),
-        FactorKind::Passkey => format!("You cannot sign in with “{}” any more.", factor.name),
+        FactorKind::Totp => "Codes of “{name}” are good for nothing then.",
+        FactorKind::Passkey => "You cannot sign in with “{name}” any more.",
     }
 }
 
@@ -155,7 +157,7 @@ fn ask_about_codes(ui: &UiState, member: &Member, left: u32) -> Result<Response,
     let lost = if left == 1 {
         "The code that you have left is good for nothing then.".to_owned()
     } else {
-        format!("The {left} codes that you have left are good for nothing then.")
+        ui.language.fill("The {count} codes that you have left are good for nothing then.", &[&left])
     };
     let page = FormPage {
         title: "Make new recovery codes?",
@@ -185,7 +187,7 @@ fn revision(member: &Member) -> String {
 /// The codes, this once.
 pub(super) fn codes_page(ui: &UiState, (member, csrf): (&Member, &str), codes: &[RecoveryCode]) -> Response {
     let view = CodesPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         script: &script::script(&ui.config),
         frame: Some(&frame(ui, member, HERE, csrf)),
         email: readable(&member.identity.email),
@@ -193,7 +195,7 @@ pub(super) fn codes_page(ui: &UiState, (member, csrf): (&Member, &str), codes: &
         codes: codes.iter().map(RecoveryCode::grouped).collect(),
         next: HERE.url(ui),
     };
-    page(StatusCode::OK, &view, &Policy::form(&ui.config).with_script())
+    page(ui, StatusCode::OK, &view, &Policy::form(&ui.config).with_script())
 }
 
 async fn look(ui: &UiState, member: &Member, mistake: Option<&Mistake>) -> Result<Response, Refused> {
@@ -201,7 +203,7 @@ async fn look(ui: &UiState, member: &Member, mistake: Option<&Mistake>) -> Resul
     let left = ui.factors.recovery_codes_left(member.identity.id).await?;
     let csrf = member.csrf()?;
     let view = FactorsPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         script: &script::script(&ui.config),
         frame: &frame(ui, member, HERE, &csrf),
         action: HERE.url(ui),
@@ -214,7 +216,7 @@ async fn look(ui: &UiState, member: &Member, mistake: Option<&Mistake>) -> Resul
         revision: revision(member),
         form_error: Mistake::of(mistake, ""),
     };
-    let response = page(Mistake::status(mistake), &view, &Policy::form(&ui.config).with_script());
+    let response = page(ui, Mistake::status(mistake), &view, &Policy::form(&ui.config).with_script());
     Ok(Mistake::dress(mistake, response))
 }
 

@@ -20,11 +20,12 @@ use super::views::{CodesPage, Exhibit, Field, FormPage, Link, Moment};
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
 use crate::ui::problem::Problem;
-use crate::ui::{UiState, brand, script};
+use crate::ui::{UiState, script};
 
 const APP_OR_PASSKEY: &str = "You need more than a password to sign in here. Add an authenticator app, whose code you will be asked for, \
                               or create a passkey.";
 const APP: &str = "You need more than a password to sign in here. Add an authenticator app, whose code you will be asked for.";
+const ADDRESS_FIRST: &str = "You need a second factor to sign in here. Before you add one we want to know that you read mail at {address}.";
 const NO_CODE: &str = "Enter the code.";
 const WRONG_MAIL_CODE: &str = "This code is not right, or it has expired.";
 const NO_MAIL: &str = "This server sends no mail, so this cannot be done here.";
@@ -185,10 +186,7 @@ fn mail_form(
     identity: &Identity,
     mistake: Option<&Mistake>,
 ) -> Response {
-    let lead = format!(
-        "You need a second factor to sign in here. Before you add one we want to know that you read mail at {}.",
-        identity.email
-    );
+    let lead = ui.language.fill(ADDRESS_FIRST, &[&identity.email]);
     let code = Field { hint: Some("It is in the mail that we have sent you."), ..Field::code("Code") };
     let view = FormPage {
         title: "Verify your email address first",
@@ -221,7 +219,7 @@ async fn take_mail_code(
     };
     let mistake = match outcome {
         Ok(Outcome::Done(())) => None,
-        Ok(Outcome::Denied(denied)) => told(denied),
+        Ok(Outcome::Denied(denied)) => told(ui, denied),
         Err(error) => Some(Mistake::busy(error)?),
     };
     let Some(login) = ui.factors.enrolling(waiting.ticket, waiting.context).await? else {
@@ -234,10 +232,10 @@ async fn take_mail_code(
 }
 
 /// What is wrong with the code of a mail, or with asking for one; nothing if the address is verified by now.
-fn told(denied: Denied) -> Option<Mistake> {
+fn told(ui: &UiState, denied: Denied) -> Option<Mistake> {
     match denied {
         Denied::Unchanged => None,
-        Denied::TooMany(wait) => Some(Mistake::too_many(wait)),
+        Denied::TooMany(wait) => Some(Mistake::too_many(ui, wait)),
         Denied::NoMail => Some(Mistake::at("", NO_MAIL)),
         Denied::Invalid(_) => Some(Mistake::at("", UNPROVED)),
         Denied::WrongCode
@@ -258,7 +256,7 @@ fn hidden<'a>(waiting: &Waiting<'a>, totp_ticket: Option<&'a str>) -> Vec<(&'a s
 
 fn sent(ui: &UiState, waiting: &Waiting<'_>, view: FormPage<'_>, mistake: Option<&Mistake>) -> Response {
     let view = FormPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         script: &script::script(&ui.config),
         action: waiting.action,
         csrf: waiting.csrf,
@@ -272,7 +270,7 @@ fn sent(ui: &UiState, waiting: &Waiting<'_>, view: FormPage<'_>, mistake: Option
 /// The recovery codes of somebody who is about to be signed in, this once.
 pub(in crate::ui) fn codes_page(ui: &UiState, added: &FirstFactorAdded, next: &str) -> Response {
     let view = CodesPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         script: &script::script(&ui.config),
         frame: None,
         email: readable(&added.login.identity.email),
@@ -280,5 +278,5 @@ pub(in crate::ui) fn codes_page(ui: &UiState, added: &FirstFactorAdded, next: &s
         codes: added.codes.iter().map(RecoveryCode::grouped).collect(),
         next: next.to_owned(),
     };
-    page(StatusCode::OK, &view, &Policy::form(&ui.config).with_script())
+    page(ui, StatusCode::OK, &view, &Policy::form(&ui.config).with_script())
 }

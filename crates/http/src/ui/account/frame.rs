@@ -11,7 +11,7 @@ use super::place::{LOGOUT, Place};
 use super::views::{Entry, Field, FormPage, Frame};
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
-use crate::ui::{UiState, brand, script};
+use crate::ui::{UiState, script};
 
 /// The pages of the menu.
 const MENU: [(Place, &str); 4] = [
@@ -65,7 +65,7 @@ pub(super) fn form_page(
     mistake: Option<&Mistake>,
     form: FormPage<'_>,
 ) -> Result<Response, Refused> {
-    let (csrf, brand, action) = (member.csrf()?, brand(&ui.config), here.url(ui));
+    let (csrf, brand, action) = (member.csrf()?, ui.brand(), here.url(ui));
     let (frame, script) = (frame(ui, member, here, &csrf), script::script(&ui.config));
     let wants_password = form.fields.iter().any(|field| field.kind == "password");
     let view = FormPage {
@@ -78,6 +78,6 @@ pub(super) fn form_page(
         form_error: Mistake::of(mistake, ""),
         ..form
     };
-    let response = page(Mistake::status(mistake), &view, &Policy::form(&ui.config).with_script());
+    let response = page(ui, Mistake::status(mistake), &view, &Policy::form(&ui.config).with_script());
     Ok(Mistake::dress(mistake, response))
 }

@@ -1,6 +1,6 @@
 //! `/ui/account/login`: who is it? Begins a session of the account pages, which is none of the OAuth flow's.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_commit::chain;
@@ -24,7 +24,7 @@ use crate::ui::page::page;
 use crate::ui::policy::Policy;
 use crate::ui::problem::Problem;
 use crate::ui::visit::Visit;
-use crate::ui::{UiState, brand, mailed, puzzle, recovery, script};
+use crate::ui::{UiState, mailed, puzzle, recovery, script};
 
 /// What the forms, tickets and passkeys of this page are bound to, beside the browser's key.
 const FORMS: &str = "account login";
@@ -62,13 +62,13 @@ impl<'a> Typed<'a> {
 }
 
 /// `GET /ui/account/login`
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let arrival = Arrival::of_page(&ui, &request);
     answer(&ui, look(&ui, arrival).await)
 }
 
 /// `POST /ui/account/login`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Arrival::of_form(&ui, request).await?).await };
     answer(&ui, taken.await)
 }
@@ -121,7 +121,7 @@ async fn take(ui: &UiState, arrival: &Arrival) -> Result<Response, Refused> {
     let mistake = match ui.login.log_in(attempt).await {
         Ok(LoginOutcome::LoggedIn(identity)) => return after_password(ui, arrival, typed, &identity).await,
         Ok(LoginOutcome::Refused(_)) => Mistake::at("", WRONG),
-        Ok(LoginOutcome::TooMany(wait)) => Mistake::too_many(wait),
+        Ok(LoginOutcome::TooMany(wait)) => Mistake::too_many(ui, wait),
         Err(error) => Mistake::busy(error)?,
     };
     again(ui, arrival, typed, mistake).await
@@ -166,7 +166,7 @@ async fn take_passkey(
         Ok(FactorOutcome::Wrong | FactorOutcome::Used) => Mistake::at("", WRONG_PASSKEY),
         Ok(FactorOutcome::Late) => Mistake::at("", LATE),
         Ok(FactorOutcome::Expired) => Mistake::at("", EXPIRED),
-        Ok(FactorOutcome::TooMany(wait)) => Mistake::too_many(wait),
+        Ok(FactorOutcome::TooMany(wait)) => Mistake::too_many(ui, wait),
         Err(error) => Mistake::busy(error)?,
     };
     again(ui, arrival, typed, mistake).await
@@ -262,7 +262,7 @@ async fn form(
     });
     let recover = recovery::link_from(ui, visit, None, typed.email);
     let view = FormPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         script: &script::script(&ui.config),
         title: "Sign in to your account",
         notice: typed.notice,
@@ -303,6 +303,6 @@ fn password<'a>(typed: Typed<'_>, mistake: Option<&'a Mistake>) -> Field<'a> {
 
 /// A form of somebody who is not signed in.
 pub(super) fn send(ui: &UiState, view: &FormPage<'_>, mistake: Option<&Mistake>) -> Response {
-    let response = page(Mistake::status(mistake), view, &Policy::form(&ui.config).with_script());
+    let response = page(ui, Mistake::status(mistake), view, &Policy::form(&ui.config).with_script());
     Mistake::dress(mistake, response)
 }

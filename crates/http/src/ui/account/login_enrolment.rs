@@ -1,6 +1,6 @@
 //! `/ui/account/login/enrolment`: a second factor that is to be set up before somebody is signed in.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_commit::chain;
@@ -18,12 +18,12 @@ use crate::ui::UiState;
 pub(super) const ENROLMENT: &str = "/ui/account/login/enrolment";
 
 /// `GET /ui/account/login/enrolment`: who comes back to the address, which says nothing of the first step, begins with that.
-pub(super) async fn show(State(ui): State<UiState>) -> Response {
+pub(super) async fn show(ui: UiState) -> Response {
     redirect(StatusCode::SEE_OTHER, &ui.path(LOGIN))
 }
 
 /// `POST /ui/account/login/enrolment`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Arrival::of_form(&ui, request).await?).await };
     answer(&ui, taken.await)
 }

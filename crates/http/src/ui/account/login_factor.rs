@@ -1,6 +1,6 @@
 //! `/ui/account/login/factor`: what is shown beside the password.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::factor::{FactorChoices, FactorOutcome, FactorProof};
@@ -15,7 +15,7 @@ use crate::respond::redirect::redirect;
 use crate::ui::login::LATE;
 use crate::ui::sentences::USED_CODE;
 use crate::ui::visit::Visit;
-use crate::ui::{UiState, brand, script};
+use crate::ui::{UiState, script};
 
 /// Where a second factor is shown.
 pub(super) const FACTOR: &str = "/ui/account/login/factor";
@@ -23,12 +23,12 @@ pub(super) const FACTOR: &str = "/ui/account/login/factor";
 const WRONG: &str = "This is not right. Please try again.";
 
 /// `GET /ui/account/login/factor`: who comes back to the address, which says nothing of the first step, begins with that.
-pub(super) async fn show(State(ui): State<UiState>) -> Response {
+pub(super) async fn show(ui: UiState) -> Response {
     redirect(StatusCode::SEE_OTHER, &ui.path(LOGIN))
 }
 
 /// `POST /ui/account/login/factor`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Arrival::of_form(&ui, request).await?).await };
     answer(&ui, taken.await)
 }
@@ -47,7 +47,7 @@ async fn take(ui: &UiState, arrival: &Arrival) -> Result<Response, Refused> {
         Ok(FactorOutcome::Wrong) => Mistake::at(field, WRONG),
         Ok(FactorOutcome::Used) => Mistake::at(field, USED_CODE),
         Ok(FactorOutcome::Late) => Mistake::at("", LATE),
-        Ok(FactorOutcome::TooMany(wait)) => Mistake::too_many(wait),
+        Ok(FactorOutcome::TooMany(wait)) => Mistake::too_many(ui, wait),
         Err(error) => Mistake::busy(error)?,
     };
     let kinds = offered(fields.get("offered").unwrap_or_default());
@@ -90,7 +90,7 @@ pub(super) async fn form(
     let (names, start) = (kinds.names().collect::<Vec<_>>().join(" "), leading_to(ui, LOGIN, typed.then));
     let kept = typed.then.fields().chain(typed.remember.then_some(("remember", "true")));
     let view = FormPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         script: &script::script(&ui.config),
         title: "Confirm that it is you",
         lead: Some("One more step to your account."),

@@ -1,6 +1,6 @@
 //! `/ui/account/logout`: out of the account pages, here, and of what else the person did in this browser.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_oauth::authorization::{AccountSession, CookieChanges};
@@ -13,12 +13,12 @@ use crate::ui::UiState;
 use crate::ui::page::onward;
 
 /// `GET /ui/account/logout`: nobody is signed out by a link. Who comes back to the address sees whether somebody is signed in.
-pub(super) async fn show(State(ui): State<UiState>) -> Response {
+pub(super) async fn show(ui: UiState) -> Response {
     redirect(StatusCode::SEE_OTHER, &Place::Overview.url(&ui))
 }
 
 /// `POST /ui/account/logout`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Member::of_form(&ui, request, Place::Overview).await?).await };
     answer(&ui, taken.await)
 }
@@ -28,7 +28,7 @@ async fn take(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     ui.accounts.sessions.end(member.identity.id, member.session.id).await?;
     Ok(match of_applications(ui, member, &account) {
         Some((url, binding)) => {
-            let mut response = without_cookie(ui, onward(&ui.config, &url));
+            let mut response = without_cookie(ui, onward(ui, &url));
             ui.cookies.apply(&CookieChanges { binding, ..CookieChanges::default() }, response.headers_mut());
             response
         }

@@ -1,7 +1,7 @@
 //! `/ui/account/email/confirm`, `/ui/account/verification`: the code of a mail comes back, typed or by its link, from
 //! somebody who is signed in. The link alone changes nothing: programs that look through mail follow links.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::account::{Claimant, Denied, MailProof, Outcome};
@@ -26,7 +26,7 @@ const GONE: &str = "This link was used already, is too old, or is for another ac
 pub(super) const UNPROVED: &str = "No mail can verify this address: mail servers may pass what is sent to it on to somebody else. Use another address, or ask whoever runs this site.";
 
 /// `GET /ui/account/email/confirm`: with a code to be typed, or with the `token` of a link.
-pub(super) async fn show_change(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show_change(ui: UiState, request: Request) -> Response {
     let here = Place::EmailCode;
     let shown = async {
         let member = Member::of_page(&ui, request, here).await?;
@@ -41,20 +41,20 @@ pub(super) async fn show_change(State(ui): State<UiState>, request: Request) -> 
 }
 
 /// `POST /ui/account/email/confirm`
-pub(super) async fn submit_change(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit_change(ui: UiState, request: Request) -> Response {
     let taken = async { take_change(&ui, &Member::of_form(&ui, request, Place::EmailCode).await?).await };
     answer(&ui, taken.await)
 }
 
 /// `GET /ui/account/verification`
-pub(super) async fn show_verification(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show_verification(ui: UiState, request: Request) -> Response {
     let here = Place::Verification;
     let shown = async { form(&ui, (&Member::of_page(&ui, request, here).await?, here), None) };
     answer(&ui, shown.await)
 }
 
 /// `POST /ui/account/verification`: takes a code, or sends one.
-pub(super) async fn submit_verification(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit_verification(ui: UiState, request: Request) -> Response {
     let taken = async {
         let member = Member::of_form(&ui, request, Place::Verification).await?;
         take_verification(&ui, &member).await
@@ -157,7 +157,10 @@ fn lead(ui: &UiState, (member, here): (&Member, Place), fields: &Parameters<'_>)
         mailed::address(ui, &member.visit, CODE_PAGE, fields)
     };
     match email {
-        Some(email) => format!("If the address can be used, a mail with a code is under way to {email}."),
+        Some(email) => {
+            let words = "If the address can be used, a mail with a code is under way to {address}.";
+            ui.language.fill(words, &[&email])
+        }
         None => "If the address can be used, a mail with a code is under way.".to_owned(),
     }
 }
@@ -172,9 +175,16 @@ fn link_form(
     let back = Place::Overview.url(ui);
     // There is no field to say it at.
     let mistake = mistake.cloned().map(Mistake::of_form);
-    let (now, then) = (&member.identity.email, "From then on you sign in with it.");
-    let lead =
-        email.map_or_else(|| then.to_owned(), |new| format!("It is {now} now, and will be {new}. {then}"));
+    let (language, now) = (&ui.language, &member.identity.email);
+    let then = language.say("From then on you sign in with it.");
+    let lead = match email {
+        Some(new) => {
+            let change =
+                language.fill("It is {former_address} now, and will be {new_address}.", &[now, &new]);
+            format!("{change} {then}")
+        }
+        None => then.to_owned(),
+    };
     let page = FormPage {
         title: "Confirm your new email address",
         lead: Some(&lead),

@@ -48,8 +48,8 @@ impl Mistake {
     }
 
     /// Too many tries.
-    pub(super) fn too_many(wait: Lifetime) -> Self {
-        let sentence = Cow::Owned(wait_sentence(TOO_MANY, wait));
+    pub(super) fn too_many(ui: &UiState, wait: Lifetime) -> Self {
+        let sentence = Cow::Owned(wait_sentence(ui, TOO_MANY, wait));
         let status = StatusCode::TOO_MANY_REQUESTS;
         Self { field: "", sentence, status, wait: Some(wait) }
     }
@@ -113,13 +113,13 @@ pub(super) fn went<T>(
         Denied::Invalid(InvalidField::Email(reason)) => Mistake::at("email", email_sentence(reason)),
         Denied::Invalid(InvalidField::Username(reason)) => Mistake::at("username", username_sentence(reason)),
         Denied::Invalid(InvalidField::Password(reason)) => {
-            let sentence = password_sentence(reason, &ui.accounts.rules).into();
+            let sentence = password_sentence(ui, reason, &ui.accounts.rules).into();
             Mistake { sentence, ..Mistake::at("new_password", "") }
         }
         Denied::Taken => Mistake::at("email", TAKEN),
         Denied::Unchanged => Mistake::at("email", UNCHANGED),
         Denied::NoMail => Mistake::at("", NO_MAIL),
-        Denied::TooMany(wait) => Mistake::too_many(wait),
+        Denied::TooMany(wait) => Mistake::too_many(ui, wait),
         Denied::Gone => return Err(Refused::SignedOut(place, None)),
     }))
 }

@@ -34,7 +34,6 @@ mod username;
 mod views;
 
 use axum::Router;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::get;
@@ -82,11 +81,11 @@ pub(super) fn factors_url(ui: &UiState) -> Option<String> {
 }
 
 /// To the page that one comes to first.
-pub(super) async fn to_account(State(ui): State<UiState>) -> Response {
+pub(super) async fn to_account(ui: UiState) -> Response {
     redirect(StatusCode::SEE_OTHER, &Place::Overview.url(&ui))
 }
 
 /// To the page where a password is changed.
-pub(super) async fn to_password(State(ui): State<UiState>) -> Response {
+pub(super) async fn to_password(ui: UiState) -> Response {
     redirect(StatusCode::FOUND, &Place::Password.url(&ui))
 }

@@ -1,6 +1,6 @@
 //! `/ui/account`: what there is, and where it is changed.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::identity::email::readable;
@@ -9,12 +9,12 @@ use super::frame::frame;
 use super::member::{Member, Refused, answer};
 use super::place::Place;
 use super::views::{Moment, OverviewPage};
+use crate::ui::UiState;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
-use crate::ui::{UiState, brand};
 
 /// `GET /ui/account`
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let shown = async { look(&ui, &Member::of_page(&ui, request, Place::Overview).await?).await };
     answer(&ui, shown.await)
 }
@@ -24,7 +24,7 @@ async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     let factors = ui.factors.list(identity.id).await?.len();
     let csrf = member.csrf()?;
     let view = OverviewPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         frame: &frame(ui, member, Place::Overview, &csrf),
         csrf: &csrf,
         username: &identity.username,
@@ -40,5 +40,5 @@ async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
         member_since: Moment::new(identity.created_at),
         deletion_url: Place::Deletion.url(ui),
     };
-    Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))
+    Ok(page(ui, StatusCode::OK, &view, &Policy::form(&ui.config)))
 }

@@ -1,6 +1,6 @@
 //! `/ui/account/password`: another password. Everybody else who is signed in is out then.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::account::{Confirmation, PasswordChange};
@@ -19,7 +19,7 @@ use crate::ui::UiState;
 const HERE: Place = Place::Password;
 
 /// `GET /ui/account/password`
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let shown = async {
         let member = Member::of_page(&ui, request, HERE).await?;
         member.must_have_proved(&ui, HERE).await?;
@@ -29,7 +29,7 @@ pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Respons
 }
 
 /// `POST /ui/account/password`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Member::of_form(&ui, request, HERE).await?).await };
     answer(&ui, taken.await)
 }
@@ -65,7 +65,7 @@ pub(super) async fn known_again(ui: &UiState, member: &Member, response: Respons
 fn form(ui: &UiState, member: &Member, mistake: Option<&Mistake>) -> Result<Response, Refused> {
     let back = Place::Overview.url(ui);
     let least = ui.accounts.rules.min_characters();
-    let hint = format!("At least {least} characters. A few unrelated words work well.");
+    let hint = ui.language.fill("At least {count} characters. A few unrelated words work well.", &[&least]);
     let new = Field {
         kind: "password",
         autocomplete: "new-password",

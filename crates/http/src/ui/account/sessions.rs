@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use sluice_identity::session::IdentitySession;
@@ -18,22 +18,22 @@ use super::notice::Notice;
 use super::place::Place;
 use super::views::{BrowserOrigin, BrowserRow, DeviceRow, FormPage, Link, Moment, SessionsPage};
 use crate::respond::redirect::redirect;
+use crate::ui::UiState;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
-use crate::ui::{UiState, brand};
 
 const HERE: Place = Place::Sessions;
 const EVERYWHERE: &str =
     "Every browser and device is signed out, this one too, and applications lose what they were given.";
 
 /// `GET /ui/account/sessions`
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let shown = async { look(&ui, &Member::of_page(&ui, request, HERE).await?).await };
     answer(&ui, shown.await)
 }
 
 /// `POST /ui/account/sessions`: `session`, `browser`, `others` or `everything` says what ends, the last once it is `confirmed`.
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Member::of_form(&ui, request, HERE).await?).await };
     answer(&ui, taken.await)
 }
@@ -98,21 +98,21 @@ async fn look(ui: &UiState, member: &Member) -> Result<Response, Refused> {
     browsers.sort_by_key(|session| !is_this(session));
     let csrf = member.csrf()?;
     let view = SessionsPage {
-        brand: &brand(&ui.config),
+        brand: &ui.brand(),
         frame: &frame(ui, member, HERE, &csrf),
         action: HERE.url(ui),
         csrf: &csrf,
-        devices: devices.iter().map(|session| device_row(session, member)).collect(),
-        browsers: browsers.iter().map(|session| browser_row(session, is_this(session))).collect(),
+        devices: devices.iter().map(|session| device_row(ui, session, member)).collect(),
+        browsers: browsers.iter().map(|session| browser_row(ui, session, is_this(session))).collect(),
     };
-    Ok(page(StatusCode::OK, &view, &Policy::form(&ui.config)))
+    Ok(page(ui, StatusCode::OK, &view, &Policy::form(&ui.config)))
 }
 
-fn device_row(session: &IdentitySession, member: &Member) -> DeviceRow {
+fn device_row(ui: &UiState, session: &IdentitySession, member: &Member) -> DeviceRow {
     DeviceRow {
         id: session.id.to_string(),
-        device: device_name(&session.device),
-        network: place_of(&session.network),
+        device: device_name(&session.device, &ui.language),
+        network: ui.language.say(place_of(&session.network)).to_owned(),
         began: Moment::new(session.authenticated_at),
         seen: Moment::new(session.last_seen_at),
         is_this: session.id == member.session.id,
@@ -120,9 +120,9 @@ fn device_row(session: &IdentitySession, member: &Member) -> DeviceRow {
 }
 
 /// Where somebody is, as far as a proxy has told.
-fn place_of(network: &str) -> String {
+fn place_of(network: &str) -> &str {
     let is_untold = network.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified());
-    if is_untold { "an unknown network".to_owned() } else { network.to_owned() }
+    if is_untold { "an unknown network" } else { network }
 }
 
 /// What this browser says of the logins to applications that it holds, whosever they are.
@@ -135,10 +135,10 @@ fn holds(cookie: &SessionCookie, session: &LoginSession) -> bool {
     cookie.session == session.id || cookie.former.contains(&session.id)
 }
 
-fn browser_row(session: &LoginSession, is_this: bool) -> BrowserRow {
+fn browser_row(ui: &UiState, session: &LoginSession, is_this: bool) -> BrowserRow {
     let named = |origin: &LoginOrigin| BrowserOrigin {
-        device: device_name(&origin.device),
-        network: place_of(&origin.network),
+        device: device_name(&origin.device, &ui.language),
+        network: ui.language.say(place_of(&origin.network)).to_owned(),
     };
     BrowserRow {
         id: session.id.to_string(),

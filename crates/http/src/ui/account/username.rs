@@ -1,6 +1,6 @@
 //! `/ui/account/username`: what the person wants to be called.
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 
@@ -17,7 +17,7 @@ const HERE: Place = Place::Username;
 const HINT: &str = "At most 64 characters. Applications that may see your profile see it.";
 
 /// `GET /ui/account/username`
-pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let shown = async {
         let member = Member::of_page(&ui, request, HERE).await?;
         form(&ui, &member, &member.identity.username, None)
@@ -26,7 +26,7 @@ pub(super) async fn show(State(ui): State<UiState>, request: Request) -> Respons
 }
 
 /// `POST /ui/account/username`
-pub(super) async fn submit(State(ui): State<UiState>, request: Request) -> Response {
+pub(super) async fn submit(ui: UiState, request: Request) -> Response {
     let taken = async { take(&ui, &Member::of_form(&ui, request, HERE).await?).await };
     answer(&ui, taken.await)
 }

@@ -17,6 +17,7 @@ fn own_look(pages: &mut Pages) {
             PageLink { label: "Help", url: "mailto:help@example.com".to_owned() },
             PageLink { label: "Privacy", url: "https://example.com/privacy?a=1&b=2".to_owned() },
         ],
+        ..Look::default()
     };
 }
 

@@ -7,6 +7,7 @@ mod device;
 mod expected;
 mod factor;
 mod known_browser;
+mod language;
 mod login;
 mod login_elsewhere;
 mod logout;

@@ -9,6 +9,7 @@ use sluice_testkit::Authenticator;
 
 use super::people::{ORIGIN, app_code, mailed_code, passkeys};
 use super::world::{ALICE, Answer, PASSWORD, World};
+use crate::ui::translations;
 
 const TITLE: &str = "<h1>Set up a second factor</h1>";
 const VERIFY: &str = "<h1>Verify your email address first</h1>";
@@ -212,6 +213,40 @@ async fn a_ticket_is_of_no_use_later_in_another_flow_or_beside_a_factor() {
     let refused = world.set_up(&other, &[("code", &code)]).await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(refused.body.contains("name=\"password\"") && !refused.body.contains("<li><code>"));
+}
+
+#[tokio::test]
+async fn the_factor_is_asked_for_in_the_language_of_the_flow() {
+    let world = World::of_with(
+        |config| {
+            config.factors_required = FactorsRequired::Always;
+            config.passkeys = Some(passkeys());
+        },
+        |pages| pages.look.languages = translations::built_in(),
+    )
+    .await;
+    let request = |tag: &str| Request { ui_locales: Some(tag.to_owned()), ..world.request() };
+    let page = world.at_with("/ui/registration", request("de"), None).await;
+    let fields = [("email", ALICE), ("username", ""), ("password", PASSWORD)];
+    let unverified = world.fill_in(&page, &fields).await;
+    let lead = format!("möchten wir wissen, dass Sie unter {ALICE} E-Mails lesen.</p>");
+    assert!(unverified.body.contains(&lead), "{}", unverified.body);
+    let code = mailed_code(world.mail.read().await.first().unwrap());
+    let verified = world.set_up(&unverified, &[("code", &code)]).await;
+    assert!(verified.body.contains("<h1>Richten Sie einen zweiten Faktor ein</h1>"), "{}", verified.body);
+    let page = world.at_with("/ui/login", request("fr"), None).await;
+    let shown = world.after_password(&page, &[]).await;
+    assert!(shown.body.contains("<h1>Configurez un second facteur</h1>"), "{}", shown.body);
+    assert!(shown.body.contains("dont le code vous sera demandé, ou créez une clé d’accès.</p>"));
+    let wrong = world.set_up(&shown, &[("code", "000000")]).await;
+    let mistake = "Ce n’est pas le code que votre application devrait afficher.";
+    assert!(wrong.body.contains(mistake), "{}", wrong.body);
+    let code = app_code(&secret(&wrong), &world.clock);
+    let done = world.set_up(&wrong, &[("code", &code)]).await;
+    assert!(done.body.contains("<h1>Vos codes de secours</h1>"), "{}", done.body);
+    for answer in [shown, wrong, done] {
+        assert_eq!(answer.header("content-language"), "fr");
+    }
 }
 
 #[tokio::test]

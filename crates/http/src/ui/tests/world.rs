@@ -20,7 +20,9 @@ use sluice_identity::{Identity, RegistrationOutcome, SignUp};
 use sluice_oauth::Config;
 use sluice_oauth::authorization::{Browser, SessionCookie};
 use sluice_oauth::client::{AccessTokenStrategy, Client, ClientRepository};
-use sluice_oauth::config::{Issuer, Lifetimes, Look, Pages, PkcePolicy, Policies, ScopeStrategy};
+use sluice_oauth::config::{
+    Issuer, Lifetimes, Look, PageLanguage, Pages, PkcePolicy, Policies, ScopeStrategy,
+};
 use sluice_oauth::device::UserCodeKeys;
 use sluice_oauth::discovery::Announced;
 use sluice_oauth::flow::{
@@ -146,9 +148,17 @@ impl World {
 
     /// The same with people of other terms.
     pub(super) async fn of(change: impl FnOnce(&mut sluice_identity::Config)) -> Self {
+        Self::of_with(change, |_| {}).await
+    }
+
+    /// The same with other pages, too.
+    pub(super) async fn of_with(
+        change: impl FnOnce(&mut sluice_identity::Config),
+        pages: impl FnOnce(&mut Pages),
+    ) -> Self {
         let mut people = sluice_identity::Config::default();
         change(&mut people);
-        Self::made(config("https://id.example/", |_| {}), people, true).await
+        Self::made(config("https://id.example/", pages), people, true).await
     }
 
     pub(super) async fn without_mail() -> Self {
@@ -203,6 +213,7 @@ impl World {
             logout: Arc::new(parts.logout().await),
             proxies: Arc::default(),
             config: parts.config.clone(),
+            language: PageLanguage::ENGLISH,
         };
         let (flows, key, mail) = (parts.flow_sealer(), BindingKey::generate(&OsRng), base.mailbox());
         let Parts { clock, store, sealer, .. } = parts;

@@ -64,6 +64,7 @@ impl Node {
                 accounts: Arc::clone(&services.people.accounts),
                 factors: Arc::clone(&services.people.factors),
                 proxies: Arc::clone(&proxies),
+                language: services.config.pages.look.languages.english(),
             },
             cookies,
             version: crate::VERSION,

@@ -92,16 +92,18 @@ fn people_find_help_at_a_page_or_a_mail_address() {
 #[test]
 fn pages_look_as_they_are_built_unless_they_are_given_a_look_and_links() {
     let look = identity("{}").look;
-    assert!(look.stylesheet.is_none() && look.logo.is_none());
+    assert!(look.stylesheet.is_none() && look.logo.is_none() && look.translations.is_none());
     assert!(look.privacy.is_none() && look.terms.is_none() && look.imprint.is_none());
     let look = identity(
         "identity: {pages: {stylesheet: /etc/sluice/theme.css, logo: /etc/sluice/logo.svg, \
+         translations: /etc/sluice/languages, \
          privacy_url: 'https://example.com/privacy', terms_url: 'https://example.com/terms', \
          imprint_url: 'https://example.com/imprint'}}",
     )
     .look;
     assert_eq!(look.stylesheet, Some(PathBuf::from("/etc/sluice/theme.css")));
     assert_eq!(look.logo, Some(PathBuf::from("/etc/sluice/logo.svg")));
+    assert_eq!(look.translations, Some(PathBuf::from("/etc/sluice/languages")));
     let links = [look.privacy, look.terms, look.imprint].map(|url| url.unwrap().to_string());
     let expected =
         ["https://example.com/privacy", "https://example.com/terms", "https://example.com/imprint"];

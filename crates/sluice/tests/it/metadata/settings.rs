@@ -112,7 +112,14 @@ async fn what_the_built_in_pages_tell_is_announced() {
     let server = Server::of(with_built_in_pages(Backend::Sqlite).await, None).await;
     assert_eq!(
         differences(&usual, &server),
-        ["acr_values_supported", "claims_supported", "prompt_values_supported", "scopes_supported"].into()
+        [
+            "acr_values_supported",
+            "claims_supported",
+            "prompt_values_supported",
+            "scopes_supported",
+            "ui_locales_supported"
+        ]
+        .into()
     );
     let scope = "openid offline_access profile email";
     let with = Authorize { scope, more: &[("prompt", "create")], ..Authorize::default() };
@@ -124,6 +131,10 @@ async fn what_the_built_in_pages_tell_is_announced() {
     for claim in server.names("claims_supported") {
         // The code goes another way than the token.
         assert!(known(claim) || matches!(claim, "c_hash" | "s_hash"), "{claim}: {id_token} {userinfo}");
+    }
+    for tag in server.names("ui_locales_supported") {
+        let page = server.sluice.public.join(&format!("/oauth2/auth?ui_locales={tag}")).unwrap();
+        assert_eq!(reqwest::get(page).await.unwrap().headers()["content-language"], tag);
     }
     assert!(tokens["refresh_token"].is_string());
     let of_scopes = [("profile", "preferred_username"), ("email", "email")];

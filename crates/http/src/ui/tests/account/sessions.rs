@@ -2,8 +2,11 @@
 
 use std::net::IpAddr;
 
-use axum::http::StatusCode;
+use axum::body::Body;
+use axum::http::header::ACCEPT_LANGUAGE;
+use axum::http::{Request, StatusCode};
 use sluice_oauth::authorization::SessionCookie;
+use sluice_oauth::config::Pages;
 use sluice_oauth::consent::RememberedConsent;
 use sluice_oauth::grant::{Grant, Listed};
 use sluice_oauth::login_session::{LoginOrigin, LoginSession};
@@ -14,6 +17,7 @@ use sluice_testkit::Captured;
 
 use super::{BOB, FIREFOX, Visitor};
 use crate::ui::tests::world::{Answer, World};
+use crate::ui::translations;
 
 impl World {
     /// A browser in which this person signed in to an application.
@@ -197,6 +201,25 @@ async fn a_browser_is_shown_by_a_name_that_people_know_and_with_its_network_if_t
     let names = browsers_by_ear(&page);
     assert!(names[0].starts_with("browser 1, signed in 15 June 2025, "), "{names:?}");
     assert!(names[3].starts_with("browser 4, Firefox on Linux, signed in 15 June 2025, "), "{names:?}");
+}
+
+#[tokio::test]
+async fn a_browser_is_called_something_in_the_language_of_whoever_looks() {
+    let languages = |pages: &mut Pages| pages.look.languages = translations::built_in();
+    let world = World::with("https://id.example/", languages).await;
+    let alices = world.register_alice().await;
+    world.login_session_from(alices, Some(given::origin(FIREFOX, "0.0.0.0"))).await;
+    let alice = Visitor::signed_in(&world).await;
+    let request = Request::get("/ui/account/sessions").header(ACCEPT_LANGUAGE, "de");
+    let page = alice.send(request.body(Body::empty()).unwrap()).await;
+    let (_, list) = page.body.split_once("<h2 id=\"browsers\">").unwrap();
+    for told in [
+        "<bdi>Firefox auf Linux</bdi>",
+        "Aus einem unbekannten Netz. Angemeldet am <time",
+        "Abmelden<span class=\"visually-hidden\"> (Browser 1, Firefox auf Linux, angemeldet am 15. Juni 2025, ",
+    ] {
+        assert!(list.contains(told), "{told}: {list}");
+    }
 }
 
 #[tokio::test]
