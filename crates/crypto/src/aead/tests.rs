@@ -95,7 +95,7 @@ fn each_purpose_stands_where_its_key_is_looked_for() {
     for (place, purpose) in PURPOSES.into_iter().enumerate() {
         assert_eq!(usize::from(purpose as u8), place + 1);
     }
-    assert_eq!(PURPOSES.len(), usize::from(Purpose::MailedAddress as u8));
+    assert_eq!(PURPOSES.len(), usize::from(Purpose::LoginEnrolment as u8));
 }
 
 #[test]
