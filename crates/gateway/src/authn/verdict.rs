@@ -106,7 +106,7 @@ mod tests {
         include_str!("../proxy/headers/target.rs"),
     ];
     /// What is said of requests that were not refused, or that nobody judged.
-    const OTHERS: [&str; 5] = ["anonymous", "caller", "document", "unjudged", "unreadable"];
+    const OTHERS: [&str; 6] = ["anonymous", "asterisk", "caller", "document", "unjudged", "unreadable"];
 
     fn labels(source: &str) -> impl Iterator<Item = &str> {
         let (_, behind) = source.split_once("fn reason(").unwrap();

@@ -52,10 +52,10 @@ async fn sessions_that_are_written_together_share_statements() {
 #[tokio::test]
 async fn what_logins_write_is_found_by_its_keys() {
     let (_fixture, client) = planner().await;
-    let ten = ["'{}'"; 10].join(",");
-    let insert = plan(&client, include_str!("../../src/login_session/insert.sql"), &ten).await;
+    let twelve = ["'{}'"; 12].join(",");
+    let insert = plan(&client, include_str!("../../src/login_session/insert.sql"), &twelve).await;
     assert_eq!(insert.matches("revocation_target").count(), 2, "{insert}");
-    let renew = plan(&client, include_str!("../../src/login_session/renew.sql"), &ten).await;
+    let renew = plan(&client, include_str!("../../src/login_session/renew.sql"), &twelve).await;
     assert!(renew.contains("(sid = r.sid)") && renew.contains("Nested Loop"), "{renew}");
     assert_eq!(renew.matches("revocation_target").count(), 2, "{renew}");
     let belongs = plan(&client, include_str!("../../src/login_session/belongs.sql"), "'{}','{}','{}'").await;

@@ -353,12 +353,12 @@ async fn pages_of_clients_trusted_issuers_and_decisions_are_ranges_of_their_keys
 #[tokio::test]
 async fn a_marker_is_found_by_its_target_and_its_time() {
     let (_fixture, client) = planner().await;
-    let ten = ["'{}'"; 10].join(",");
+    let twelve = ["'{}'"; 12].join(",");
     let statements = [
         (include_str!("../../src/grant/redeem_code.sql"), "'{}','{}','{}','{}','{}'", 5),
         (include_str!("../../src/grant/rotate_refresh.sql"), "'{}','{}','{}','{}','{}','{}',0", 5),
         (include_str!("../../src/grant/list.sql"), "'',NULL,NULL,0,10,FALSE", 5),
-        (include_str!("../../src/login_session/insert.sql"), ten.as_str(), 2),
+        (include_str!("../../src/login_session/insert.sql"), twelve.as_str(), 2),
         (include_str!("../../src/login_session/find.sql"), "NULL,0", 2),
         (include_str!("../../src/consent/find.sql"), "'{}','{}','{}'", 3),
     ];
