@@ -300,6 +300,12 @@ impl Session {
         }
     }
 
+    /// Whether all of these are prepared.
+    pub(crate) fn knows(&self, mut statements: impl Iterator<Item = &'static str>) -> bool {
+        let known = self.statements.lock();
+        statements.all(|sql| known.contains_key(&sql.as_ptr().addr()))
+    }
+
     /// The statement of a constant SQL text, prepared at its first use.
     pub(crate) async fn prepared(&self, sql: &'static str) -> Result<Statement, Failure> {
         let place = sql.as_ptr().addr();

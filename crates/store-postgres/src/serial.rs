@@ -86,6 +86,9 @@ impl Serial {
             match self.attempt(transaction, (goes_alone, tries.deadline()), &mut is_sent).await {
                 Ok(rows) => return Ok(rows),
                 Err(Vain::NoTurn) => return Err(StoreError::unavailable(NoTurn)),
+                Err(Vain::RolledBackWithOthers) if tries.deadline() <= Instant::now() => {
+                    return Err(StoreError::unavailable(NoTurn));
+                }
                 Err(Vain::RolledBackWithOthers) => times_with_others = times_with_others.saturating_sub(1),
                 Err(Vain::FailedAmongOthers(failure)) if !failure.may_be_committed() => times_with_others = 0,
                 Err(Vain::Failed(failure) | Vain::FailedAmongOthers(failure)) => {
@@ -116,14 +119,17 @@ impl Serial {
         is_sent: &mut bool,
     ) -> Result<Rows, Vain> {
         let turn = self.shared.turn(deadline).await.ok_or(Vain::NoTurn)?;
+        let session = self.link.session().await.map_err(Vain::Failed)?;
+        // What is not prepared yet would be prepared in the transaction of others, and fail with it or let it fail.
+        let goes_alone = goes_alone || !session.knows(transaction.steps.iter().map(|step| step.sql));
         let quiet =
             if goes_alone { Some(self.shared.quiet(deadline).await.ok_or(Vain::NoTurn)?) } else { None };
-        let session = self.link.session().await.map_err(Vain::Failed)?;
-        let rows = self.run(&session, transaction, (turn, quiet), is_sent).await;
-        rows.inspect_err(|vain| {
-            if let Vain::Failed(failure) | Vain::FailedAmongOthers(failure) = vain {
-                self.link.note(&session, failure);
-            }
+        let rows = self.run(&session, transaction, (turn, quiet), (deadline, is_sent)).await;
+        rows.inspect_err(|vain| match vain {
+            // It is heard once more alone, when the others are answered whose connection it is as well.
+            Vain::FailedAmongOthers(failure) if !failure.may_be_committed() => {}
+            Vain::Failed(failure) | Vain::FailedAmongOthers(failure) => self.link.note(&session, failure),
+            Vain::RolledBackWithOthers | Vain::NoTurn => {}
         })
     }
 
@@ -132,9 +138,9 @@ impl Serial {
         session: &Arc<Session>,
         transaction: &Transaction<'_>,
         (turn, quiet): (Guard, Option<Guard>),
-        is_sent: &mut bool,
+        (deadline, is_sent): (Instant, &mut bool),
     ) -> Result<Rows, Vain> {
-        let statements = session.within(prepared(session, transaction)).await.map_err(Vain::Failed)?;
+        let statements = session.among_others(prepared(session, transaction)).await.map_err(Vain::Failed)?;
         let now = self.clock.now().as_millis();
         let values: Vec<_> = transaction.steps.iter().map(|step| step.values_at(&now)).collect();
         let mut going = Going::new(session, transaction, answers(session, &statements, &values));
@@ -142,7 +148,7 @@ impl Serial {
         let way = if let Some(commits) = quiet {
             going.alone(commits)
         } else {
-            self.shared.enter(&mut going).await
+            self.shared.enter(&mut going, deadline).await.ok_or(Vain::NoTurn)?
         };
         // Who goes alone for a reason keeps its turn to the end.
         let _turn = goes_alone.then_some(turn);

@@ -423,6 +423,12 @@ impl PostgresStore {
         sql: &'static str,
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
+        // One statement may go over the connection of another where there is no other: a transaction may not.
+        if let Err(failure) = self.serial.link().session().await
+            && failure.opens_no_other()
+        {
+            return self.write(sql, params).await;
+        }
         let committed = self.serial.commit(&Transaction::new().then(sql, params.to_vec())).await?;
         Ok(committed.into_last())
     }

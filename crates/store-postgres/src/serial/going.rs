@@ -28,8 +28,8 @@ pub(super) enum Vain {
 pub(super) struct Going<'t> {
     session: &'t Arc<Session>,
     size: Size,
-    /// What it begins with alone.
-    begin: &'static str,
+    /// What it begins with alone. Nothing if it is one statement, which is a transaction by itself.
+    begin: Option<&'static str>,
     begun: BoxFuture<'t, Result<(), Failure>>,
     answers: BoxFuture<'t, Result<Rows, Failure>>,
     committed: BoxFuture<'t, Result<(), Failure>>,
@@ -43,7 +43,11 @@ impl<'t> Going<'t> {
         answers: BoxFuture<'t, Result<Rows, Failure>>,
     ) -> Self {
         let size = Size { statements: transaction.steps.len(), wakes: transaction.wakes };
-        let begin = if transaction.serializable { "BEGIN ISOLATION LEVEL SERIALIZABLE" } else { "BEGIN" };
+        let begin = if transaction.serializable {
+            Some("BEGIN ISOLATION LEVEL SERIALIZABLE")
+        } else {
+            (size.statements > 1).then_some("BEGIN")
+        };
         let (begun, committed) = (ready(Ok(())).boxed(), ready(Ok(())).boxed());
         Self { session, size, begin, begun, answers, committed }
     }
@@ -58,12 +62,11 @@ impl<'t> Going<'t> {
 
     /// Sends it with a BEGIN and a COMMIT of its own, which one statement has by itself.
     pub(super) fn alone(&mut self, commits: Guard) -> Way {
-        let is_one_statement = self.size.statements == 1;
-        if !is_one_statement {
-            self.begun = told(self.session, self.begin);
+        if let Some(begin) = self.begin {
+            self.begun = told(self.session, begin);
         }
         self.send();
-        if !is_one_statement {
+        if self.begin.is_some() {
             self.committed = told(self.session, "COMMIT");
         }
         if self.size.wakes {
@@ -96,12 +99,13 @@ impl<'t> Going<'t> {
             Err(failure) if failure.is_for_another_statement() => return Err(Vain::RolledBackWithOthers),
             Err(failure) => return Err(Vain::FailedAmongOthers(failure)),
         };
-        match coming.await {
+        // Whoever commits it has gone, as at the end of the process.
+        let gone = |_| Outcome::Open(Failure::Silent(self.session.patience()));
+        let outcome = self.session.among_others(async { Ok(coming.await.unwrap_or_else(gone)) }).await;
+        match outcome {
             Ok(Outcome::Committed) => Ok(rows),
             Ok(Outcome::RolledBack) => Err(Vain::RolledBackWithOthers),
-            Ok(Outcome::Open(failure)) => Err(Vain::FailedAmongOthers(failure)),
-            // Whoever commits it has gone, as at the end of the process.
-            Err(_) => Err(Vain::FailedAmongOthers(Failure::Silent(self.session.patience()))),
+            Ok(Outcome::Open(failure)) | Err(failure) => Err(Vain::FailedAmongOthers(failure)),
         }
     }
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, FutureExt, Shared};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedMutexGuard, oneshot};
+use tokio::task::unconstrained;
 use tokio::time::{Instant, timeout_at};
 
 use super::going::Going;
@@ -123,12 +124,13 @@ impl SharedCommits {
     }
 
     /// Sends a transaction whose turn it is: alone if no COMMIT is under way, else into the round that is open.
-    pub(super) async fn enter(&self, going: &mut Going<'_>) -> Way {
+    /// None if it could not be sent by `deadline`.
+    pub(super) async fn enter(&self, going: &mut Going<'_>, deadline: Instant) -> Option<Way> {
         loop {
             match self.sent(going) {
-                Ok(way) => return way,
+                Ok(way) => return Some(way),
                 // It is full, or goes over another connection. What comes of it is for its members.
-                Err(coming) => drop(coming.await),
+                Err(coming) => drop(timeout_at(deadline, coming).await.ok()?),
             }
         }
     }
@@ -141,8 +143,8 @@ impl SharedCommits {
             Some(round) if !round.takes(going.session()) => return Err(round.coming.clone()),
             Some(round) => round,
             nothing => {
-                let mut commits = self.commits.clone().lock_owned().boxed();
-                // The first poll has it, or takes the place behind who does.
+                // The first poll has it, or takes the place behind who does, however much its task has done.
+                let mut commits = unconstrained(self.commits.clone().lock_owned()).boxed();
                 match commits.as_mut().now_or_never() {
                     Some(commits) => return Ok(going.alone(commits)),
                     None => nothing.insert(self.begin(going.session(), commits)),

@@ -120,6 +120,32 @@ async fn of_two_changes_that_share_a_commit_one_finds_the_other() {
     assert_eq!(given::person(&*store, alice.id).await.email, "one");
 }
 
+/// What it has to prepare is not prepared in the transaction of others, which fails.
+#[tokio::test]
+async fn what_is_done_for_the_first_time_fails_with_nobody() {
+    let fixture = PostgresFixture::start().await;
+    let store = fixture.store();
+    let alice = given::registered(&*store, given::identity("alice")).await;
+    forget(&store, "before").await.unwrap();
+    let refuse = "ALTER TABLE revocation ADD CHECK (key NOT LIKE '%bad%')";
+    connection(fixture.dsn()).await.batch_execute(refuse).await.unwrap();
+    let stall = stall(&fixture).await;
+    let mut first = pin!(forget(&store, "first"));
+    assert!(first.as_mut().now_or_never().is_none());
+    let mut fails = pin!(forget(&store, "bad"));
+    assert!(fails.as_mut().now_or_never().is_none());
+    let change = IdentityChange { email: given::new_email("other"), ..given::change(&alice, 20) };
+    let mut changes = pin!(store.change(&change));
+    assert!(changes.as_mut().now_or_never().is_none());
+    let mut follows = pin!(forget(&store, "follows"));
+    assert!(follows.as_mut().now_or_never().is_none());
+    stall.batch_execute("COMMIT").await.unwrap();
+    let (first, fails, changes, follows) = tokio::join!(first, fails, changes, follows);
+    assert!(first.is_ok() && follows.is_ok() && fails.is_err(), "{first:?}, {follows:?}, {fails:?}");
+    assert_eq!(changes.unwrap(), Changed::Done);
+    assert_eq!(given::person(&*store, alice.id).await.email, "other");
+}
+
 #[tokio::test]
 async fn who_leaves_those_it_shares_a_commit_with_leaves_all_it_has_sent() {
     let (_fixture, store, stall) = stalled().await;
