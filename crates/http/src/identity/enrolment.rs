@@ -56,7 +56,7 @@ pub(super) async fn confirm_totp(
     Device(device): Device,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let login = ending(&state, &body).await?;
+    let login = waiting(&state, &body).await?;
     let typed: TotpCodeBody<'_> = body.read()?;
     let (ticket, code) = (typed.ticket.required("ticket")?, typed.code.required("code")?);
     let shown = (ticket.expose().as_str(), code.expose().as_str(), typed.name.or_empty());
@@ -78,7 +78,7 @@ pub(super) async fn confirm_passkey(
     Device(device): Device,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let login = ending(&state, &body).await?;
+    let login = waiting(&state, &body).await?;
     let made: PasskeyBody<'_> = body.read()?;
     let new = NewPasskey {
         state: made.state.required("state")?,
@@ -92,10 +92,7 @@ pub(super) async fn confirm_passkey(
 
 /// Whose login waits for a factor.
 async fn beginning(state: &IdentityState, body: &JsonBody) -> Result<Identity, Problem> {
-    let shown: TicketBody<'_> = body.read()?;
-    let ticket = shown.enrolment_ticket.required("enrolment_ticket")?;
-    let login = state.factors.enrolling(ticket, CONTEXT).await?;
-    Ok(login.ok_or_else(|| Problem::of(ProblemKind::LoginTicketExpired))?.identity)
+    Ok(waiting(state, body).await?.identity)
 }
 
 /// The same, of somebody who may add one.
@@ -108,10 +105,11 @@ async fn may_begin(state: &IdentityState, body: &JsonBody) -> Result<Identity, P
     }
 }
 
-async fn ending(state: &IdentityState, body: &JsonBody) -> Result<Enrolling, Problem> {
+/// The login that waits. None does whose person has a factor: what ended is not answered once more, as it would begin another session.
+async fn waiting(state: &IdentityState, body: &JsonBody) -> Result<Enrolling, Problem> {
     let shown: TicketBody<'_> = body.read()?;
     let ticket = shown.enrolment_ticket.required("enrolment_ticket")?;
-    let login = state.factors.ending_enrolment(ticket, CONTEXT).await?;
+    let login = state.factors.enrolling(ticket, CONTEXT).await?;
     login.ok_or_else(|| Problem::of(ProblemKind::LoginTicketExpired))
 }
 

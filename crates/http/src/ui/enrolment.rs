@@ -4,10 +4,12 @@
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
+use sluice_commit::chain;
 use sluice_identity::Identity;
 use sluice_identity::factor::Aal;
 use sluice_oauth::flow::RejectFlow;
 use sluice_protocol::ErrorCode;
+use tracing::warn;
 
 use super::account::first_factor::{self, FirstFactorAdded, Step, Waiting};
 use super::assurance::{self, Proven};
@@ -52,21 +54,28 @@ async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
             let typed = Typed { form_error: Some(EXPIRED), ..Typed::default() };
             login::form(ui, &place, (StatusCode::UNPROCESSABLE_ENTITY, &typed)).await
         }
-        Step::Done(added) => go_on(ui, &place, &added).await,
+        Step::Done(added) => Ok(go_on(ui, &place, &added, &form.restart).await),
     }
 }
 
-/// Accepts the flow, which goes on behind the codes.
-async fn go_on(ui: &UiState, place: &Place<'_>, added: &FirstFactorAdded) -> Result<Response, Problem> {
+/// Accepts the flow, which goes on behind the codes. The factor is there, and its codes are shown once: a failure here is not the answer, and
+/// behind them they lead to the login page (`login`), which asks for the factor.
+async fn go_on(ui: &UiState, place: &Place<'_>, added: &FirstFactorAdded, login: &str) -> Response {
     let (identity, amr) = (&added.login.identity, added.amr.clone());
     let remember = assurance::is_remembered(&added.login.data);
     let proven = Proven { acr: Aal::reached_by(&amr), amr, remember };
-    match assurance::accepted(ui, place, identity, proven).await? {
-        Some(next) => {
-            let page = first_factor::codes_page(ui, added, &next);
-            Ok(place.visit.known.remember(ui, identity, page))
+    match assurance::accepted(ui, place, identity, proven).await {
+        Ok(Some(next)) => {
+            place.visit.known.remember(ui, identity, first_factor::codes_page(ui, added, &next))
         }
-        None => login::again(ui, place).await,
+        Ok(None) => {
+            warn!(identity.id = %identity.id, "login not accepted with the first factor: the account was changed meanwhile");
+            first_factor::codes_page(ui, added, login)
+        }
+        Err(error) => {
+            warn!(identity.id = %identity.id, error = %chain(&error), "login not accepted with the first factor");
+            first_factor::codes_page(ui, added, login)
+        }
     }
 }
 

@@ -27,7 +27,8 @@ pub struct Enroller<'a> {
     pub identity: &'a Identity,
     /// The sessions that end if the factor is the first; none if it is enrolled in no session.
     pub ends: Option<WeakerSessions>,
-    /// Whether the factor is to be the first: a login waits for it. Whoever has one by then is asked for that instead.
+    /// Whether the factor is to be the first: a login waits for it. Whoever has one by then is asked for that instead, and be it this
+    /// one: what ended once is not answered again.
     pub only_first: bool,
 }
 
@@ -41,7 +42,7 @@ pub enum EnrolmentOutcome {
     /// The passkey is one that the person has enrolled already.
     Known,
     /// It took too long, or was begun elsewhere or by somebody else, or how the person gets in was changed, or a factor was taken
-    /// away, meanwhile, or it was to be the first and is not: begin anew.
+    /// away, meanwhile, or it was to be the first and is not, or is there already: begin anew.
     Expired,
     /// The person has as many factors as may be.
     TooMany,
@@ -110,7 +111,7 @@ pub(super) struct NewFactor<'a> {
 }
 
 impl FactorService {
-    /// Whether the person may add a factor. Where there is mail the address is verified first.
+    /// Whether the person may add a factor. Where there is mail the address is verified first, by whomever and however long ago.
     pub const fn may_enrol(&self, identity: &Identity) -> bool {
         self.parts.mails.is_none() || identity.email_verified_at.is_some()
     }
@@ -150,6 +151,10 @@ impl FactorService {
         let (codes, is_repeated) = match deed.noted(added)? {
             AddedFactor::AddedWithCodes => (Some(drawn), false),
             AddedFactor::Added => (None, false),
+            // It has let its person in already, and lets nobody in once more: whoever has it shows it.
+            AddedFactor::PresentWithCodes | AddedFactor::Present if enroller.only_first => {
+                return Ok(EnrolmentOutcome::Expired);
+            }
             AddedFactor::PresentWithCodes => (Some(drawn), true),
             AddedFactor::Present => (None, true),
             AddedFactor::TooMany if enroller.only_first => return Ok(EnrolmentOutcome::Expired),

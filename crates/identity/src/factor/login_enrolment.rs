@@ -51,24 +51,11 @@ impl FactorService {
     /// # Errors
     /// [`IdentityError::Store`] if the store cannot do it now.
     pub async fn enrolling(&self, ticket: &str, context: &[u8]) -> Result<Option<Enrolling>, IdentityError> {
-        let Some(enrolling) = self.ending_enrolment(ticket, context).await? else { return Ok(None) };
-        let has_none = self.parts.factors.of_identity(enrolling.identity.id).await?.is_empty();
-        Ok(has_none.then_some(enrolling))
-    }
-
-    /// The same, whether there is a factor or not: the enrolment that ends may have ended before, and is answered once more. The store says
-    /// whether the factor is the first.
-    ///
-    /// # Errors
-    /// [`IdentityError::Store`] if the store cannot do it now.
-    pub async fn ending_enrolment(
-        &self,
-        ticket: &str,
-        context: &[u8],
-    ) -> Result<Option<Enrolling>, IdentityError> {
         let Some(ticket) = self.open_login_of(TicketUse::Enrol, ticket, context) else { return Ok(None) };
         let found = self.parts.identities.find(ticket.identity).await?;
         let same = found.filter(|found| may_log_in(found) && found.revision == ticket.revision);
-        Ok(same.map(|identity| Enrolling { identity, data: ticket.data, amr: ticket.amr }))
+        let Some(identity) = same else { return Ok(None) };
+        let has_none = self.parts.factors.of_identity(identity.id).await?.is_empty();
+        Ok(has_none.then_some(Enrolling { identity, data: ticket.data, amr: ticket.amr }))
     }
 }

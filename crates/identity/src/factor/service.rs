@@ -196,9 +196,12 @@ impl FactorService {
     /// # Errors
     /// [`IdentityError::Store`] if the store cannot do it now.
     pub async fn must_stay(&self, identity: IdentityId, id: Uuid) -> Result<bool, IdentityError> {
+        // First, as where nobody must have one the store need not be asked.
+        if !self.is_required_of(Some(identity)).await? {
+            return Ok(false);
+        }
         let factors = self.parts.factors.of_identity(identity).await?;
-        let is_last = matches!(factors.as_slice(), [only] if only.id == id);
-        Ok(is_last && self.is_required_of(Some(identity)).await?)
+        Ok(matches!(factors.as_slice(), [only] if only.id == id))
     }
 
     /// Removes a factor, whatever the person changes meanwhile: it is not them who proved something. `deed` is what the audit

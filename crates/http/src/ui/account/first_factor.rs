@@ -17,7 +17,7 @@ use super::login::send;
 use super::mail_code::UNPROVED;
 use super::mistake::Mistake;
 use super::views::{CodesPage, Exhibit, Field, FormPage, Link, Moment};
-use crate::ui::page::page;
+use crate::ui::page::{onward, page};
 use crate::ui::policy::Policy;
 use crate::ui::problem::Problem;
 use crate::ui::{UiState, script};
@@ -27,6 +27,7 @@ const APP_OR_PASSKEY: &str = "You need more than a password to sign in here. Add
 const APP: &str = "You need more than a password to sign in here. Add an authenticator app, whose code you will be asked for.";
 const ADDRESS_FIRST: &str = "You need a second factor to sign in here. Before you add one we want to know that you read mail at {address}.";
 const NO_CODE: &str = "Enter the code.";
+const HAVE_ONE_SENT: &str = "If you have no mail with a code from us, have one sent.";
 const WRONG_MAIL_CODE: &str = "This code is not right, or it has expired.";
 const NO_MAIL: &str = "This server sends no mail, so this cannot be done here.";
 
@@ -60,7 +61,7 @@ pub(in crate::ui) struct FirstFactorAdded {
     pub(in crate::ui) login: Enrolling,
     /// How the person has proved who it is.
     pub(in crate::ui) amr: Vec<String>,
-    /// To be shown this once.
+    /// To be shown this once; none if the factor came without them.
     pub(in crate::ui) codes: Vec<RecoveryCode>,
 }
 
@@ -71,7 +72,7 @@ pub(in crate::ui) async fn ask(
     identity: &Identity,
 ) -> Result<Response, Problem> {
     if ui.factors.may_enrol(identity) {
-        form(ui, waiting, (identity, None), None).await
+        form(ui, waiting, (identity, Begun::default()), None).await
     } else {
         Ok(mail_form(ui, waiting, identity, None))
     }
@@ -83,30 +84,35 @@ pub(in crate::ui) async fn take(
     waiting: &Waiting<'_>,
     fields: &Parameters<'_>,
 ) -> Result<Step, Problem> {
-    let Some(login) = ui.factors.ending_enrolment(waiting.ticket, waiting.context).await? else {
+    // Whoever has a factor by now is asked for it, and be it the one of this form: a page that is loaded again signs nobody in.
+    let Some(login) = ui.factors.enrolling(waiting.ticket, waiting.context).await? else {
         return Ok(Step::Expired);
     };
     if !ui.factors.may_enrol(&login.identity) {
         return take_mail_code(ui, waiting, &login.identity, fields).await;
     }
+    let Some(totp_ticket) = fields.get("totp_ticket") else {
+        // A form that asks for the code of a mail: the address was verified meanwhile, by the link, in another window.
+        return Ok(Step::Page(ask(ui, waiting, &login.identity).await?));
+    };
     let (state, name) = (fields.get("passkey_state"), fields.get("name").unwrap_or_default());
-    let totp_ticket = fields.get("totp_ticket").unwrap_or_default();
+    let typed = (totp_ticket, name);
     match (fields.get("passkey"), fields.get("code")) {
         (Some(response), _) => {
             let state = state.unwrap_or_default();
             let new = NewPasskey { state, response, name, context: waiting.context };
             let outcome = ui.accounts.add_first_passkey(&login, new).await;
-            settle(ui, waiting, (login, FactorKind::Passkey), (outcome, totp_ticket)).await
+            settle(ui, waiting, (login, FactorKind::Passkey), (outcome, typed)).await
         }
         (None, Some(code)) => {
             let outcome = ui.accounts.add_first_totp(&login, (totp_ticket, code, name)).await;
-            settle(ui, waiting, (login, FactorKind::Totp), (outcome, totp_ticket)).await
+            settle(ui, waiting, (login, FactorKind::Totp), (outcome, typed)).await
         }
         // The script asks for other options, because these are too old to make a passkey of.
         (None, None) if state.is_none() && ui.factors.offers_passkeys() => {
-            again(ui, waiting, totp_ticket, &Mistake::at("", EXPIRED)).await
+            again(ui, waiting, typed, &Mistake::at("", EXPIRED)).await
         }
-        (None, None) => again(ui, waiting, totp_ticket, &Mistake::at("code", NO_CODE)).await,
+        (None, None) => again(ui, waiting, typed, &Mistake::at("code", NO_CODE)).await,
     }
 }
 
@@ -115,7 +121,7 @@ async fn settle(
     ui: &UiState,
     waiting: &Waiting<'_>,
     (login, kind): (Enrolling, FactorKind),
-    (outcome, totp_ticket): (Result<EnrolmentOutcome, IdentityError>, &str),
+    (outcome, typed): (Result<EnrolmentOutcome, IdentityError>, (&str, &str)),
 ) -> Result<Step, Problem> {
     let mistake = match outcome {
         Ok(EnrolmentOutcome::Enrolled(Enrolled { recovery_codes, .. })) => {
@@ -132,32 +138,41 @@ async fn settle(
         }
         Err(error) => Mistake::busy(error)?,
     };
-    again(ui, waiting, totp_ticket, &mistake).await
+    again(ui, waiting, typed, &mistake).await
 }
 
 /// The form once more, with the app that was begun, as long as that is good: its secret may have been read already.
 async fn again(
     ui: &UiState,
     waiting: &Waiting<'_>,
-    totp_ticket: &str,
+    (totp_ticket, name): (&str, &str),
     mistake: &Mistake,
 ) -> Result<Step, Problem> {
     // Who has a factor by now, whoever enrolled it, is asked for that.
     let Some(login) = ui.factors.enrolling(waiting.ticket, waiting.context).await? else {
         return Ok(Step::Expired);
     };
-    let begun = ui.factors.begun_totp(&login.identity, totp_ticket).await?;
-    Ok(Step::Page(form(ui, waiting, (&login.identity, begun), Some(mistake)).await?))
+    let app = ui.factors.begun_totp(&login.identity, totp_ticket).await?;
+    Ok(Step::Page(form(ui, waiting, (&login.identity, Begun { app, name }), Some(mistake)).await?))
+}
+
+/// What comes back in a form that is shown once more.
+#[derive(Default)]
+struct Begun<'a> {
+    /// The app, if its ticket is still good.
+    app: Option<TotpEnrolment>,
+    /// What the person calls the factor.
+    name: &'a str,
 }
 
 async fn form(
     ui: &UiState,
     waiting: &Waiting<'_>,
-    (identity, begun): (&Identity, Option<TotpEnrolment>),
+    (identity, Begun { app, name }): (&Identity, Begun<'_>),
     mistake: Option<&Mistake>,
 ) -> Result<Response, Problem> {
-    let is_folded = begun.is_some();
-    let app = begun.unwrap_or_else(|| ui.factors.begin_totp(identity));
+    let is_folded = app.is_some();
+    let app = app.unwrap_or_else(|| ui.factors.begin_totp(identity));
     let secret = grouped(&app.secret_base32);
     let challenge = ui.factors.begin_passkey_enrolment(identity, waiting.context).await?;
     let options = challenge.as_ref().map(|challenge| challenge.options.to_string()).unwrap_or_default();
@@ -171,7 +186,7 @@ async fn form(
         lead: Some(if challenge.is_some() { APP_OR_PASSKEY } else { APP }),
         exhibit: Some(Exhibit { is_folded, ..exhibit(&app, &secret) }),
         hidden: hidden(waiting, Some(&app.ticket)),
-        fields: vec![code.with_error(Mistake::of(mistake, "code")), name_field("")],
+        fields: vec![code.with_error(Mistake::of(mistake, "code")), name_field(name)],
         passkey: challenge.as_ref().map(|challenge| create(&options, challenge)),
         submit: "Continue",
         ..FormPage::default()
@@ -179,7 +194,7 @@ async fn form(
     Ok(sent(ui, waiting, view, mistake))
 }
 
-/// Asks for the code of a mail: nobody adds a factor to an account that may turn out to be somebody else's.
+/// Asks for the code of a mail: nobody adds a factor to an account that may turn out to be somebody else's. Whether one was sent, nobody knows here.
 fn mail_form(
     ui: &UiState,
     waiting: &Waiting<'_>,
@@ -187,14 +202,14 @@ fn mail_form(
     mistake: Option<&Mistake>,
 ) -> Response {
     let lead = ui.language.fill(ADDRESS_FIRST, &[&identity.email]);
-    let code = Field { hint: Some("It is in the mail that we have sent you."), ..Field::code("Code") };
+    let code = Field { hint: Some(HAVE_ONE_SENT), ..Field::code("Code") };
     let view = FormPage {
         title: "Verify your email address first",
         lead: Some(&lead),
         hidden: hidden(waiting, None),
         fields: vec![code.with_error(Mistake::of(mistake, "code"))],
         submit: "Confirm",
-        resend: Some("Send another code"),
+        resend: Some("Send a code"),
         ..FormPage::default()
     };
     sent(ui, waiting, view, mistake)
@@ -267,8 +282,11 @@ fn sent(ui: &UiState, waiting: &Waiting<'_>, view: FormPage<'_>, mistake: Option
     send(ui, &view, mistake)
 }
 
-/// The recovery codes of somebody who is about to be signed in, this once.
+/// The recovery codes of somebody who is about to be signed in, this once. Where there are none, the browser goes on.
 pub(in crate::ui) fn codes_page(ui: &UiState, added: &FirstFactorAdded, next: &str) -> Response {
+    if added.codes.is_empty() {
+        return onward(ui, next);
+    }
     let view = CodesPage {
         brand: &ui.brand(),
         script: &script::script(&ui.config),
