@@ -18,6 +18,17 @@ pub enum FactorsRequired {
     Always,
 }
 
+impl FactorsRequired {
+    /// As the configuration names it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Chosen => "chosen",
+            Self::Always => "always",
+        }
+    }
+}
+
 impl FactorService {
     /// Whether this person must have a second factor and has none.
     ///

@@ -76,7 +76,7 @@ pub(super) fn content<'a>(
         MessageKind::ChangeEmail(code) => change(code, service),
         MessageKind::EmailChanged { new_masked } => email_changed(new_masked, sender),
         MessageKind::PasswordChanged { recover } => password_changed(recover, service),
-        MessageKind::FactorAdded { name } => factor(name, "added to", sender),
+        MessageKind::FactorAdded { name } => factor_added(name, sender),
         MessageKind::FactorRemoved { name } => factor(name, "removed from", sender),
         MessageKind::AccountDeleted => deleted(sender),
         MessageKind::RecoveryCodesMade => recovery_codes_made(sender),
@@ -218,6 +218,14 @@ fn factor<'a>(name: &str, done: &str, sender: &'a MailSender) -> Content<'a> {
         button: to_account(sender),
         ..Content::default()
     }
+}
+
+/// Where a factor is required, whoever knows the password may have added the first one, which the person is asked for then.
+fn factor_added<'a>(name: &str, sender: &'a MailSender) -> Content<'a> {
+    let mut content = factor(name, "added to", sender);
+    content.paragraphs.push(format!("If you are asked for it and do not have it, {}", turn_to(sender)));
+    content.linked = sender.support.as_deref();
+    content
 }
 
 fn recovery_codes_made(sender: &MailSender) -> Content<'_> {

@@ -188,7 +188,8 @@ mod tests {
     fn who_did_not_change_anything_is_told_whom_to_turn_to_and_only_if_there_is_somebody() {
         let changed = || MessageKind::EmailChanged { new_masked: "a…@example.org".to_owned() };
         let named = || MailSender::named("Fish & Chips");
-        for kind in [changed(), MessageKind::AccountDeleted] {
+        let added = MessageKind::FactorAdded { name: String::new() };
+        for kind in [changed(), MessageKind::AccountDeleted, added] {
             let alone = from(named(), kind.clone());
             assert!(
                 !alone.text.contains("support") && !alone.text.contains("answer this mail"),

@@ -19,8 +19,9 @@ impl AuthorizationService {
             let client = self.clients.named(&target.client).await?;
             return self.signed(target, &client, said).await;
         }
-        // An error is told even where the client cannot be read now: then as most clients are told it.
-        let client = self.clients.find_at_hand(&target.client).await.ok().flatten();
+        // An error waits for no store: it may be what tells of one that does not answer. Whoever was looked at for the request is in memory; a
+        // client that is not is told it as most are.
+        let client = self.clients.in_memory(&target.client);
         Ok(target.respond(said, self.issuer_for(client.as_deref())))
     }
 

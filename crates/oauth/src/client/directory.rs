@@ -123,6 +123,12 @@ impl ClientDirectory {
         }
     }
 
+    /// The client with this id, as memory alone knows it, for those who go on without one and must not wait.
+    pub fn in_memory(&self, id: &ClientId) -> Option<Arc<Client>> {
+        let described = self.documents.as_ref().and_then(|documents| documents.at_hand(id));
+        described.or_else(|| self.clients.get(id))
+    }
+
     /// Whether the id is one that a document may describe. None is fetched.
     pub fn may_describe(&self, id: &ClientId) -> bool {
         self.documents.is_some() && MetadataDocuments::is_address(id)

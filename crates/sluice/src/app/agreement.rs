@@ -26,6 +26,8 @@ const HOST: &str = "/proc/sys/kernel/hostname";
 const LONGEST_HOST: usize = 255;
 /// Since when a node counts as gone that has not said that it goes. It says each minute that it serves; and clocks differ.
 const GONE_AFTER: Lifetime = Lifetime::minutes(3);
+/// Where it differs between nodes at once, people get past it on one of them. What was made under another one is as good as ever.
+const FACTORS_REQUIRED: &str = "identity.factors.required";
 /// For how long it is remembered. The last one of all is, until another has come.
 const REMEMBERED: Lifetime = Lifetime::hours(1);
 /// Of so many nodes it is read what they say.
@@ -143,7 +145,9 @@ impl Agreement {
 
     /// What one that is gone has left behind may be of no use: as after a secret was changed, or the file was put elsewhere.
     fn tell_of_last(&self, last: &ServingNode) {
-        let spoiled = self.settings.differences(&last.settings).filter(|one| one.how.spoils_what_was_made());
+        let differences = self.settings.differences(&last.settings);
+        let spoiled =
+            differences.filter(|one| one.how.spoils_what_was_made() && one.setting != FACTORS_REQUIRED);
         for Difference { setting, how } in spoiled {
             warn!(
                 setting,
@@ -242,7 +246,8 @@ pub(crate) fn shared_settings(
         .with_value("serve.cookies.names.session", settings.serve.cookies.session_name.as_str())
         .with_value("serve.cookies.paths.session", settings.serve.cookies.session_path.as_str())
         .with_value("serve.cookies.domain", settings.serve.cookies.domain.as_deref().unwrap_or_default())
-        .with_value("ttl.longest_access_token", format!("{}s", settings.ttl.longest_access_token.as_secs()));
+        .with_value("ttl.longest_access_token", format!("{}s", settings.ttl.longest_access_token.as_secs()))
+        .with_value(FACTORS_REQUIRED, settings.identity.factors_required.as_str());
     let said = match &settings.identity.passkeys {
         Some(passkeys) => said.with_value("identity.passkeys.rp_id", passkeys.rp_id.as_str()),
         None => said,

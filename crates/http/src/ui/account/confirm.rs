@@ -25,6 +25,8 @@ use crate::ui::{UiState, script};
 
 const MISSING: &str = "Enter your password.";
 const NO_CODE: &str = "Enter the code of your second factor too.";
+const LACKING: &str =
+    "You need a second factor here from now on, and have none yet. Sign in again to set one up.";
 const WRONG_PASSKEY: &str = "This passkey did not work. Please try again.";
 
 /// `GET /ui/account/confirm`
@@ -32,7 +34,9 @@ pub(super) async fn show(ui: UiState, request: Request) -> Response {
     let shown = async {
         let member = Member::of_page(&ui, request, Place::Overview).await?;
         let then = Place::named(member.visit.parameters()?.get("then"));
-        member.must_lack_no_factor(&ui, then).await?;
+        if ui.factors.is_lacking(member.identity.id).await? {
+            return without_factor(&ui, &member, then);
+        }
         form(&ui, &member, then, None).await
     };
     answer(&ui, shown.await)
@@ -125,6 +129,26 @@ pub(super) async fn renew(
     let pair = ui.accounts.sign_in(identity, amr, &member.device, member.visit.network).await?;
     ui.accounts.sessions.end(identity.id, member.session.id).await?;
     Ok(begun(ui, &pair, member.cookie.is_kept))
+}
+
+/// Says to somebody who must have a second factor and has none where it is set up: at a login. The button ends the session, and no link
+/// does, as any site may have one followed.
+fn without_factor(ui: &UiState, member: &Member, then: Place) -> Result<Response, Refused> {
+    let csrf = member.csrf()?;
+    let view = FormPage {
+        brand: &ui.brand(),
+        script: &script::script(&ui.config),
+        frame: Some(&frame(ui, member, then, &csrf)),
+        title: "Set up a second factor",
+        lead: Some(LACKING),
+        action: &ui.path(CONFIRM),
+        csrf: &csrf,
+        hidden: vec![("then", then.slug())],
+        submit: "Sign in again",
+        back: Some(Link { url: &Place::Overview.url(ui), label: "Cancel" }),
+        ..FormPage::default()
+    };
+    Ok(page(ui, StatusCode::OK, &view, &Policy::form(&ui.config).with_script()))
 }
 
 async fn form(

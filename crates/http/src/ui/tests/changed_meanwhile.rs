@@ -6,11 +6,13 @@ use async_trait::async_trait;
 use axum::http::StatusCode;
 use sluice_commit::StoreError;
 use sluice_identity::IdentityStatus;
+use sluice_identity::factor::FactorsRequired;
 use sluice_identity::identity::{Changed, IdentityChange, IdentityDirectory, NewCredential};
 use sluice_primitives::{AttemptId, IdentityId, Lifetime, ManualClock, OsRng};
 use sluice_store_contract::{Interrupted, Interruption};
 
 use super::people::app_code;
+use super::required_factor::secret;
 use super::world::{ALICE, Answer, PASSWORD, World};
 
 const FIELDS: [(&str, &str); 2] = [("email", ALICE), ("password", PASSWORD)];
@@ -24,6 +26,8 @@ enum Change {
     Username,
     /// Nothing, but time goes by.
     Nothing,
+    /// Nothing, but the store does not answer any more.
+    Unanswered,
 }
 
 /// Somebody is changed before being looked at again.
@@ -63,7 +67,7 @@ impl Meanwhile {
             }
             Change::Disabled => IdentityChange { status: Some(IdentityStatus::Disabled), ..none },
             Change::Username => IdentityChange { username: Some("Alice".to_owned()), ..none },
-            Change::Nothing => return,
+            Change::Nothing | Change::Unanswered => return,
         };
         assert_eq!(self.people.change(&change).await.unwrap(), Changed::Done);
     }
@@ -73,7 +77,7 @@ impl Meanwhile {
 impl Interruption for Meanwhile {
     async fn before_find(&self, id: IdentityId) -> Result<(), StoreError> {
         self.make(id).await;
-        Ok(())
+        if matches!(self.change, Change::Unanswered) { Err(StoreError::Busy) } else { Ok(()) }
     }
 }
 
@@ -127,6 +131,24 @@ async fn a_password_that_is_changed_while_the_second_factor_is_looked_at_is_no_f
     let answer = world.show(&asked, &[("code", &code)]).await;
     assert_asked_again(&answer);
     assert!(answer.body.contains(CHANGED), "{}", answer.body);
+}
+
+/// They are made, and will not be shown again.
+#[tokio::test]
+async fn the_codes_of_a_first_factor_are_shown_even_if_the_login_is_not_accepted() {
+    for change in [Change::Password, Change::Disabled, Change::Unanswered] {
+        let mut world = World::of(|config| config.factors_required = FactorsRequired::Always).await;
+        world.verified_alice().await;
+        let page = world.at("/ui/login").await;
+        let shown = world.after_password(&page, &[]).await;
+        world.changes_everybody(change);
+        let code = app_code(&secret(&shown), &world.clock);
+        let done = world.set_up(&shown, &[("code", &code)]).await;
+        assert_eq!(done.status, StatusCode::OK);
+        assert_eq!(done.body.matches("<li><code>").count(), 10, "{}", done.body);
+        assert!(!done.body.contains("login_verifier") && done.header("set-cookie").is_empty());
+        assert_eq!(done.after("<a class=\"button button-primary\" href=\""), page);
+    }
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ impl World {
     }
 
     /// Sends the form of a page that asks for a factor to be set up.
-    async fn set_up(&self, shown: &Answer, fields: &[(&str, &str)]) -> Answer {
+    pub(super) async fn set_up(&self, shown: &Answer, fields: &[(&str, &str)]) -> Answer {
         let names = ["login_challenge", "csrf", "ticket", "totp_ticket", "passkey_state"];
         let there = names.iter().filter(|name| shown.body.contains(&format!("name=\"{name}\"")));
         let hidden: Vec<(&str, String)> = there.map(|name| (*name, shown.field(name))).collect();
@@ -52,7 +52,7 @@ impl World {
 }
 
 /// The secret that a page shows.
-fn secret(shown: &Answer) -> String {
+pub(super) fn secret(shown: &Answer) -> String {
     let text = shown.body.split_once("exhibit-secret\">").unwrap().1;
     text.split('<').next().unwrap().replace(' ', "")
 }
@@ -66,8 +66,9 @@ async fn who_has_no_factor_sets_one_up_before_the_login_is_accepted() {
     assert!(shown.body.contains(TITLE) && !shown.body.contains("login_verifier"), "{}", shown.body);
     assert!(shown.body.contains("<svg") && shown.body.contains("data-passkey=\"create\""), "{}", shown.body);
     assert!(!shown.body.contains("account-menu"), "nobody is signed in: {}", shown.body);
-    let wrong = world.set_up(&shown, &[("code", "000000")]).await;
+    let wrong = world.set_up(&shown, &[("code", "000000"), ("name", "My “phone”")]).await;
     assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(wrong.body.contains("value=\"My “phone”\""), "{}", wrong.body);
     assert!(wrong.body.contains("id=\"code-error\"") && !wrong.body.contains("login_verifier"));
     assert_eq!(secret(&wrong), secret(&shown), "for who scanned it badly");
     let code = app_code(&secret(&wrong), &world.clock);
@@ -79,7 +80,9 @@ async fn who_has_no_factor_sets_one_up_before_the_login_is_accepted() {
     assert_eq!((login.amr.join(" ").as_str(), login.acr.as_deref()), ("pwd otp mfa", Some("aal2")));
     assert_eq!(login.remember, Some(Lifetime::hours(30 * 24)));
     let again = world.set_up(&wrong, &[("code", &code), ("name", "Phone")]).await;
-    assert_eq!(world.behind(&again).await.session, login.session, "a page that is loaded again");
+    assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY, "a page that is loaded again");
+    assert!(again.body.contains("name=\"password\"") && !again.body.contains("<li><code>"), "{}", again.body);
+    assert!(!again.body.contains("login_verifier"), "{}", again.body);
     world.clock.advance(Lifetime::secs(60));
     let asked = world.after_password(&world.at("/ui/login").await, &[]).await;
     assert!(asked.body.contains("Confirm that it is you"), "{}", asked.body);
@@ -120,6 +123,7 @@ async fn a_registration_does_not_slip_past() {
     let shown = world.fill_in(&page, &fields).await;
     assert!(shown.body.contains(VERIFY) && !shown.body.contains("login_verifier"), "{}", shown.body);
     assert!(!shown.body.contains("otpauth:"), "{}", shown.body);
+    assert!(shown.body.contains(">Send a code</button>") && !shown.body.contains("that we have sent you"));
     let welcome = mailed_code(world.mail.read().await.first().unwrap());
     let wrong = world.set_up(&shown, &[("code", "ABCDEFGH")]).await;
     assert!(wrong.body.contains(VERIFY) && wrong.body.contains("id=\"code-error\""), "{}", wrong.body);
@@ -132,6 +136,22 @@ async fn a_registration_does_not_slip_past() {
     let code = app_code(&secret(&asked), &world.clock);
     let login = world.behind(&world.set_up(&asked, &[("code", &code)]).await).await;
     assert_eq!(login.acr.as_deref(), Some("aal2"));
+}
+
+#[tokio::test]
+async fn who_verifies_the_address_in_another_window_goes_on_with_the_factor() {
+    let world = World::that_requires_factors().await;
+    let page = world.at("/ui/registration").await;
+    let fields = [("email", ALICE), ("username", ""), ("password", PASSWORD)];
+    let shown = world.fill_in(&page, &fields).await;
+    assert!(shown.body.contains(VERIFY), "{}", shown.body);
+    let code = mailed_code(world.mail.read().await.first().unwrap());
+    world.set_up(&shown, &[("code", &code)]).await;
+    for pressed in [("code", code.as_str()), ("code", ""), ("send", "true")] {
+        let asked = world.set_up(&shown, &[pressed]).await;
+        assert_eq!(asked.status, StatusCode::OK, "{pressed:?}");
+        assert!(asked.body.contains(TITLE) && !asked.body.contains("-error\""), "{}", asked.body);
+    }
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use sluice_identity::factor::{
     Aal, Enroller, EnrolmentOutcome, FactorKind, FactorRepository, FactorService, FactorsRequired,
     FirstFactor, NextStep, RemovalOutcome, TicketData,
 };
+use sluice_identity::identity::Removed;
 use sluice_primitives::Lifetime;
 use sluice_store_contract::given;
 use sluice_testkit::Captured;
@@ -84,6 +85,22 @@ async fn a_factor_that_is_to_be_the_first_is_none_beside_another() {
 }
 
 #[tokio::test]
+async fn a_first_enrolment_that_has_ended_is_not_answered_again() {
+    let world = World::new().await;
+    let node = world.node_that_requires(FactorsRequired::Always);
+    let ticket = ticket(&node, &world.alice).await;
+    let begun = node.begin_totp(&world.alice);
+    let enroller = Enroller { only_first: true, ..given::enroller(&world.alice) };
+    let code = App::scan(&begun.secret_base32).code(&world.clock);
+    let first = node.confirm_totp(enroller, &begun.ticket, &code, "").await.unwrap();
+    assert!(matches!(first, EnrolmentOutcome::Enrolled(enrolled) if enrolled.is_first()));
+    let again = node.confirm_totp(enroller, &begun.ticket, &code, "").await.unwrap();
+    assert_eq!(again, EnrolmentOutcome::Expired);
+    assert_eq!(node.enrolling(&ticket, CONTEXT).await.unwrap(), None);
+    assert_eq!(node.list(world.alice.id).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn of_two_factors_that_are_removed_at_once_one_stays() {
     let world = World::new().await;
     let node = world.node_that_requires(FactorsRequired::Always);
@@ -91,11 +108,14 @@ async fn of_two_factors_that_are_removed_at_once_one_stays() {
     for factor in &factors {
         world.store.add(factor, world.alice.revision, None, None).await.unwrap();
     }
-    // Both looked at the record before either was removed.
     let [first, second] = &factors;
     assert_eq!(node.remove(&world.alice, first.id).await.unwrap(), RemovalOutcome::Removed);
-    let stale = node.remove(&world.alice, second.id).await;
-    assert!(matches!(stale, Ok(RemovalOutcome::Required)), "{stale:?}");
+    // This one looked at the record, and counted the factors, before the other was removed.
+    let revision = Some(world.alice.revision);
+    let removed = FactorRepository::remove(&*world.store, world.alice.id, second.id, revision, None).await;
+    assert_eq!(removed.unwrap(), Removed::Stale);
+    let left: Vec<_> = node.list(world.alice.id).await.unwrap().into_iter().map(|factor| factor.id).collect();
+    assert_eq!(left, [second.id]);
     let alice = given::person(&*world.store, world.alice.id).await;
     let (log, _capture) = Captured::begin();
     assert_eq!(node.remove(&alice, second.id).await.unwrap(), RemovalOutcome::Required);

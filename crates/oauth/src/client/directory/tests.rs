@@ -39,6 +39,18 @@ async fn a_forgotten_client_is_read_again() {
 }
 
 #[tokio::test]
+async fn who_must_not_wait_is_told_what_memory_knows() {
+    let (repo, directory, id) = directory();
+    assert!(directory.in_memory(&id).is_none());
+    assert_eq!(repo.reads(), 0);
+    assert_eq!(name(&directory, &id).await, "old");
+    assert_eq!(directory.in_memory(&id).unwrap().name, "old");
+    directory.forget(&id);
+    assert!(directory.in_memory(&id).is_none());
+    assert_eq!(repo.reads(), 1);
+}
+
+#[tokio::test]
 async fn an_unknown_client_is_not_remembered() {
     let (repo, directory, _) = directory();
     let id = "later".parse().unwrap();

@@ -109,6 +109,7 @@ fn each_setting_that_must_be_alike_is_named_where_it_differs() {
         ("secrets.cookie", vec![("secrets.cookie", "a-cookie-secret-for-tests")]),
         ("serve.cookies.names.session", vec![("serve.cookies.names.session", "another")]),
         ("ttl.longest_access_token", vec![("ttl.longest_access_token", "24h")]),
+        ("identity.factors.required", vec![("identity.factors.required", "always")]),
         ("oidc.subject_identifiers.pairwise.salt", salt("another-salt").to_vec()),
     ];
     let here = said(&salt("a-salt-for-tests"));
@@ -141,6 +142,22 @@ async fn a_node_that_is_gone_is_compared_once_and_only_by_what_it_left_behind() 
     given.node(&[(SYSTEM, &format!("{OLD},{NEW}"))]).round().await;
     let told = log.lines(LAST).into_iter().filter(|line| line.contains("secrets.system"));
     assert_eq!(told.count(), 1, "{}", log.text());
+}
+
+#[tokio::test]
+async fn nodes_that_require_second_factors_of_others_say_so_and_one_that_is_alone_does_not() {
+    let required = "identity.factors.required";
+    let (log, _guard) = Captured::begin();
+    let given = Given::start().await;
+    let before = given.node(&[]);
+    before.round().await;
+    before.leave().await;
+    let (one, other) = (given.node(&[(required, "always")]), given.node(&[(required, "chosen")]));
+    one.round().await;
+    assert!(!log.text().contains(required), "what was made before is as good as ever: {}", log.text());
+    other.round().await;
+    let told = log.lines(DIFFER).into_iter().filter(|line| line.contains(required));
+    assert_eq!((told.count(), differing(&other, required)), (1, Some(1.0)), "{}", log.text());
 }
 
 /// As after a power failure: nobody has said that it goes.

@@ -108,7 +108,8 @@ async fn of_two_who_know_the_password_one_sets_the_factor_up(backend: Backend) {
     let (one, other) = tokio::join!(api.post(confirm, begun.remove(0)), api.post(confirm, begun.remove(0)),);
     let mut told = [one.status, other.status];
     told.sort_unstable();
-    assert_eq!(told, [201, 400], "{} {}", one.body, other.body);
+    // The other finds the factor when it looks, or when it writes.
+    assert!(matches!(told, [201, 400 | 401]), "{} {}", one.body, other.body);
     let won = if one.status == 201 { one } else { other };
     let access = won.json()["access_token"].as_str().unwrap().to_owned();
     let listed = Answer::to(api.request(Method::GET, "/auth/factors").bearer_auth(&access)).await.ok();

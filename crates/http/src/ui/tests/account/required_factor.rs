@@ -36,6 +36,8 @@ async fn nobody_is_signed_in_before_the_factor_is_there() {
     assert_eq!(done.body.matches("<li><code>").count(), 10, "{}", done.body);
     assert_eq!(done.after("<a class=\"button button-primary\" href=\""), "/ui/account/sessions");
     assert!(alice.is_in().await);
+    let again = alice.answer(&wrong, LOGIN, &[("code", &code)]).await;
+    assert!(!again.body.contains("<li><code>") && again.header("set-cookie").is_empty(), "{}", again.body);
     let list = alice.get(FACTORS).await;
     assert!(list.body.contains("You have 10 left."), "{}", list.body);
     world.clock.advance(Lifetime::secs(60));
@@ -66,7 +68,13 @@ async fn who_is_to_show_once_more_who_it_is_sets_the_factor_up() {
     world.clock.advance(Lifetime::minutes(11));
     let asked = alice.get("/ui/account/factors/totp").await;
     assert_eq!(asked.header("location"), "/ui/account/confirm?then=factors%2Ftotp");
-    let led = alice.follow(&asked).await;
+    let said = alice.follow(&asked).await;
+    assert!(said.body.contains(">Sign in again</button>"), "{}", said.body);
+    assert!(!said.body.contains("name=\"password\""), "{}", said.body);
+    let foreign = alice.post("/ui/account/confirm", &[("then", "factors/totp")]).await;
+    assert_eq!(foreign.status, StatusCode::FORBIDDEN);
+    assert!(alice.is_in().await, "no link ends it, and no form of another site");
+    let led = alice.answer(&said, "/ui/account/confirm", &[]).await;
     assert_eq!(led.header("location"), "/ui/account/login?then=factors%2Ftotp");
     assert!(!alice.is_in().await);
     let shown = alice.sign_in(led.header("location"), ALICE).await;
