@@ -94,6 +94,7 @@ async fn a_first_enrolment_that_has_ended_is_not_answered_again() {
     let code = App::scan(&begun.secret_base32).code(&world.clock);
     let first = node.confirm_totp(enroller, &begun.ticket, &code, "").await.unwrap();
     assert!(matches!(first, EnrolmentOutcome::Enrolled(enrolled) if enrolled.is_first()));
+    world.clock.advance(Lifetime::secs(1));
     let again = node.confirm_totp(enroller, &begun.ticket, &code, "").await.unwrap();
     assert_eq!(again, EnrolmentOutcome::Expired);
     assert_eq!(node.enrolling(&ticket, CONTEXT).await.unwrap(), None);
