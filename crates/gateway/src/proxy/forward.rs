@@ -174,7 +174,7 @@ impl<T: Traffic> Passage<'_, T> {
 
     /// Has an answer that leads somewhere lead back to the route.
     fn lead_back(&self, answered: &mut Answered, route: &Route, origin: &Origin<'_>) {
-        let Some(server) = answered.ticket.names() else { return };
+        let Some(server) = answered.ticket.asked() else { return };
         let (host, https, path) = (&*origin.host.text, origin.https, self.account.uri.path());
         let status = answered.response.status();
         relocate((status, answered.response.headers_mut()), route, &Place { server, host, https, path });

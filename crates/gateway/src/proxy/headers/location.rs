@@ -10,8 +10,8 @@ use crate::route::Route;
 
 /// Where an answer comes from, and where the client is.
 pub(in crate::proxy) struct Place<'a> {
-    /// What the server may call itself.
-    pub(in crate::proxy) server: [&'a str; 2],
+    /// `host:port` of the server.
+    pub(in crate::proxy) server: &'a str,
     /// The host that was asked for; empty, if the request named none.
     pub(in crate::proxy) host: &'a str,
     /// Whether it was asked over https.
@@ -50,34 +50,46 @@ impl Place<'_> {
         match authority {
             // With two slashes at its beginning it would be another host.
             None => (is_moved && !there.starts_with("//")).then(|| there.into_owned()),
-            Some(authority) if self.is_server(authority) => {
+            Some(authority) if self.is_server(&authority) => {
                 let scheme = if self.https { "https" } else { "http" };
                 (!self.host.is_empty()).then(|| format!("{scheme}://{}{there}", self.host))
             }
-            Some(authority) if is_moved && authority.eq_ignore_ascii_case(self.host) => {
+            Some(authority) if is_moved && authority.text.eq_ignore_ascii_case(self.host) => {
                 Some(format!("{}{there}", said.strip_suffix(path)?))
             }
             Some(_) => None,
         }
     }
 
-    fn is_server(&self, authority: &str) -> bool {
-        self.server.iter().any(|name| authority.eq_ignore_ascii_case(name))
+    /// Whether it is the server. At the port of another scheme somebody else listens: an application that sends its clients from http to https
+    /// means the same host, and not itself.
+    fn is_server(&self, authority: &Authority<'_>) -> bool {
+        let by_default = self.server.strip_suffix(authority.default_port);
+        [Some(self.server), by_default]
+            .into_iter()
+            .flatten()
+            .any(|name| authority.text.eq_ignore_ascii_case(name))
     }
 }
 
+/// What a URL has before its path.
+struct Authority<'a> {
+    text: &'a str,
+    /// The port of its scheme, as it would be written behind the host.
+    default_port: &'static str,
+}
+
 /// The authority of an http or https URL, or none, and what follows it. `None`: it is another reference.
-fn split(said: &str) -> Option<(Option<&str>, &str)> {
+fn split(said: &str) -> Option<(Option<Authority<'_>>, &str)> {
     if said.starts_with('/') {
         return (!said.starts_with("//")).then_some((None, said));
     }
     let (scheme, rest) = said.split_once("://")?;
-    if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
-        return None;
-    }
+    let known = [("http", ":80"), ("https", ":443")];
+    let (_, default_port) = known.into_iter().find(|(known, _)| scheme.eq_ignore_ascii_case(known))?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at_checked(end)?;
-    Some((Some(authority), path))
+    let (text, path) = rest.split_at_checked(end)?;
+    Some((Some(Authority { text, default_port }), path))
 }
 
 #[cfg(test)]
@@ -93,8 +105,7 @@ mod tests {
             prefix_segments: 1,
             ..rule(RoutePolicy::default(), Enrichment::default())
         };
-        let server = ["10.0.0.1:80", "10.0.0.1"];
-        let place = Place { server, host: "api.example", https: true, path: "/shop/cart" };
+        let place = Place { server: "10.0.0.1:80", host: "api.example", https: true, path: "/shop/cart" };
         let mut headers = HeaderMap::from_iter([(LOCATION, HeaderValue::from_static(said))]);
         relocate((StatusCode::FOUND, &mut headers), &route, &place);
         headers[LOCATION].to_str().unwrap().to_owned()
@@ -133,6 +144,8 @@ mod tests {
         for said in [
             "https://login.example/v1/x",
             "http://10.0.0.1:8080/v1/x",
+            "https://10.0.0.1/v1/x",
+            "https://10.0.0.1:443/v1/x",
             "http://10.0.0.1@evil.example/v1/x",
             "http://10.0.0.1/other",
             "http://api.example/other",
@@ -149,8 +162,26 @@ mod tests {
         ] {
             assert_eq!(told(Some("/v1"), said), said);
         }
+        assert_eq!(told(None, "https://10.0.0.1/login"), "https://10.0.0.1/login");
         assert_eq!(told(None, "/orders"), "/orders");
         assert_eq!(told(None, "http://api.example/orders"), "http://api.example/orders");
+    }
+
+    #[test]
+    fn a_scheme_stands_for_its_port() {
+        let route = rule(RoutePolicy::default(), Enrichment::default());
+        for (server, said, expected) in [
+            ("b:443", "https://b/x", Some("http://a/x")),
+            ("b:443", "http://b:443/x", Some("http://a/x")),
+            ("b:443", "http://b/x", None),
+            ("b:80", "https://b/x", None),
+            ("b:8080", "http://b/x", None),
+            ("[::1]:80", "http://[::1]/x", Some("http://a/x")),
+            ("[::1]:80", "https://[::1]/x", None),
+        ] {
+            let place = Place { server, host: "a", https: false, path: "/" };
+            assert_eq!(place.relocated(said, &route).as_deref(), expected, "{said} from {server}");
+        }
     }
 
     /// Of a route for all paths nothing is left before what follows the prefix.
@@ -160,7 +191,7 @@ mod tests {
             rewrite_prefix: Some("/v1".to_owned()),
             ..rule(RoutePolicy::default(), Enrichment::default())
         };
-        let place = Place { server: ["b:80", "b"], host: "a", https: false, path: "/orders" };
+        let place = Place { server: "b:80", host: "a", https: false, path: "/orders" };
         for (said, expected) in [
             ("/v1//evil.example/x", None),
             ("/v1/x", Some("/x")),
@@ -175,7 +206,7 @@ mod tests {
     #[test]
     fn a_location_is_looked_at_where_it_leads_somewhere_and_stands_alone() {
         let route = rule(RoutePolicy::default(), Enrichment::default());
-        let place = Place { server: ["b:80", "b"], host: "a", https: false, path: "/" };
+        let place = Place { server: "b:80", host: "a", https: false, path: "/" };
         let relocated = |status: u16, lines: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for line in lines {

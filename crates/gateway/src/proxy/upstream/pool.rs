@@ -272,10 +272,9 @@ impl Ticket {
         Ok(Self { upstream: upstream.clone(), server: 0 })
     }
 
-    /// What the server that was asked may call itself: `host:port`, and what stands in `Host` where the client's is not kept.
-    pub(in crate::proxy) fn names(&self) -> Option<[&str; 2]> {
-        let server = self.upstream.server(self.server)?;
-        Some([&*server.label, server.host.to_str().ok()?])
+    /// `host:port` of the server that was asked.
+    pub(in crate::proxy) fn asked(&self) -> Option<&str> {
+        self.upstream.server(self.server).map(|server| &*server.label)
     }
 
     /// Notes that the answer broke off, and that its server is to blame.
