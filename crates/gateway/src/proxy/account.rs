@@ -74,10 +74,10 @@ impl<'a> Account<'a> {
         self.started
     }
 
-    /// The answer begins with `status`, and has so many bytes of a body, if that is known.
+    /// The answer begins with `status`, and has so many bytes of a body, if that is known. To `HEAD` none are sent, however long it would be.
     pub(super) fn close(&mut self, status: StatusCode, length: Option<u64>) {
         self.closed = true;
-        self.response_bytes = length;
+        self.response_bytes = if self.method == Method::HEAD { Some(0) } else { length };
         self.tell(Some(status));
     }
 

@@ -338,7 +338,7 @@ async fn what_the_gateway_itself_answers_to_head_over_http_2_has_no_body() {
     {
         let mut setup = Setup::to(&[nowhere()]);
         setup.refusal = refusal;
-        let world = setup.start().await;
+        let mut world = setup.start().await;
         let mut client = http2_client(world.connect().await).await;
         let mut ask = async |method: Method| {
             let request = Request::builder().method(method).uri(format!("http://api.example{path}"));
@@ -350,7 +350,9 @@ async fn what_the_gateway_itself_answers_to_head_over_http_2_has_no_body() {
         };
         let (answered, length, bytes) = ask(Method::GET).await;
         assert_eq!((answered, &length), (status, &bytes.to_string()), "{path}");
+        assert_eq!(world.told().await.lengths.1, u64::try_from(bytes).ok(), "{path}");
         assert_eq!(ask(Method::HEAD).await, (status, length, 0), "{path}");
+        assert_eq!(world.told().await.lengths.1, Some(0), "what nobody was sent is not counted: {path}");
     }
 }
 
