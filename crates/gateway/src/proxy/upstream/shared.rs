@@ -88,7 +88,7 @@ impl SharedUpstream {
 
     /// Whether a request that a server had may be sent anew.
     pub(super) fn may_repeat(&self) -> bool {
-        self.config.retry_budget.as_ref().is_none_or(|budget| self.budget.take(budget, self.came()))
+        self.config.retry_budget.as_ref().is_none_or(|budget| self.budget.take(budget, || self.came()))
     }
 
     /// How many requests there were, in a count that begins anew beyond 32 bits.
@@ -150,33 +150,52 @@ fn tls(config: &UpstreamConfig) -> Option<Arc<ClientConfig>> {
 
 #[cfg(test)]
 mod tests {
-    use std::num::{NonZeroU32, NonZeroUsize};
+    use std::num::NonZeroUsize;
+    use std::thread;
 
-    use super::super::config::{Breaker, Timeouts, UpstreamProtocol, UpstreamTls};
+    use super::super::config::{Breaker, RetryBudget};
+    use super::super::given;
     use super::*;
+
+    /// Of no more requests at a time, used by so many cores.
+    fn shared(most: usize, cores: usize, retry_budget: Option<RetryBudget>) -> SharedUpstream {
+        let breaker = Breaker { requests: NonZeroUsize::new(most).unwrap(), ..Breaker::default() };
+        let config = UpstreamConfig { breaker, retry_budget, ..given::upstream("a", &[1]) };
+        SharedUpstream::new(Arc::new(config), cores, None)
+    }
 
     #[tokio::test]
     async fn no_more_requests_are_let_in_than_the_breaker_permits_over_all_cores() {
-        let server = ServerConfig { host: "a".into(), port: 1, tls: false, weight: NonZeroU32::MIN };
-        let config = UpstreamConfig {
-            name: "a".into(),
-            servers: vec![server],
-            protocol: UpstreamProtocol::Http1,
-            tls: UpstreamTls::default(),
-            timeouts: Timeouts::default(),
-            retries: 0,
-            retry_budget: None,
-            idle_connections: NonZeroUsize::MIN,
-            max_head: NonZeroUsize::new(65_535).unwrap(),
-            breaker: Breaker { requests: NonZeroUsize::new(3).unwrap(), ..Breaker::default() },
-            passive_health: None,
-            active_health: None,
-        };
-        let shared = SharedUpstream::new(Arc::new(config), 2, None);
+        let shared = shared(3, 2, None);
         assert_eq!([shared.enter(0), shared.enter(0), shared.enter(1)], [Ok(()), Ok(()), Ok(())]);
         assert_eq!(shared.enter(1), Err(Fault::Overloaded));
         shared.leave(0);
         assert_eq!(shared.enter(1), Ok(()));
         assert_eq!((shared.came(), shared.in_flight()), (4, 3), "who was not let in has not come");
+    }
+    /// They count and are turned away meanwhile, so that the count goes up and down.
+    #[tokio::test]
+    async fn cores_that_ask_at_once_send_no_more_anew_than_the_budget_has() {
+        const EACH: u32 = 20_000;
+        let shared = shared(3, 4, Some(RetryBudget { percent: 20, at_least: 10 }));
+        let asks = |core: usize| {
+            let asked = (0..EACH).filter(|_| {
+                let is_in = shared.enter(core).is_ok();
+                let may_repeat = is_in && shared.may_repeat();
+                if is_in {
+                    shared.leave(core);
+                }
+                may_repeat
+            });
+            asked.count()
+        };
+        let permitted: usize = thread::scope(|scope| {
+            let cores: Vec<_> = (0..4).map(|core| scope.spawn(move || asks(core))).collect();
+            cores.into_iter().map(|core| core.join().unwrap()).sum()
+        });
+        let budget = usize::try_from(shared.came()).unwrap() / 5 + 10;
+        // What grows old meanwhile gives ten back in ten seconds; and those that were just being turned away may have been counted.
+        assert!(permitted <= budget + 20, "{permitted} of {budget}");
+        assert!(permitted >= 10, "{permitted}");
     }
 }
