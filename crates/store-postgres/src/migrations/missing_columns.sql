@@ -1,5 +1,5 @@
 -- The columns that statements name and tables do not have. Asked of the catalog, so that it waits for no lock; as these statements would, it
--- finds tables by the search path. Those of migrations 11 and 12 are left out: what reads them does without, unless something was
+-- finds tables by the search path. Those of migrations 11 and 14 are left out: what reads them does without, those of 11 unless something was
 -- imported.
 SELECT needed.name || '.' || needed_column
 FROM (VALUES

@@ -1,6 +1,6 @@
 -- The rights that statements of a node need and this role does not have: those of all that it does, whoever asks for it. A right on some columns
 -- counts as one on the table. Where the server only reads, nothing else is needed. Tables are found by the search path, and those of
--- migrations 11 and 12 left out, as for missing_columns.sql.
+-- migrations 11 and 14 left out, as for missing_columns.sql.
 SELECT string_agg(needed_right, ', ' ORDER BY place) || ' ON ' || needed.name
 FROM (VALUES
     ('network', 'SELECT'),

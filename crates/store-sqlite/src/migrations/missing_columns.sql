@@ -1,5 +1,5 @@
--- The columns that statements name and tables do not have, and the index that one names. Those of migrations 8 and 9 are left out: what
--- reads them does without, unless something was imported.
+-- The columns that statements name and tables do not have, and the index that one names. Those of migrations 8 and 11 are left out: what
+-- reads them does without, those of 8 unless something was imported.
 WITH needed (name, columns) AS (VALUES
     ('network', '["one", "network_id"]'),
     ('node', '["node_id", "started_at"]'),
