@@ -40,10 +40,19 @@ fn a_run_that_is_too_short_for_its_verdicts_is_told_and_is_no_success() {
     assert!(page.contains("memory does not grow any more in the second half"), "a verdict that is open");
 }
 
+/// Says that something is over when it goes, also by a panic: whoever looks for that would else go on for ever.
+struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Seconds of logins whose rows die after six, on a database that is made so; a janitor comes each moment, as that of a server does each
-/// minute. What it ended as, and what it says of rows.
+/// minute. Of users there are as many as logins, as in `SHORT`. What it ended as, and what it says of rows.
 async fn rows_on_a_database_that(is: &str) -> (Ended, Value) {
-    let brief = ["--rate", "10", "--duration", "4s", "--lifetime", "6s", "--every", "500ms", "-c", "16"];
+    let brief = ["--rate", "10", "--duration", "4s", "--lifetime", "6s", "--every", "500ms", "-c", "40"];
     let cluster = PrivateCluster::shared().await;
     let database = TemporaryDatabase::of(cluster).await;
     let migrated = run(&["migrate", "sql", "up", database.dsn(), "--yes"], &[]);
@@ -60,9 +69,8 @@ async fn rows_on_a_database_that(is: &str) -> (Ended, Value) {
                     thread::sleep(Duration::from_millis(200));
                 }
             });
-            let ended = bench(&[&["endurance"], &brief[..], &there[..]].concat());
-            is_over.store(true, Ordering::Relaxed);
-            ended
+            let _ending = Ending(&is_over);
+            bench(&[&["endurance"], &brief[..], &there[..]].concat())
         })
     });
     let report: Value = serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{}", ended.stderr));
