@@ -128,15 +128,26 @@ impl KeyMaterial {
     }
 
     /// What tells the secrets of each list from others, in the database: of the one that seals first. Where a list is empty, of those that take its
-    /// place.
+    /// place. What is derived from a secret has the fingerprint of that secret, and is the same wherever that is: with fingerprints of its own,
+    /// of each secret there would be three, and three are long enough to show which guess is right.
     pub(crate) fn fingerprints(&self, network: NetworkId) -> [(&'static str, Vec<String>); 4] {
-        let of = |secrets: &[SystemSecret]| secrets.iter().map(|one| fingerprint(network, one)).collect();
-        let cookie = if self.cookie.is_empty() { &self.system } else { &self.cookie };
+        let of = |secrets: &[SystemSecret]| -> Vec<_> {
+            secrets.iter().map(|one| fingerprint(network, one)).collect()
+        };
+        let system = of(&self.system);
+        // Derived are the last ones, one from each.
+        let and_derived = |secrets: &[SystemSecret]| {
+            let own = secrets.len().saturating_sub(system.len());
+            let own = of(secrets.get(..own).unwrap_or_default());
+            own.into_iter().chain(system.iter().cloned()).collect()
+        };
+        let cookie = if self.cookie.is_empty() { system.clone() } else { of(&self.cookie) };
+        let (storage, pepper) = (and_derived(&self.storage), and_derived(&self.pepper));
         [
-            ("secrets.system", of(&self.system)),
-            ("secrets.cookie", of(cookie)),
-            ("secrets.storage", of(&self.storage)),
-            ("secrets.pepper", of(&self.pepper)),
+            ("secrets.system", system),
+            ("secrets.cookie", cookie),
+            ("secrets.storage", storage),
+            ("secrets.pepper", pepper),
         ]
     }
 
@@ -195,14 +206,19 @@ mod tests {
     use super::*;
     use crate::config::{Mode, Sources, load};
 
-    fn sealers(settings: &[(&str, &str)]) -> (Sealer, Sealer) {
+    const NETWORK: NetworkId = NetworkId::from_bytes([1; 16]);
+
+    fn keys(settings: &[(&str, &str)]) -> KeyMaterial {
         let overrides =
             settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let (files, environment, data_dir) = (Vec::new(), Vec::new(), PathBuf::from("."));
         let sources = Sources { files, environment, overrides, mode: Mode::Development, data_dir };
-        let keys = KeyMaterial::of(&load(&sources).unwrap().settings.secrets, None, &OsRng).unwrap();
-        let network = NetworkId::from_bytes([1; 16]);
-        (keys.in_flight(network), keys.at_rest(network))
+        KeyMaterial::of(&load(&sources).unwrap().settings.secrets, None, &OsRng).unwrap()
+    }
+
+    fn sealers(settings: &[(&str, &str)]) -> (Sealer, Sealer) {
+        let keys = keys(settings);
+        (keys.in_flight(NETWORK), keys.at_rest(NETWORK))
     }
 
     const SYSTEM: (&str, &str) = ("secrets.system", "a-system-secret-for-tests");
@@ -222,5 +238,22 @@ mod tests {
         let (in_flight, at_rest) = sealers(&[SYSTEM]);
         let sealed = at_rest.seal(Purpose::SigningKey, b"key", &OsRng);
         assert!(in_flight.open(Purpose::SigningKey, &sealed).is_err());
+    }
+
+    /// More of them would show whoever reads the database which guess is right.
+    #[test]
+    fn of_a_secret_there_is_one_fingerprint_whatever_is_derived_from_it() {
+        let fingerprints = |settings: &[_]| keys(settings).fingerprints(NETWORK).map(|(_, said)| said);
+        let [system, others @ ..] = fingerprints(&[SYSTEM]);
+        assert_eq!((system.len(), others), (1, [(); 3].map(|()| system.clone())));
+        let passing = KeyMaterial::passing(&OsRng).fingerprints(NETWORK).map(|(_, said)| said);
+        assert!(passing.iter().all(|said| said.len() == 1 && *said == passing[0]), "{passing:?}");
+
+        let two = ("secrets.system", "another-secret-for-tests,a-system-secret-for-tests");
+        let own = [two, ("secrets.storage", "a-storage-secret-for-tests")];
+        let [both, cookie, storage, pepper] = fingerprints(&own);
+        assert_eq!((both.len(), &both[1], &cookie, &pepper), (2, &system[0], &both, &both));
+        assert_eq!((storage.len(), &storage[1..]), (3, &both[..]));
+        assert!(!both.contains(&storage[0]), "{storage:?}");
     }
 }
