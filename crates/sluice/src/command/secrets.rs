@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use indicatif::ProgressBar;
+use sluice_commit::{StoreError, chain};
 use sluice_crypto::credential::Peppers;
 use sluice_crypto::digest::derive_key;
 use sluice_oauth::client::SealedClientSecrets;
@@ -163,10 +164,10 @@ impl AtRest {
             (Err(error), _) | (_, Err(error)) => return fail(console, &error),
         };
         let secrets = &self.installation.secrets;
-        let nodes = match nodes::lines(&self.installation).await {
-            Ok(nodes) => nodes,
-            Err(error) => return fail(console, &error),
-        };
+        // What the secrets protect is told also where nothing is to be learnt of nodes.
+        let unknown =
+            |error: StoreError| vec![format!("nodes            cannot be asked: {}", chain(&error))];
+        let nodes = nodes::lines(&self.installation).await.unwrap_or_else(unknown);
         let sealed = rows::sealed_lines("keys at rest", &keys, secrets);
         for line in nodes.into_iter().chain(sealed).chain(clients::lines(&clients, secrets)) {
             if print(console, &line) == Exit::Failure {

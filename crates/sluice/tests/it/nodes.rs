@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluice_testkit::Backend;
+use sluice_testkit::postgres::TemporaryDatabase;
+use sluice_testkit::{Backend, PrivateCluster};
 use tokio::time::Instant;
 
 use crate::application::Application;
@@ -139,4 +140,18 @@ async fn a_node_with_another_secret_is_said_to_differ_on_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_with_another_secret_is_said_to_differ_on_postgres() {
     a_node_with_another_secret_is_said_to_differ(Backend::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_secrets_protect_is_told_where_nodes_cannot_be_asked() {
+    let cluster = PrivateCluster::shared().await;
+    let database = TemporaryDatabase::of(cluster).await;
+    let migrated = run(&["migrate", "sql", "up", database.dsn(), "--yes"], &[]);
+    assert!(migrated.success, "{}", migrated.stderr);
+    cluster.execute(database.name(), "ALTER TABLE serving_node RENAME COLUMN host TO machine").await;
+    let (dsn, secret) =
+        (format!("dsn={}", database.dsn()), ("SECRETS_SYSTEM", "the-secret-of-all-for-tests"));
+    let status = run(&["secrets", "status", "--dev", "--set", &dsn], &[secret]);
+    let told = status.stdout.lines().any(|line| line.starts_with("nodes            cannot be asked: "));
+    assert!(status.success && told, "{status:?}");
 }

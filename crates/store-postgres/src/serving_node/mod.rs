@@ -1,4 +1,5 @@
-//! What nodes say of themselves. Their table is looked for each time: a node does without, until the database was migrated.
+//! What nodes say of themselves. Their table is looked for each time: a node does without, until the database was migrated and its role may
+//! read and write what is there.
 
 use async_trait::async_trait;
 use sluice_commit::StoreError;

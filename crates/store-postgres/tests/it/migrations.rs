@@ -11,6 +11,8 @@ use sluice_commit::{StoreError, chain};
 use sluice_identity::factor::FactorRepository;
 use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_oauth::grant::{Grant, GrantRepository, Rotation};
+use sluice_oauth::serving_node::{ServingNode, ServingNodeRepository, SharedSettings};
+use sluice_primitives::NodeId;
 use sluice_store_contract::given;
 use sluice_store_postgres::{MigrationStatus, PostgresStore, StoreOptions};
 use sluice_testkit::{Captured, PrivateCluster};
@@ -109,6 +111,37 @@ async fn every_right_is_missed_that_a_node_needs() {
     client.batch_execute(&format!("REVOKE ALL ON schema_migration FROM {name}")).await.unwrap();
     let told = chain(&store.migrate_status().await.unwrap_err());
     assert!(told.contains("(42501): the role of the DSN needs SELECT, INSERT, UPDATE and DELETE"), "{told}");
+}
+
+/// As where somebody else than the owner of the default privileges has migrated.
+#[tokio::test]
+async fn a_role_that_lacks_a_right_on_what_nodes_say_does_without() {
+    let database = database().await;
+    let (owner, client) = (node(database.dsn()).await, connection(database.dsn()).await);
+    owner.migrate_up().await.unwrap();
+    let role = format!("limited_in_{}", database.name());
+    let rights = format!(
+        "CREATE ROLE {role}; GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}; REVOKE DELETE ON serving_node FROM {role}"
+    );
+    client.batch_execute(&rights).await.unwrap();
+    let limited = node(&format!("{}&options=-c%20role%3D{role}", database.dsn())).await;
+    let said = ServingNode {
+        id: NodeId::from_bytes([1; 16]),
+        host: "node-1".to_owned(),
+        seen_at: given::at(10),
+        is_serving: true,
+        settings: SharedSettings::default(),
+    };
+    limited.note_node(&said, given::at(0)).await.unwrap();
+    assert_eq!(owner.known_nodes(10).await.unwrap(), []);
+    owner.note_node(&said, given::at(0)).await.unwrap();
+    assert_eq!(limited.known_nodes(10).await.unwrap(), []);
+    client.batch_execute(&format!("GRANT DELETE ON serving_node TO {role}")).await.unwrap();
+    let later = ServingNode { seen_at: given::at(20), ..said };
+    limited.note_node(&later, given::at(0)).await.unwrap();
+    assert_eq!(limited.known_nodes(10).await.unwrap(), [later]);
+    drop(limited);
+    client.batch_execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).await.unwrap();
 }
 
 #[tokio::test]
