@@ -4,6 +4,10 @@ mod args;
 #[cfg(test)]
 mod tests;
 
+use std::num::NonZeroUsize;
+use std::sync::LazyLock;
+use std::thread::available_parallelism;
+
 use clap::{Args, Subcommand};
 
 pub use args::{DatabaseArgs, Dialects, OwnServerArgs, RunArgs, ServerArgs};
@@ -19,9 +23,12 @@ use crate::scenario::{
     Kind, ListClientsOptions, LoginPasswordOptions, RefreshOptions,
 };
 
-/// Users of a scenario in which each operation waits for a hash, unless it is said: more would wait for longer than a server lets anybody
-/// wait, and be turned away.
-const HASHED_FOR: &str = "16";
+/// Users of a scenario in which each operation waits for a hash, unless it is said: four for each CPU, and sixteen at least. Fewer would not keep
+/// the threads busy that hash, and more would wait for longer than a server lets anybody wait, and be turned away.
+static HASHED_FOR: LazyLock<String> = LazyLock::new(|| {
+    let cpus = available_parallelism().map_or(1, NonZeroUsize::get);
+    cpus.saturating_mul(4).max(16).to_string()
+});
 
 /// Measures a server: one that is started for it on a private database, or one that runs.
 #[derive(Debug, Clone, Args)]
@@ -36,9 +43,9 @@ pub struct BenchCommand {
 pub enum Measurement {
     /// Authorization code with PKCE, login and consent accepted through the admin API: eight requests
     Login(Of<AcceptedLoginOptions>),
-    /// The same through the server's own pages, with a password. A server lets in no more than it can hash for in time: 16 users, unless
-    /// -c says otherwise
-    #[command(mut_arg("connections", |connections| connections.default_value(HASHED_FOR)))]
+    /// The same through the server's own pages, with a password. A server lets in no more than it can hash for in time: 4 users for each
+    /// CPU of this machine, and 16 at least, unless -c says otherwise
+    #[command(mut_arg("connections", |connections| connections.default_value(HASHED_FOR.as_str())))]
     LoginPassword(Of<LoginPasswordOptions>),
     /// A refresh token is exchanged for the next
     Refresh(Of<RefreshOptions>),

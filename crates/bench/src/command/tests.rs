@@ -71,7 +71,8 @@ fn a_run_is_a_closed_loop_of_ten_seconds_unless_it_is_told_otherwise() {
 #[test]
 fn there_are_no_more_users_than_a_server_hashes_for_in_time_unless_it_is_said() {
     let users = |line: &str| run_of(line).1.load().unwrap().users.get();
-    assert_eq!((users("login-password"), users("login-password -c 64")), (16, 64));
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    assert_eq!((users("login-password"), users("login-password -c 64")), ((cpus * 4).max(16), 64));
     for name in SCENARIOS.into_iter().filter(|name| *name != "login-password") {
         assert_eq!(users(name), 256, "{name} waits for no hash");
     }
