@@ -134,9 +134,9 @@ $(HYDRA): tests/hydra/server/go.mod tests/hydra/server/go.sum
 	@touch $@
 
 .PHONY: hydra
-hydra: server $(HYDRA)
+hydra: deps server $(HYDRA)
 	HYDRA_BIN=$(CURDIR)/$(HYDRA) tests/hydra/run hydra sqlite postgres
-	HYDRA_BIN=$(CURDIR)/$(HYDRA) SLUICE_BIN=$(or $(SLUICE_BIN),$(BUILT)) bench/compare.sh --check hydra oidc-provider
+	[ -n "$(RECORD)" ] || HYDRA_BIN=$(CURDIR)/$(HYDRA) SLUICE_BIN=$(or $(SLUICE_BIN),$(BUILT)) bench/compare.sh --check hydra oidc-provider
 
 .PHONY: browser
 browser: server $(CACHE)/node.stamp
@@ -149,16 +149,16 @@ gateway: server $(CACHE)/node.stamp $(CACHE)/proxies.stamp $(CACHE)/clients.stam
 # The fault tests of `make unit`, on both databases at once, for as long as SOAK_SECONDS says instead of three rounds. Then
 # crowds that register, one after the other: 200,000 requests, and ten long trials in which something is killed. Then every scenario of
 # `sluice bench`, one after the other, while server and database are killed again and again. Then logins at a
-# pace, with rows that die as fast as they are born. Then revocations, which gateways must hear of in the time that is promised. Before all that the build that nothing else here makes: the one that profiles the heap.
+# pace, with rows that die as fast as they are born. Then revocations, which gateways must hear of in the time that is promised while RATE (200) logins a second come. Before all that the build that nothing else here makes: the one that profiles the heap.
 ENDURANCE ?= --rate 772 --duration 30m
 .PHONY: soak
-soak: rust
+soak: deps
 	cargo clippy --package sluice --features heap-profile -- -D warnings
 	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture --skip identity_crash:: --skip bench:: crash::
 	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture --test-threads=1 identity_crash::
 	SOAK_SECONDS=$(SOAK_SECONDS) cargo test --package sluice --test it -- --nocapture --test-threads=1 bench::crash::what_was_answered
 	cargo run --release --package sluice -- bench endurance $(ENDURANCE)
-	POSTGRES_P99_MS=250 SQLITE_P99_MS=1000 tests/load/revocation.sh
+	RATE=$(or $(RATE),200) POSTGRES_P99_MS=250 SQLITE_P99_MS=1000 tests/load/revocation.sh
 
 # Takes the machine for itself. LOAD picks parts: registration, pace=RATE, hardening, login, import. ROUNDS=3 tells medians of registration.
 LOAD ?= registration hardening login import

@@ -4,8 +4,8 @@
 readonly SECONDS_EACH=${SECONDS_EACH:-10}
 readonly CONNECTIONS=${CONNECTIONS:-64 256 500}
 readonly WRK_THREADS=2
-readonly PROGRAM=${SLUICE_BIN:-target/release/sluice}
-readonly EXAMPLES=${EXAMPLES:-target/release/examples}
+readonly PROGRAM=${SLUICE_BIN:-${CARGO_TARGET_DIR:-target}/release/sluice}
+readonly EXAMPLES=${EXAMPLES:-${CARGO_TARGET_DIR:-target}/release/examples}
 readonly TICK=$(getconf CLK_TCK)
 
 FOLDER=$(mktemp -d "${TMPDIR:-/tmp}/sluice-load.XXXXXX")
