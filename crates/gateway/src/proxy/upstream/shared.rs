@@ -160,7 +160,7 @@ mod tests {
     /// Of no more requests at a time, used by so many cores.
     fn shared(most: usize, cores: usize, retry_budget: Option<RetryBudget>) -> SharedUpstream {
         let breaker = Breaker { requests: NonZeroUsize::new(most).unwrap(), ..Breaker::default() };
-        let config = UpstreamConfig { breaker, retry_budget, ..given::upstream("a", &[1]) };
+        let config = UpstreamConfig { retry_budget, breaker, ..given::upstream("a", &[1]) };
         SharedUpstream::new(Arc::new(config), cores, None)
     }
 
