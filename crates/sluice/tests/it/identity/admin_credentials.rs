@@ -116,7 +116,7 @@ async fn a_reset_takes_everything_away_and_sends_a_way_back(backend: Backend) {
     api.log_in(ALICE, PASSWORD).await.is_problem(401, "invalid_credentials");
     assert_eq!(ask(&sluice, "GET", &path, Value::Null).await.1["has_password"], false);
     let factors = ask(&sluice, "GET", &format!("{path}/factors"), Value::Null).await.1;
-    assert_eq!(factors, json!({"factors": [], "recovery_codes_left": 0}));
+    assert_eq!(factors, json!({"factors": [], "recovery_codes_left": 0, "required": false}));
     let mail = smtp.wait_for(2).await.remove(1);
     let confirm = json!({"email": ALICE, "code": code(&mail), "new_password": ANOTHER});
     api.post("/auth/recovery/confirm", confirm).await.is_done(204);
