@@ -68,6 +68,8 @@ async fn a_login_of_before_is_none_to_go_on_with_and_the_next_one_sets_the_facto
     assert!(sluice.is_active(token(&first, "access_token")).await, "what was granted goes on");
     assert_eq!(api.get("/auth/me", &session).await.status, 200, "and so does a session");
 
+    // A session goes on as of a later login.
+    sluice.advance(Lifetime::secs(1));
     let asked = typed(&mut witness, &client, &LOGIN, PASSWORD).await;
     let (secret, back) = set_up(&sluice, &mut witness, &asked).await;
     let second = client.redeem(&back.expect("code")).await.ok();
