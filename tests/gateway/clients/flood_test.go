@@ -124,7 +124,9 @@ func TestFloodOfHeaders(t *testing.T) {
 			}
 		})
 		t.Run(what+" over HTTP/2", func(t *testing.T) {
-			if status := sendLargeHead(t, gateway, headers); status != "431" {
+			// Fields that are a byte each there, and forty times as much when they are read, may end the connection.
+			ends := len(headers) > 1
+			if status := sendLargeHead(t, gateway, headers); status != "431" && !(ends && status == "ENHANCE_YOUR_CALM") {
 				t.Fatal(status)
 			}
 		})
