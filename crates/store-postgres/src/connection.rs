@@ -295,9 +295,13 @@ impl Session {
                 self.hear();
                 answer
             }
-            Err(_) if self.is_silent() => Err(Failure::Silent(self.patience)),
-            Err(_) => Err(Failure::Late(self.patience)),
+            Err(_) => Err(self.unanswered()),
         }
+    }
+
+    /// Why somebody had no answer in time.
+    pub(crate) fn unanswered(&self) -> Failure {
+        if self.is_silent() { Failure::Silent(self.patience) } else { Failure::Late(self.patience) }
     }
 
     /// Whether all of these are prepared.

@@ -140,7 +140,8 @@ impl Serial {
         (turn, quiet): (Guard, Option<Guard>),
         (deadline, is_sent): (Instant, &mut bool),
     ) -> Result<Rows, Vain> {
-        let statements = session.among_others(prepared(session, transaction)).await.map_err(Vain::Failed)?;
+        // Who has something to prepare is alone; who has not hears nothing of the server here.
+        let statements = session.within(prepared(session, transaction)).await.map_err(Vain::Failed)?;
         let now = self.clock.now().as_millis();
         let values: Vec<_> = transaction.steps.iter().map(|step| step.values_at(&now)).collect();
         let mut going = Going::new(session, transaction, answers(session, &statements, &values));

@@ -423,10 +423,8 @@ impl PostgresStore {
         sql: &'static str,
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        // One statement may go over the connection of another where there is no other: a transaction may not.
-        if let Err(failure) = self.serial.link().session().await
-            && failure.opens_no_other()
-        {
+        // One statement may go over the connection of another while there is no other: a transaction may not, and waits.
+        if self.serial.link().living().is_none() {
             return self.write(sql, params).await;
         }
         let committed = self.serial.commit(&Transaction::new().then(sql, params.to_vec())).await?;

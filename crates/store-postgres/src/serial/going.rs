@@ -5,6 +5,7 @@ use std::mem::replace;
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
+use tokio::time::timeout;
 
 use super::Rows;
 use super::round::{Coming, Guard, Outcome, Size, Way, sent, told};
@@ -99,13 +100,12 @@ impl<'t> Going<'t> {
             Err(failure) if failure.is_for_another_statement() => return Err(Vain::RolledBackWithOthers),
             Err(failure) => return Err(Vain::FailedAmongOthers(failure)),
         };
-        // Whoever commits it has gone, as at the end of the process.
-        let gone = |_| Outcome::Open(Failure::Silent(self.session.patience()));
-        let outcome = self.session.among_others(async { Ok(coming.await.unwrap_or_else(gone)) }).await;
-        match outcome {
-            Ok(Outcome::Committed) => Ok(rows),
-            Ok(Outcome::RolledBack) => Err(Vain::RolledBackWithOthers),
-            Ok(Outcome::Open(failure)) | Err(failure) => Err(Vain::FailedAmongOthers(failure)),
+        // Whoever commits it may have gone, as at the end of the process. What is told here is no word of the server: who commits has heard that.
+        match timeout(self.session.patience(), coming).await {
+            Ok(Ok(Outcome::Committed)) => Ok(rows),
+            Ok(Ok(Outcome::RolledBack)) => Err(Vain::RolledBackWithOthers),
+            Ok(Ok(Outcome::Open(failure))) => Err(Vain::FailedAmongOthers(failure)),
+            Ok(Err(_)) | Err(_) => Err(Vain::FailedAmongOthers(self.session.unanswered())),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
@@ -9,12 +10,13 @@ use sluice_commit::StoreError;
 use sluice_identity::identity::{Changed, IdentityChange, IdentityDirectory};
 use sluice_oauth::consent::{ConsentRepository, Forget};
 use sluice_store_contract::{Fixture, given};
-use sluice_store_postgres::PostgresStore;
+use sluice_store_postgres::{PostgresStore, StoreOptions};
 use sluice_token::Target;
 use tokio_postgres::Client;
 
-use crate::fixture::{PostgresFixture, connection};
+use crate::fixture::{PostgresFixture, connection, options};
 use crate::late_commit::somebody_waits;
+use crate::proxy::Proxy;
 
 /// Appends a marker, in a transaction of three statements.
 async fn forget(store: &PostgresStore, name: &str) -> Result<(), StoreError> {
@@ -161,6 +163,28 @@ async fn who_leaves_those_it_shares_a_commit_with_leaves_all_it_has_sent() {
     for name in ["first", "leaves", "stays", "leaves-too"] {
         assert!(is_forgotten(&store, name).await, "{name}");
     }
+}
+
+/// However many come meanwhile: that they are sent is no word of the server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_falls_silent_is_replaced_although_others_come() {
+    let fixture = PostgresFixture::start().await;
+    let proxy = Proxy::start(fixture.dsn()).await;
+    let patience = Duration::from_secs(2);
+    let options = StoreOptions { deadline: patience, ..options() };
+    let store = PostgresStore::connect(&proxy.dsn(fixture.dsn()), options).await.unwrap();
+    forget(&store, "before").await.unwrap();
+    proxy.silence_after("INSERT INTO revocation");
+    let names: Vec<_> = (0..12).map(|number| format!("name-{number}")).collect();
+    let comes = names.iter().enumerate().map(|(number, name)| {
+        let store = &store;
+        async move {
+            tokio::time::sleep(patience / 4 * u32::try_from(number).unwrap()).await;
+            forget(store, name).await
+        }
+    });
+    let forgotten = join_all(comes).await;
+    assert!(forgotten[0].is_err() && forgotten[11].is_ok(), "{forgotten:?}");
 }
 
 /// Each is tried again, and none is there twice.
