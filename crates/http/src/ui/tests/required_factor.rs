@@ -249,7 +249,7 @@ async fn the_factor_is_asked_for_in_the_language_of_the_flow() {
     let page = world.at_with("/ui/registration", request("de"), None).await;
     let fields = [("email", ALICE), ("username", ""), ("password", PASSWORD)];
     let unverified = world.fill_in(&page, &fields).await;
-    let lead = format!("möchten wir wissen, dass Sie unter {ALICE} E-Mails lesen.</p>");
+    let lead = format!("möchten wir sichergehen, dass Sie unter {ALICE} E-Mails lesen.</p>");
     assert!(unverified.body.contains(&lead), "{}", unverified.body);
     let code = mailed_code(world.mail.read().await.first().unwrap());
     let verified = world.set_up(&unverified, &[("code", &code)]).await;
