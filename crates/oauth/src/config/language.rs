@@ -13,6 +13,8 @@ pub const ENGLISH: &str = "en";
 /// Languages, and scripts, that are written from right to left.
 const RIGHT_TO_LEFT: [&str; 11] = ["ar", "ckb", "dv", "fa", "he", "ks", "ps", "sd", "ug", "ur", "yi"];
 const SCRIPTS_RIGHT_TO_LEFT: [&str; 7] = ["adlm", "arab", "hebr", "nkoo", "rohg", "syrc", "thaa"];
+/// How many tags are looked for: the dearest ones come first.
+const MOST_RANGES: usize = 32;
 /// The longest tag that is looked for, in bytes: it is cut shorter step by step.
 const LONGEST_RANGE: usize = 64;
 
@@ -100,6 +102,7 @@ impl Languages {
     pub fn wanted<'a>(&self, ranges: impl IntoIterator<Item = &'a str>) -> Option<PageLanguage> {
         ranges
             .into_iter()
+            .take(MOST_RANGES)
             .filter(|range| range.len() <= LONGEST_RANGE)
             .find_map(|range| self.looked_up(range))
     }
@@ -242,7 +245,9 @@ fn pieces(message: &str) -> Vec<Piece<'_>> {
         if !words.is_empty() {
             pieces.push(Piece::Words(words));
         }
-        pieces.push(Piece::Place { name: text.trim_matches(['{', '}']), text });
+        // One brace on each side: `{{client}}` names another place than `{client}` does.
+        let name = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
+        pieces.push(Piece::Place { name, text });
         rest = after;
     }
     if !rest.is_empty() {
@@ -285,6 +290,8 @@ mod tests {
         }
         let long = format!("de-{}", "a-".repeat(LONGEST_RANGE));
         assert!(languages.wanted([long.as_str()]).is_none());
+        let many = |others: usize| languages.wanted(std::iter::repeat_n("it", others).chain(["de"]));
+        assert!(many(MOST_RANGES - 1).is_some() && many(MOST_RANGES).is_none());
         assert_eq!(languages.tags().collect::<Vec<_>>(), ["en", "de", "de-CH", "pt-BR", "zh-Hant"]);
     }
 
@@ -323,6 +330,7 @@ mod tests {
         );
         assert_eq!(PageLanguage::ENGLISH.around("to {client} now"), ("to ", " now"));
         assert_eq!(places("From {place} since {time}, {place}."), ["place", "place", "time"]);
+        assert_ne!(places("to {{client}}"), places("to {client}"));
         assert_eq!(PageLanguage::ENGLISH.fill("a { b", &[]), "a { b");
         assert_eq!(PageLanguage::ENGLISH.fill("{value}", &[&"{value}"]), "{value}", "no value is read");
     }
