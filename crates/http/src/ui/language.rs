@@ -46,8 +46,7 @@ impl UiState {
     /// The same where a page needs no flow, but one may wait. Which it is need not be right: only what it asks for is looked at.
     pub(super) async fn told_while_waits(&self, challenge: Option<&str>) -> Cow<'_, Self> {
         let Some(challenge) = challenge else { return Cow::Borrowed(self) };
-        let waiting = self.flows.login(challenge).await.ok();
-        self.told_in(waiting.as_ref().and_then(|answer| answer.flow.request.ui_locales.as_deref()))
+        self.told_in(self.flows.ui_locales(challenge).await.as_deref())
     }
 
     /// What stands around a page, and what it says things with.

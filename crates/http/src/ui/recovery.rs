@@ -216,8 +216,8 @@ fn check_token(ui: &UiState, visit: &Visit, fields: &Parameters<'_>) -> Result<(
 
 async fn take_email(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
-    let ui = &*ui.told_while_waits(waiting(&fields)).await;
     check_token(ui, visit, &fields)?;
+    let ui = &*ui.told_while_waits(waiting(&fields)).await;
     let email = fields.get("email").unwrap_or_default();
     let begun = ui.accounts.begin_recovery(email, visit.network).await;
     Ok(match done(begun)? {
@@ -235,8 +235,8 @@ async fn take_email(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
 
 async fn take_code(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
-    let ui = &*ui.told_while_waits(waiting(&fields)).await;
     check_token(ui, visit, &fields)?;
+    let ui = &*ui.told_while_waits(waiting(&fields)).await;
     let (email, code) = (fields.get("email").unwrap_or_default(), fields.get("code").unwrap_or_default());
     let ask = |mistake| code_form(ui, (visit, &fields), Some(email), mistake);
     if let Err(reason) = email.parse::<Email>() {
@@ -257,8 +257,8 @@ async fn take_code(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
 
 async fn take_password(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
-    let ui = &*ui.told_while_waits(waiting(&fields)).await;
     check_token(ui, visit, &fields)?;
+    let ui = &*ui.told_while_waits(waiting(&fields)).await;
     let whence = (visit, &fields);
     let ticket = match (fields.get("ticket"), fields.get("token")) {
         (Some(ticket), _) => Secret::new(ticket.to_owned()),

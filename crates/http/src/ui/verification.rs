@@ -86,8 +86,8 @@ fn check_token(ui: &UiState, visit: &Visit, fields: &Parameters<'_>) -> Result<(
 
 async fn take(ui: &UiState, visit: &Visit) -> Result<Response, Problem> {
     let fields = visit.parameters()?;
-    let ui = &*ui.told_while_waits(waiting(&fields)).await;
     check_token(ui, visit, &fields)?;
+    let ui = &*ui.told_while_waits(waiting(&fields)).await;
     let (whence, token) = ((visit, &fields), fields.get("token"));
     let (email, code) = (fields.get("email").unwrap_or_default(), fields.get("code").unwrap_or_default());
     if token.is_none() && email.trim().is_empty() {

@@ -197,6 +197,11 @@ impl FlowService {
         Ok(FlowAnswer { flow, client, config: Arc::clone(&self.config) })
     }
 
+    /// The languages that the request behind a login challenge asks for. The flow may be over, and its client gone.
+    pub async fn ui_locales(&self, challenge: &str) -> Option<String> {
+        self.sealer.open_login_challenge(challenge).await.ok()?.request.ui_locales
+    }
+
     /// Accepts a login; where the browser goes next. May be repeated: it has no state.
     pub async fn accept_login(&self, challenge: &str, accept: AcceptLogin) -> Result<String, FlowProblem> {
         let FlowAnswer { flow, .. } = self.login(challenge).await?;
