@@ -18,7 +18,7 @@ use super::frame::frame;
 use super::member::{Member, Refused, answer};
 use super::notice::Notice;
 use super::place::Place;
-use super::views::{ApplicationRow, ApplicationsPage, Moment};
+use super::views::{AllowedScope, ApplicationRow, ApplicationsPage, Moment};
 use crate::respond::redirect::redirect;
 use crate::ui::page::page;
 use crate::ui::policy::Policy;
@@ -118,9 +118,10 @@ fn row(client: Option<&Client>, entry: &ConsentEntry) -> ApplicationRow {
 
 /// One more consent to an application.
 fn add(row: &mut ApplicationRow, entry: &ConsentEntry) {
-    for scope in entry.scope.iter().map(scope_sentence) {
-        if !row.scopes.iter().any(|known| known == scope) {
-            row.scopes.push(scope.to_owned());
+    for scope in entry.scope.iter() {
+        let words = scope_sentence(scope);
+        if !row.scopes.iter().any(|known| known.words == words) {
+            row.scopes.push(AllowedScope { words: words.to_owned(), is_sentence: words != scope });
         }
     }
     if entry.decided_at < row.since.at {

@@ -278,9 +278,15 @@ pub(super) struct ApplicationRow {
     /// The host that its description is from, if that is all that is known of it: unlike the name, it cannot be made up.
     pub(super) host: Option<String>,
     pub(super) url: Option<String>,
-    /// What it may do, in sentences.
-    pub(super) scopes: Vec<String>,
+    pub(super) scopes: Vec<AllowedScope>,
     pub(super) since: Moment,
+}
+
+/// What an application may do.
+pub(super) struct AllowedScope {
+    /// A sentence, or the name of a scope for which there is none.
+    pub(super) words: String,
+    pub(super) is_sentence: bool,
 }
 
 /// What is asked beside the password. Posts `csrf`, `factor`, `name` and `decision`; for new codes `csrf` and `revision`. A removal, and
