@@ -273,7 +273,12 @@ async fn an_application_is_shown_with_what_it_may_do_until_its_access_is_removed
     world.grant(bobs, "openid", world.now()).await;
     let page = alice.get("/ui/account/applications").await;
     assert_eq!(page.body.matches("&#60;b&#62;Shop").count(), 2, "once, and in the name of its button");
-    for shown in ["See your email address", "calendar.read", "Know who you are", "15 June 2025, 15:06 UTC"] {
+    for shown in [
+        "See your email address",
+        "<code>calendar.read</code>",
+        "Know who you are",
+        "15 June 2025, 15:06 UTC",
+    ] {
         assert!(page.body.contains(shown), "{shown}: {}", page.body);
     }
     let fields = [("csrf", page.field("csrf")), ("client", "shop".to_owned())];
