@@ -16,7 +16,7 @@ use sluice_identity::factor::{
 };
 use sluice_identity::identity::{IdentityDirectory, IdentityRepository, Removed};
 use sluice_identity::session::{IdentitySession, IdentitySessionRepository};
-use sluice_primitives::{IdentityId, Lifetime};
+use sluice_primitives::IdentityId;
 use sluice_token::{Marker, Target};
 
 use crate::{Fixture, given};
@@ -348,7 +348,7 @@ pub async fn a_factor_that_is_to_be_the_first_is_added_to_no_other(fixture: &imp
         let told = node.add(&first, 1, Some(only_first(&CODES)), None).await.unwrap();
         assert_eq!(told, AddedFactor::AddedWithCodes);
     }
-    let late = Factor { created_at: given::at(9), ..first.clone() };
+    let late = Factor { sealed: "sealed once more".to_owned(), ..first.clone() };
     let told = other.add(&late, 1, Some(only_first(&CODES)), None).await.unwrap();
     assert_eq!(told, AddedFactor::PresentWithCodes, "answered once more");
     let second = given::factor(alice, 1);
@@ -423,19 +423,19 @@ pub async fn a_factor_added_again_tells_whether_its_codes_are_there(fixture: &im
     assert_eq!(store.recovery_codes_left(alice).await.unwrap(), 1);
 }
 
-/// A later call with the same id hears that the factor is there, of its codes the same as ever, and changes nothing of it.
+/// Another call with the same id, were it at the same time, hears that the factor is there, of its codes the same as ever, and changes nothing of it.
 pub async fn a_factor_that_an_earlier_call_added_is_told_to_be_there(fixture: &impl Fixture) {
     let (store, other) = (fixture.store(), fixture.second_node().await);
     let alice = somebody(&*store, "alice").await;
     let first = given::factor(alice, 0);
-    let later = Factor { created_at: first.created_at + Lifetime::millis(1), ..first.clone() };
+    let later = Factor { sealed: "sealed once more".to_owned(), ..first.clone() };
     let codes = || Some(given::with_first(&CODES));
     assert_eq!(store.add(&first, 1, codes(), None).await.unwrap(), AddedFactor::AddedWithCodes);
     assert_eq!(other.add(&later, 1, codes(), None).await.unwrap(), AddedFactor::PresentWithCodes);
     assert_eq!(other.add(&first, 1, codes(), None).await.unwrap(), AddedFactor::AddedWithCodes, "a retry");
     assert_eq!(other.add(&later, 1, None, None).await.unwrap(), AddedFactor::Present);
     let second = added(&*store, given::factor(alice, 1)).await;
-    let later = Factor { created_at: second.created_at + Lifetime::millis(1), ..second.clone() };
+    let later = Factor { sealed: "sealed once more".to_owned(), ..second.clone() };
     assert_eq!(
         other.add(&later, 1, Some(given::with_first(&[[7; 32]])), None).await.unwrap(),
         AddedFactor::Present

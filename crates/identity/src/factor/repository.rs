@@ -21,7 +21,7 @@ pub enum AddedFactor {
     Added,
     /// It is there, and was the first, and so are the recovery codes that came with it, as long as one of them is unspent.
     AddedWithCodes,
-    /// It was there: an earlier call added it, whose factor had another time. Of the recovery codes the same is said as by
+    /// It was there: another call added it, which had sealed it for itself. Of the recovery codes the same is said as by
     /// [`AddedFactor::Added`].
     Present,
     /// It was there likewise. Of the recovery codes the same is said as by [`AddedFactor::AddedWithCodes`].
@@ -100,7 +100,7 @@ pub type RecoveryCodeCounts = BTreeMap<Option<u8>, u64>;
 pub trait FactorRepository: Send + Sync {
     /// Stores a factor, if its person's record still has this revision; and, if there is no other, what comes with the first: the
     /// recovery codes in the place of the former ones, and the end of the sessions that showed no factor. The notice is queued
-    /// with it. If it is to be the only one ([`WithFirst::only`]) it is added to no other. Twice with one id is once: what was added at another time than this is told to be there. A retry of a call has its time.
+    /// with it. If it is to be the only one ([`WithFirst::only`]) it is added to no other. Twice with one id is once: what another call has added is told to be there. A retry of a call has what it sealed, and no other call seals alike.
     async fn add(
         &self,
         factor: &Factor,

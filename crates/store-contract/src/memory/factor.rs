@@ -29,7 +29,7 @@ impl Data {
         if let Some(present) = self.factors.get(&key) {
             let mut hashes = first.map(|first| first.codes.hashes).unwrap_or_default().iter();
             let has_code = hashes.any(|code| self.recovery_codes.contains_key(&(factor.identity, *code)));
-            return AddedFactor::told((present.created_at == factor.created_at, has_code));
+            return AddedFactor::told((present.sealed == factor.sealed, has_code));
         }
         if self.identities.get(&factor.identity).is_none_or(|owner| owner.revision != revision) {
             return AddedFactor::Unknown;

@@ -1,5 +1,5 @@
 -- Whether the factor is there, whether the record is the one that was looked at, whether one of the codes is there, and whether it is the
--- factor of this call, by its time.
+-- factor of this call, as it is sealed: no other call seals alike.
 SELECT COALESCE((SELECT TRUE FROM factor AS f WHERE f.identity_id = $1 AND f.factor_id = $2 LIMIT 1), FALSE),
     i.revision = $3,
     COALESCE(
@@ -9,7 +9,7 @@ SELECT COALESCE((SELECT TRUE FROM factor AS f WHERE f.identity_id = $1 AND f.fac
         FALSE
     ),
     COALESCE(
-        (SELECT f.created_at = $5::bigint FROM factor AS f
+        (SELECT f.sealed = $5::text FROM factor AS f
          WHERE f.identity_id = $1 AND f.factor_id = $2
          LIMIT 1),
         FALSE

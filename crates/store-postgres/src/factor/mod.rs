@@ -88,7 +88,7 @@ impl FactorRepository for PostgresStore {
                     &due_at,
                 ],
             )
-            .then(ADDED, vec![&identity, &factor.id, &revision, &hashes, &created_at]);
+            .then(ADDED, vec![&identity, &factor.id, &revision, &hashes, &factor.sealed]);
         let committed = self.serial.commit(&transaction).await?;
         let Some(row) = committed.row() else { return Ok(AddedFactor::Unknown) };
         Ok(match (column(row, 0)?, column(row, 1)?) {

@@ -1,1 +1,1 @@
-SELECT created_at FROM factor WHERE identity_id = ?1 AND factor_id = ?2
+SELECT sealed FROM factor WHERE identity_id = ?1 AND factor_id = ?2

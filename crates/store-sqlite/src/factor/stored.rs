@@ -73,10 +73,10 @@ pub(super) fn add(
     notice: Option<&QueuedMail>,
 ) -> Result<AddedFactor, SqliteError> {
     let (identity, id) = (factor.identity.as_bytes(), factor.id.as_bytes());
-    if let Some(added_at) = write.row(IS_THERE, (identity, id), |row| row::time(row, 0))? {
+    if let Some(sealed) = write.row(IS_THERE, (identity, id), |row| Ok(row.get::<_, String>(0)?))? {
         let hashes = first.map(|first| first.codes.hashes.as_slice()).unwrap_or_default();
         let has_code = has_one(write, factor.identity, hashes)?;
-        return Ok(AddedFactor::told((added_at == factor.created_at, has_code)));
+        return Ok(AddedFactor::told((sealed == factor.sealed, has_code)));
     }
     let most = if first.is_some_and(|first| first.only) { 1 } else { MAX_FACTORS };
     let others = match write.row(ROOM, params![identity, revision], |row| Ok(row.get::<_, u32>(0)?))? {
