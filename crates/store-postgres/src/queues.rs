@@ -1,13 +1,16 @@
-//! Queues: what the group-commit queues have in common, and which connections each goes over.
+//! Queues: what the group-commit queues have in common, and which connections each goes over. [`lookups`]: those of reads.
+
+mod lookups;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use sluice_commit::{CommitMetrics, Config, Queue, Writer};
 
-use crate::consent::find::FindConsents;
 use crate::grant::Hot;
 use crate::link::Link;
+
+pub(crate) use lookups::{Look, Lookups, Wanted};
 
 /// More readers than this for each lane are of no use: statements are pipelined.
 pub(crate) const READERS_PER_LANE: usize = 2;
@@ -50,13 +53,14 @@ impl Queues<'_> {
     }
 
     /// A queue whose batches are read, which nobody counts among commits.
-    pub(crate) fn start_reading(
+    pub(crate) fn start_reading<W: Writer>(
         &self,
         readers: &[Arc<Link>],
         metrics: &Arc<CommitMetrics>,
-    ) -> Queue<FindConsents> {
+        reader: impl Fn(Arc<Link>) -> W,
+    ) -> Queue<W> {
         let own = readers.iter().step_by(READERS_PER_LANE).cloned();
-        Queue::start(own.map(FindConsents).collect(), self.config(), metrics.clone())
+        Queue::start(own.map(reader).collect(), self.config(), metrics.clone())
     }
 
     fn config(&self) -> Config {

@@ -16,7 +16,6 @@ use uuid::Uuid;
 use crate::caller::Caller;
 use crate::client::insert::InsertClients;
 use crate::connection::Params;
-use crate::consent::find::FindConsents;
 use crate::dialer::Dialer;
 use crate::dsn::{Address, InvalidDsn};
 use crate::error::column;
@@ -33,7 +32,7 @@ use crate::link::Link;
 use crate::login_session::LoginSessionQueues;
 use crate::migrate::{self, MigrationStatus};
 use crate::pooling;
-use crate::queues::{Queues, READERS_PER_LANE};
+use crate::queues::{Lookups, Queues, READERS_PER_LANE};
 use crate::replay::spend::SpendThings;
 use crate::retry::Tries;
 use crate::rounds::Rounds;
@@ -139,7 +138,7 @@ pub struct PostgresStore {
     pub(crate) login_sessions: LoginSessionQueues,
     pub(crate) identity_sessions: IdentitySessionQueues,
     pub(crate) spendings: Queue<SpendThings>,
-    pub(crate) consents: Queue<FindConsents>,
+    pub(crate) lookups: Lookups,
     pub(crate) grant_purge: Rounds,
     pub(crate) session_purge: Rounds,
     pub(crate) identity_session_purge: Rounds,
@@ -156,7 +155,7 @@ pub struct PostgresStore {
     turn: AtomicUsize,
     counters: Arc<Counters>,
     metrics: Arc<CommitMetrics>,
-    lookups: Arc<CommitMetrics>,
+    lookup_metrics: Arc<CommitMetrics>,
     refusals: Arc<StoreRefusals>,
 }
 
@@ -172,7 +171,8 @@ impl PostgresStore {
         let address: Address = dsn.parse().map_err(unusable)?;
         let dialer = dialer(&address, options.deadline)?;
         let counters = Arc::new(Counters::default());
-        let (metrics, lookups) = (Arc::new(CommitMetrics::default()), Arc::new(CommitMetrics::default()));
+        let (metrics, lookup_metrics) =
+            (Arc::new(CommitMetrics::default()), Arc::new(CommitMetrics::default()));
         let lenders = Arc::default();
         let shared = || Link::lending(dialer.clone(), &lenders);
         let written = || Link::lending_to_writers(dialer.clone(), &lenders);
@@ -204,7 +204,7 @@ impl PostgresStore {
             login_sessions: LoginSessionQueues::start(&queues),
             identity_sessions: IdentitySessionQueues::start(&queues),
             spendings: queues.start(1, SpendThings),
-            consents: queues.start_reading(&readers, &lookups),
+            lookups: Lookups::start(&queues, &readers, &lookup_metrics),
             grant_purge: Rounds::default(),
             session_purge: Rounds::default(),
             identity_session_purge: Rounds::default(),
@@ -221,7 +221,7 @@ impl PostgresStore {
             turn: AtomicUsize::new(0),
             counters,
             metrics,
-            lookups,
+            lookup_metrics,
             refusals,
         };
         store.meet(&dialer).await.map(|()| store)
@@ -341,7 +341,7 @@ impl PostgresStore {
             self.login_sessions.shutdown(),
             self.identity_sessions.shutdown(),
             self.spendings.shutdown(),
-            self.consents.shutdown(),
+            self.lookups.shutdown(),
         );
         self.serial.shutdown().await;
         self.listener.stop();
@@ -361,7 +361,7 @@ impl PostgresStore {
 
     /// The same of reads that share statements.
     pub const fn lookup_metrics(&self) -> &Arc<CommitMetrics> {
-        &self.lookups
+        &self.lookup_metrics
     }
 
     /// What was refused since the start, past the queues.

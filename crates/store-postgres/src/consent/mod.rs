@@ -31,7 +31,7 @@ impl ConsentRepository for PostgresStore {
         client: &ClientId,
         now: Timestamp,
     ) -> Result<Option<RememberedConsent>, StoreError> {
-        self.consents.submit(Wanted::new(subject, client, now), self.deadline()).await?
+        self.lookups.consents.submit(Wanted::new(subject, client, now), self.deadline()).await?
     }
 
     async fn list(&self, page: DecisionPage) -> Result<Vec<RememberedConsent>, StoreError> {

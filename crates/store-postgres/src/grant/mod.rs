@@ -1,9 +1,10 @@
 //! Grants.
 //!
 //! [`insert`], [`redeem_code`], [`rotate_refresh`], [`revoke`]: the hot writes, one statement for a batch each; [`swap`] is what
-//! the second and third share. [`sweep`]: what wide markers cover. [`row`]: a grant as columns. Here: the repository.
+//! the second and third share. [`look`]: the hot reads. [`sweep`]: what wide markers cover. [`row`]: a grant as columns. Here: the repository.
 
 pub(crate) mod insert;
+pub(crate) mod look;
 pub(crate) mod redeem_code;
 pub(crate) mod revoke;
 pub(crate) mod rotate_refresh;
@@ -29,6 +30,7 @@ use crate::PostgresStore;
 use crate::error::column;
 use crate::feed::append::Counted;
 use crate::link::Link;
+use crate::queues::Wanted;
 use crate::rounds::Slice;
 use crate::serial::Transaction;
 use crate::statistics::Counters;
@@ -38,7 +40,6 @@ use revoke::Revocation;
 use rotate_refresh::Rotating;
 use swap::Swapped;
 
-const FIND: &str = include_str!("find.sql");
 const LIST: &str = include_str!("list.sql");
 const COUNT_LISTED: &str = include_str!("count_listed.sql");
 const PUNISH: &str = include_str!("punish.sql");
@@ -91,17 +92,11 @@ impl GrantRepository for PostgresStore {
     }
 
     async fn find(&self, grant: GrantId) -> Result<Option<Grant>, StoreError> {
-        let rows = self.read(FIND, &[&grant.as_uuid()]).await?;
-        rows.first()
-            .map(row::read)
-            .transpose()
-            .map(|stored| stored.map(|stored| stored.grant))
-            .map_err(Into::into)
+        self.lookups.grants.submit(Wanted::at_any_time(grant.as_uuid()), self.deadline()).await?
     }
 
     async fn standing(&self, grant: GrantId) -> Result<Option<Standing>, StoreError> {
-        let rows = self.read(swap::EXAMINE, &[&vec![grant.as_uuid()]]).await?;
-        rows.first().map(swap::standing).transpose()
+        self.lookups.standings.submit(Wanted::at_any_time(grant.as_uuid()), self.deadline()).await?
     }
 
     async fn revoke(

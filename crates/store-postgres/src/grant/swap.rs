@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::{Hot, row};
 use crate::connection::Params;
-use crate::error::{Failure, column};
+use crate::error::{Failure, Unreadable, column};
 use crate::statistics::Kind;
 
 pub(super) const EXAMINE: &str = include_str!("examine.sql");
@@ -130,7 +130,7 @@ fn examine<S: Swap>(op: &S, found: &Row) -> Result<Option<Swapped<S::Outcome>>, 
 }
 
 /// How an examined grant stands.
-pub(super) fn standing(found: &Row) -> Result<Standing, StoreError> {
+pub(super) fn standing(found: &Row) -> Result<Standing, Unreadable> {
     let grant = row::read(found)?.grant;
     let is_covered: bool = column(found, 16)?;
     let is_revoked = is_covered || grant.revoked_at.is_some();

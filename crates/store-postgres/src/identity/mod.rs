@@ -19,13 +19,13 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
+use crate::queues::{Look, Wanted};
 use crate::serial::Committed;
 use crate::storable;
 
 /// Locks an identity until the end of the transaction: its id and revision, and the attempt that changed it last.
 pub(crate) const LOCK: &str = include_str!("lock.sql");
 const FIND_BY_LOGIN_NAME: &str = include_str!("find_by_login_name.sql");
-const FIND: &str = include_str!("find.sql");
 const REPLACE_CREDENTIAL: &str = include_str!("replace_credential.sql");
 
 /// Whether a registration can be stored.
@@ -41,6 +41,18 @@ fn check(new: &NewIdentity) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Records as they are.
+pub(crate) struct Identities;
+
+impl Look for Identities {
+    const SQL: &'static str = include_str!("find.sql");
+    type Found = Identity;
+
+    fn read(row: &Row) -> Result<Identity, Unreadable> {
+        read(row)
+    }
+}
+
 #[async_trait]
 impl IdentityRepository for PostgresStore {
     fn register(&self, new: NewIdentity) -> BoxFuture<'_, Result<Registration, StoreError>> {
@@ -54,8 +66,7 @@ impl IdentityRepository for PostgresStore {
     }
 
     async fn find(&self, id: IdentityId) -> Result<Option<Identity>, StoreError> {
-        let rows = self.read(FIND, &[&id.as_uuid()]).await?;
-        Ok(rows.first().map(read).transpose()?)
+        self.lookups.identities.submit(Wanted::at_any_time(id.as_uuid()), self.deadline()).await?
     }
 
     async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {

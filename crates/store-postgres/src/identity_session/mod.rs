@@ -17,13 +17,12 @@ use uuid::Uuid;
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
 use crate::feed::append::Counted;
-use crate::queues::Queues;
+use crate::queues::{Look, Queues, Wanted};
 use crate::serial::{Transaction, Values};
 use crate::storable::read_list;
 use begin::{BeginSessions, NewSession};
 use rotate::{RotateSessions, Swapped, punish};
 
-const FIND: &str = include_str!("find.sql");
 const OF_IDENTITY: &str = include_str!("of_identity.sql");
 const END: &str = include_str!("end.sql");
 const END_OLDEST: &str = include_str!("end_oldest.sql");
@@ -49,6 +48,19 @@ impl IdentitySessionQueues {
     }
 }
 
+/// Sessions that have not ended.
+pub(crate) struct IdentitySessions;
+
+impl Look for IdentitySessions {
+    const SQL: &'static str = include_str!("find.sql");
+    const AS_OF: bool = true;
+    type Found = IdentitySession;
+
+    fn read(row: &Row) -> Result<IdentitySession, Unreadable> {
+        read(row)
+    }
+}
+
 #[async_trait]
 impl IdentitySessionRepository for PostgresStore {
     async fn begin(
@@ -70,8 +82,7 @@ impl IdentitySessionRepository for PostgresStore {
     }
 
     async fn find(&self, id: SessionId, now: Timestamp) -> Result<Option<IdentitySession>, StoreError> {
-        let rows = self.read(FIND, &[&id.as_uuid(), &now.as_millis()]).await?;
-        Ok(rows.first().map(read).transpose()?)
+        self.lookups.identity_sessions.submit(Wanted::new(id.as_uuid(), now), self.deadline()).await?
     }
 
     async fn rotate(&self, rotation: &SessionRotation) -> Result<Rotation, StoreError> {

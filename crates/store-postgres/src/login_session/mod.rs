@@ -19,14 +19,13 @@ use uuid::Uuid;
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
 use crate::feed::append::{Counted, Markers};
-use crate::queues::Queues;
+use crate::queues::{Look, Queues, Wanted};
 use crate::rounds::{Done, Slice};
 use crate::serial::{Transaction, Values};
 use crate::storable::read_list;
 use put::{NewSession, Put, PutSessions};
 use touch::{Touch, TouchSessions};
 
-const FIND: &str = include_str!("find.sql");
 const OF_SUBJECT: &str = include_str!("of_subject.sql");
 const PARTICIPANTS_OF_ONE: &str = include_str!("participants_of_one.sql");
 const PARTICIPANTS_OF_SUBJECT: &str = include_str!("participants_of_subject.sql");
@@ -75,6 +74,19 @@ impl PostgresStore {
     }
 }
 
+/// Sessions that hold.
+pub(crate) struct LoginSessions;
+
+impl Look for LoginSessions {
+    const SQL: &'static str = include_str!("find.sql");
+    const AS_OF: bool = true;
+    type Found = LoginSession;
+
+    fn read(row: &Row) -> Result<LoginSession, Unreadable> {
+        read(row)
+    }
+}
+
 #[async_trait]
 impl LoginSessionRepository for PostgresStore {
     async fn insert(&self, session: LoginSession) -> Result<bool, StoreError> {
@@ -87,8 +99,7 @@ impl LoginSessionRepository for PostgresStore {
     }
 
     async fn find(&self, session: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError> {
-        let rows = self.read(FIND, &[&session.as_uuid(), &now.as_millis()]).await?;
-        Ok(rows.first().map(read).transpose()?)
+        self.lookups.login_sessions.submit(Wanted::new(session.as_uuid(), now), self.deadline()).await?
     }
 
     async fn of_subject(&self, subject: &Subject, now: Timestamp) -> Result<Vec<LoginSession>, StoreError> {

@@ -244,7 +244,7 @@ async fn codes_are_redeemed_though_the_server_refuses_to_say_why_others_are_not(
     let cut = Cut::start().await;
     let fresh = given::inserted(&*cut.store, given::grant()).await;
     let spent = given::redeemed(&*cut.store, given::grant()).await;
-    cut.proxy.refuse_after("Why a compare-and-swap");
+    cut.proxy.refuse_after("why a compare-and-swap");
     let redeem = |grant: &Grant| cut.store.redeem_code(given::redeem(grant.id, 21));
     let (redeemed, replayed) = tokio::join!(redeem(&fresh), redeem(&spent));
     assert!(matches!(redeemed, Ok(Redemption::Redeemed(_))), "{redeemed:?}");

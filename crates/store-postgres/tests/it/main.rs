@@ -11,6 +11,7 @@ mod identity_cut;
 mod identity_plans;
 mod late_commit;
 mod login_sessions;
+mod lookups;
 mod migrations;
 mod oldest;
 mod parked_flows;

@@ -10,7 +10,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use sluice_commit::{StoreError, chain};
 use sluice_identity::mail::MailRepository;
-use sluice_oauth::client::ClientRepository;
+use sluice_oauth::client::{Client as OAuthClient, ClientRepository};
 use sluice_oauth::device::{DeviceCodeRepository, DevicePoll};
 use sluice_oauth::grant::{GrantPage, GrantRepository, Listed};
 use sluice_oauth::logout::OutboxRepository;
@@ -31,14 +31,19 @@ use crate::proxy::Proxy;
 async fn reader(fixture: &PostgresFixture, deadline: Duration) -> PostgresStore {
     let options = StoreOptions { readers: NonZeroUsize::MIN, deadline, ..options() };
     let store = PostgresStore::connect(fixture.dsn(), options).await.unwrap();
-    assert_eq!(GrantRepository::find(&store, given::grant_id()).await.unwrap(), None);
+    assert_eq!(find(&store).await.unwrap(), None);
     store
 }
 
-/// While this goes on, nobody reads grants.
-async fn stall(fixture: &PostgresFixture) -> Client {
+/// What is read by a statement of its own.
+async fn find(store: &PostgresStore) -> Result<Option<OAuthClient>, StoreError> {
+    ClientRepository::find(store, &given::client_id("nobody")).await
+}
+
+/// While this goes on, nobody reads this table.
+async fn stall(fixture: &PostgresFixture, table: &str) -> Client {
     let client = connection(fixture.dsn()).await;
-    client.batch_execute("BEGIN; LOCK TABLE oauth_grant IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    client.batch_execute(&format!("BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")).await.unwrap();
     client
 }
 
@@ -46,9 +51,8 @@ async fn stall(fixture: &PostgresFixture) -> Client {
 async fn who_finds_a_thousand_before_them_is_turned_away_at_once() {
     let fixture = PostgresFixture::start().await;
     let store = reader(&fixture, Duration::from_secs(20)).await;
-    let stall = stall(&fixture).await;
-    let find = |_| GrantRepository::find(&store, given::grant_id());
-    let mut reads: FuturesUnordered<_> = (0..1500).map(find).collect();
+    let stall = stall(&fixture, "client").await;
+    let mut reads: FuturesUnordered<_> = (0..1500).map(|_| find(&store)).collect();
     for _ in 0..1500 - 1024 {
         let turned_away = reads.next().await.unwrap();
         assert!(matches!(turned_away, Err(StoreError::Busy)), "{turned_away:?}");
@@ -65,8 +69,8 @@ async fn who_finds_a_thousand_before_them_is_turned_away_at_once() {
 async fn who_is_not_answered_in_time_is_counted() {
     let fixture = PostgresFixture::start().await;
     let store = reader(&fixture, Duration::from_millis(200)).await;
-    let stall = stall(&fixture).await;
-    let found = GrantRepository::find(&store, given::grant_id()).await;
+    let stall = stall(&fixture, "client").await;
+    let found = find(&store).await;
     assert!(matches!(found, Err(StoreError::Unavailable(_))), "{found:?}");
     assert_eq!(store.refusals().reads.unanswered_total(), 1);
     stall.batch_execute("COMMIT").await.unwrap();
@@ -341,8 +345,8 @@ async fn who_migrates_is_told_what_is_waited_for() {
 async fn the_feed_waits_behind_nobody() {
     let fixture = PostgresFixture::start().await;
     let store = reader(&fixture, Duration::from_secs(20)).await;
-    let stall = stall(&fixture).await;
-    let mut finds = pin!(join_all((0..8).map(|_| GrantRepository::find(&store, given::grant_id()))));
+    let stall = stall(&fixture, "client").await;
+    let mut finds = pin!(join_all((0..8).map(|_| find(&store))));
     let beginning = FeedPosition::default();
     tokio::select! {
         biased;
@@ -353,10 +357,10 @@ async fn the_feed_waits_behind_nobody() {
     assert!(finds.await.iter().all(|found| matches!(found, Ok(None))));
 }
 
-/// The server's processes that nodes had look for grants last.
+/// The server's processes that nodes had look for clients last.
 async fn finders(client: &Client) -> BTreeSet<i32> {
     let sql = "SELECT pid FROM pg_stat_activity
-        WHERE datname = current_database() AND application_name = 'sluice' AND query LIKE '%FROM oauth_grant%'";
+        WHERE datname = current_database() AND application_name = 'sluice' AND query LIKE '%FROM client%'";
     client.query(sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
 }
 
@@ -368,11 +372,11 @@ async fn a_statement_that_waited_in_vain_costs_nobody_the_connection() {
     let watching = connection(fixture.dsn()).await;
     let before = finders(&watching).await;
     assert_eq!(before.len(), 1);
-    let stall = stall(&fixture).await;
-    let finds = join_all((0..8).map(|_| GrantRepository::find(&store, given::grant_id()))).await;
+    let stall = stall(&fixture, "client").await;
+    let finds = join_all((0..8).map(|_| find(&store))).await;
     assert!(finds.iter().all(|found| matches!(found, Err(StoreError::Unavailable(_)))), "{finds:?}");
     stall.batch_execute("COMMIT").await.unwrap();
-    assert_eq!(GrantRepository::find(&store, given::grant_id()).await.unwrap(), None);
+    assert_eq!(find(&store).await.unwrap(), None);
     assert_eq!(finders(&watching).await, before);
 }
 
@@ -456,18 +460,17 @@ async fn commits_that_hang_do_not_use_up_the_connections_of_the_server() {
 async fn who_leaves_leaves_the_place_to_the_statement() {
     let fixture = PostgresFixture::start().await;
     let store = reader(&fixture, Duration::from_secs(20)).await;
-    let stall = stall(&fixture).await;
-    let find = || GrantRepository::find(&store, given::grant_id());
-    let mut finds: FuturesUnordered<_> = (0..1025).map(|_| find()).collect();
+    let stall = stall(&fixture, "client").await;
+    let mut finds: FuturesUnordered<_> = (0..1025).map(|_| find(&store)).collect();
     let last = finds.next().await.unwrap();
     assert!(matches!(last, Err(StoreError::Busy)), "the others are under way: {last:?}");
     drop(finds);
-    let turned_away = find().await;
+    let turned_away = find(&store).await;
     assert!(matches!(turned_away, Err(StoreError::Busy)), "{turned_away:?}");
     stall.batch_execute("COMMIT").await.unwrap();
-    let mut found = find().await;
+    let mut found = find(&store).await;
     while matches!(found, Err(StoreError::Busy)) {
-        found = find().await;
+        found = find(&store).await;
     }
     assert_eq!(found.unwrap(), None);
 }
@@ -477,7 +480,7 @@ async fn who_leaves_leaves_the_place_to_the_statement() {
 async fn who_leaves_a_listing_leaves_it_its_turn() {
     let fixture = PostgresFixture::start().await;
     let store = reader(&fixture, Duration::from_secs(20)).await;
-    let stall = stall(&fixture).await;
+    let stall = stall(&fixture, "oauth_grant").await;
     let list = || {
         let (subject, now) = (given::subject("alice"), given::at(50));
         let page = GrantPage { subject, session: None, listed: Listed::All, before: None, limit: 10, now };

@@ -359,7 +359,7 @@ async fn a_marker_is_found_by_its_target_and_its_time() {
         (include_str!("../../src/grant/rotate_refresh.sql"), "'{}','{}','{}','{}','{}','{}',0", 5),
         (include_str!("../../src/grant/list.sql"), "'',NULL,NULL,0,10,FALSE", 5),
         (include_str!("../../src/login_session/insert.sql"), twelve.as_str(), 2),
-        (include_str!("../../src/login_session/find.sql"), "NULL,0", 2),
+        (include_str!("../../src/login_session/find.sql"), "'{}','{}'", 2),
         (include_str!("../../src/consent/find.sql"), "'{}','{}','{}'", 3),
     ];
     for (sql, values, times) in statements {
