@@ -6,7 +6,7 @@ use clap::{CommandFactory, Parser};
 use super::*;
 use crate::driver::{Length, Pace};
 use crate::error::BenchError;
-use crate::scenario::{Dialect, TokenFormat};
+use crate::scenario::{Dialect, LoginSessions, TokenFormat};
 
 #[derive(Parser)]
 struct Cli {
@@ -100,11 +100,16 @@ fn a_run_ends_after_operations_or_after_a_time() {
 
 #[test]
 fn logins_that_an_application_accepts_may_be_remembered() {
-    for (line, expected) in [("login", false), ("login --remember --public-client", true)] {
+    for (line, sessions, is_public) in [
+        ("login", LoginSessions::None, false),
+        ("login --remember --public-client", LoginSessions::New, true),
+        ("login --returning", LoginSessions::Kept, false),
+    ] {
         let (kind, _) = run_of(line);
         let Kind::Login(options) = kind else { panic!("{line}") };
-        assert_eq!((options.remember, options.public_client), (expected, expected));
+        assert_eq!((options.sessions, options.public_client), (sessions, is_public));
     }
+    assert_eq!(refusal("login --remember --returning"), ErrorKind::ArgumentConflict);
     assert_eq!(refusal("login-password --remember"), ErrorKind::UnknownArgument);
 }
 

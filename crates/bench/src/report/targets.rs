@@ -156,7 +156,7 @@ mod tests {
     use super::super::Latency;
     use super::super::samples::report;
     use super::*;
-    use crate::scenario::{Kind, LoginOptions};
+    use crate::scenario::{Kind, LoginOptions, LoginSessions};
 
     fn told(report: &RunReport) -> Vec<(String, Option<bool>)> {
         verdicts(report).into_iter().map(|verdict| (verdict.claim, verdict.holds)).collect()
@@ -200,10 +200,11 @@ mod tests {
     }
 
     #[test]
-    fn logins_that_are_remembered_write_more_and_have_no_target() {
-        let remembered = LoginOptions { remember: true, ..LoginOptions::default() };
+    fn logins_that_are_remembered_write_something_else_and_have_no_target() {
+        let with = |sessions| LoginOptions { sessions, ..LoginOptions::default() };
         let bound = |options| floors(&RunReport { label: Kind::Login(options).label(), ..report() });
-        assert_eq!((bound(LoginOptions::default()), bound(remembered)), (Some(20.0), None));
+        let all = [LoginSessions::None, LoginSessions::New, LoginSessions::Kept];
+        assert_eq!(all.map(|sessions| bound(with(sessions))), [Some(20.0), None, None]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::revoke::Revoke;
 use super::userinfo::Userinfo;
 use super::{
     ClientCredentialsOptions, Dialect, GatewayOptions, HardeningOptions, IntrospectOptions,
-    ListClientsOptions, LoginOptions, LoginPasswordOptions, RefreshOptions, Scenario,
+    ListClientsOptions, LoginOptions, LoginPasswordOptions, LoginSessions, RefreshOptions, Scenario,
 };
 use crate::driver::Failure;
 
@@ -190,7 +190,8 @@ impl Kind {
     /// What of the command line is refused where it cannot be done.
     const fn refusable(&self) -> &'static str {
         match self {
-            Self::Login(LoginOptions { remember: true, .. }) => "login --remember",
+            Self::Login(LoginOptions { sessions: LoginSessions::New, .. }) => "login --remember",
+            Self::Login(LoginOptions { sessions: LoginSessions::Kept, .. }) => "login --returning",
             _ => self.name(),
         }
     }
@@ -204,7 +205,7 @@ impl Kind {
     const fn is_standard(&self) -> bool {
         matches!(
             self,
-            Self::Login(LoginOptions { remember: false, .. })
+            Self::Login(LoginOptions { sessions: LoginSessions::None, .. })
                 | Self::LoginPassword(_)
                 | Self::Refresh(_)
                 | Self::ClientCredentials(_)
@@ -218,7 +219,12 @@ impl Kind {
 fn login_variant(options: &LoginOptions) -> String {
     let id_token = if has_openid(&options.scope.scope) { options.id_token.name() } else { "without openid" };
     let client = if options.public_client { ", public client" } else { "" };
-    format!("{id_token}{client}{}", if options.remember { ", remembered" } else { "" })
+    let sessions = match options.sessions {
+        LoginSessions::None => "",
+        LoginSessions::New => ", remembered",
+        LoginSessions::Kept => ", returning",
+    };
+    format!("{id_token}{client}{sessions}")
 }
 
 fn refresh_variant(options: &RefreshOptions) -> String {
@@ -264,8 +270,10 @@ mod tests {
         assert_eq!(Kind::Login(LoginOptions::default()).label(), "login (ES256)");
         let public = LoginOptions { public_client: true, ..LoginOptions::default() };
         assert_eq!(Kind::Login(public.clone()).label(), "login (ES256, public client)");
-        let remembered = LoginOptions { remember: true, ..public };
+        let remembered = LoginOptions { sessions: LoginSessions::New, ..public.clone() };
         assert_eq!(Kind::Login(remembered).label(), "login (ES256, public client, remembered)");
+        let returning = LoginOptions { sessions: LoginSessions::Kept, ..public };
+        assert_eq!(Kind::Login(returning).label(), "login (ES256, public client, returning)");
         assert_eq!(Kind::ListClients(ListClientsOptions::default()).label(), "list-clients (page of 250)");
         let scope = ScopeOptions { scope: "offline_access".to_owned() };
         let plain = RefreshOptions { scope, ..RefreshOptions::default() };
@@ -286,9 +294,14 @@ mod tests {
         assert!(refused.to_string().starts_with("get-client needs Hydra's API"), "{refused}");
         assert!(Kind::Userinfo(IntrospectOptions::default()).scenario(&standard()).is_ok());
         assert!(Kind::Login(LoginOptions::default()).scenario(&standard()).is_ok());
-        let remembered = LoginOptions { remember: true, ..LoginOptions::default() };
-        let refused = Kind::Login(remembered).scenario(&standard()).err().unwrap();
-        assert!(refused.to_string().starts_with("login --remember needs Hydra's API"), "{refused}");
+        for (sessions, option) in [(LoginSessions::New, "--remember"), (LoginSessions::Kept, "--returning")] {
+            let login = LoginOptions { sessions, ..LoginOptions::default() };
+            let refused = Kind::Login(login).scenario(&standard()).err().unwrap();
+            assert!(
+                refused.to_string().starts_with(&format!("login {option} needs Hydra's API")),
+                "{refused}"
+            );
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub use kind::Kind;
 pub use options::{
     AcceptedLoginOptions, ClientCredentialsOptions, Dialect, GatewayOptions, HardeningOptions,
     IdTokenAlgorithm, IntrospectOptions, ListClientsOptions, LoginOptions, LoginPasswordOptions,
-    RefreshOptions, ScopeOptions, StandardServer, TokenFormat,
+    LoginSessions, RefreshOptions, ScopeOptions, StandardServer, TokenFormat,
 };
 pub use shape::Shape;
 pub(crate) use support::code_flow::{CodeFlow, wanted};

@@ -89,9 +89,21 @@ pub struct LoginOptions {
     /// What is asked for
     #[command(flatten)]
     pub scope: ScopeOptions,
-    /// Whether the application for logins has them remembered. Not every scenario lets itself be told.
+    /// Which sessions there are. Not every scenario lets itself be told.
     #[arg(skip)]
-    pub remember: bool,
+    pub sessions: LoginSessions,
+}
+
+/// What sessions logins begin, or go on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LoginSessions {
+    /// None: the browser is new each time, and nothing is remembered.
+    #[default]
+    None,
+    /// The browser is new each time, and each login is remembered.
+    New,
+    /// Each user keeps a browser, which is signed in after the first login: the application for logins is told to skip.
+    Kept,
 }
 
 /// Of logins that an application for logins accepts.
@@ -103,11 +115,19 @@ pub struct AcceptedLoginOptions {
     /// Accept with `remember`, as most applications for logins do: a session is stored with each login. Browsers are new all the same
     #[arg(long)]
     pub remember: bool,
+    /// Each user keeps a browser that is signed in: the login is skipped, and its session goes on
+    #[arg(long, conflicts_with = "remember")]
+    pub returning: bool,
 }
 
 impl From<AcceptedLoginOptions> for LoginOptions {
     fn from(options: AcceptedLoginOptions) -> Self {
-        Self { remember: options.remember, ..options.login }
+        let sessions = match (options.remember, options.returning) {
+            (_, true) => LoginSessions::Kept,
+            (true, false) => LoginSessions::New,
+            (false, false) => LoginSessions::None,
+        };
+        Self { sessions, ..options.login }
     }
 }
 

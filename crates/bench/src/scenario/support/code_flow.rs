@@ -1,4 +1,4 @@
-//! Logins: authorization code with PKCE, in a browser that is new each time.
+//! Logins: authorization code with PKCE, in a browser that is new each time, or in one that is signed in.
 
 use std::borrow::Cow;
 
@@ -6,13 +6,13 @@ use super::application::{Application, Wanted};
 use super::crowd;
 use super::field::{self, Field};
 use super::id_token::{self, Expected};
-use super::legs::{Accepting, accepted, raw_query_value};
+use super::legs::{Accepting, accepted, is_skipped, raw_query_value};
 use super::pages::{self, Credentials};
 use super::proof::Proof;
 use super::tokens::differ;
 use crate::driver::{Agent, Answer, Failure, Origin, Receipt};
 use crate::scenario::kind::{has_openid, is_offline};
-use crate::scenario::{Again, Dialect, IdTokenAlgorithm, LoginOptions};
+use crate::scenario::{Again, Dialect, IdTokenAlgorithm, LoginOptions, LoginSessions};
 use crate::target::Target;
 
 /// How somebody gets from the authorization endpoint back to the application.
@@ -47,6 +47,8 @@ pub(crate) struct CodeFlow {
     way: Way,
     has_id_token: bool,
     is_offline: bool,
+    /// Whether browsers are kept.
+    keeps_browsers: bool,
 }
 
 impl CodeFlow {
@@ -109,8 +111,20 @@ impl CodeFlow {
             };
             id_token::verify(&mut agent, token, &expected).await?;
         }
-        tokens.are_no_other(&self.log_in(&mut agent, 1, 1).await?)?;
+        let mut other = crowd::alone(target);
+        tokens.are_no_other(&self.log_in(&mut other, 1, 1).await?)?;
+        let again = self.start(&agent, 0, 2)?;
+        if self.keeps_browsers && !is_skipped(&mut agent, &again).await? {
+            return Err(Failure::Setup("a browser that is signed in is asked to log in again".to_owned()));
+        }
         Ok(self)
+    }
+
+    /// Where a login begins.
+    fn start(&self, agent: &Agent, who: usize, turn: u64) -> Result<String, Failure> {
+        let (state, nonce, challenge) = (state(turn), nonce(turn), &of(&self.proofs, who)?.challenge);
+        let (base, begin) = (agent.base(Origin::Public), &self.begin);
+        Ok(format!("{base}{begin}&state={state}&nonce={nonce}&code_challenge={challenge}"))
     }
 
     /// What the server was told of whom, if somebody told it.
@@ -141,16 +155,16 @@ impl CodeFlow {
             .form(&[("grant_type", "authorization_code"), ("redirect_uri", &application.redirect_uri)]);
         let proofs = (0..people.max(1)).map(|_| Proof::fresh()).collect::<Result<_, _>>()?;
         let (has_id_token, is_offline) = (has_openid(scope), is_offline(scope));
-        Ok(Self { application, begin, redeem, proofs, way, has_id_token, is_offline })
+        let keeps_browsers = options.sessions == LoginSessions::Kept;
+        Ok(Self { application, begin, redeem, proofs, way, has_id_token, is_offline, keeps_browsers })
     }
 
-    /// Logs somebody in, in a new browser.
+    /// Logs somebody in: in a new browser, unless browsers are kept.
     pub(crate) async fn log_in(&self, agent: &mut Agent, who: usize, turn: u64) -> Result<Tokens, Failure> {
-        let challenge = &of(&self.proofs, who)?.challenge;
-        agent.forget_cookies();
-        let (state, nonce) = (state(turn), nonce(turn));
-        let (base, begin) = (agent.base(Origin::Public), &self.begin);
-        let start = format!("{base}{begin}&state={state}&nonce={nonce}&code_challenge={challenge}");
+        if !self.keeps_browsers {
+            agent.forget_cookies();
+        }
+        let (state, nonce, start) = (state(turn), nonce(turn), self.start(agent, who, turn)?);
         let callback = match &self.way {
             Way::Admin { logins, consent } => {
                 accepted(agent, &start, Accepting { login: of(logins, who)?, consent }).await?
@@ -235,8 +249,10 @@ impl CodeFlow {
 
 impl Way {
     fn by_admin(options: &LoginOptions, people: usize) -> Self {
-        let remember =
-            if options.remember { r#""remember":true,"remember_for":3600"# } else { r#""remember":false"# };
+        let remember = match options.sessions {
+            LoginSessions::None => r#""remember":false"#,
+            LoginSessions::New | LoginSessions::Kept => r#""remember":true,"remember_for":3600"#,
+        };
         let logins = (0..people.max(1)).map(person);
         let logins = logins.map(|subject| format!(r#"{{"subject":"{subject}",{remember}}}"#));
         let scopes: Vec<_> = options.scope.scope.split_ascii_whitespace().collect();
@@ -358,9 +374,11 @@ mod tests {
 
     #[test]
     fn a_login_is_remembered_where_that_is_wanted() {
-        let options = LoginOptions { remember: true, ..LoginOptions::default() };
-        let Way::Admin { logins, .. } = Way::by_admin(&options, 2) else { panic!() };
-        assert_eq!(logins[1], r#"{"subject":"person-1","remember":true,"remember_for":3600}"#);
+        for sessions in [LoginSessions::New, LoginSessions::Kept] {
+            let options = LoginOptions { sessions, ..LoginOptions::default() };
+            let Way::Admin { logins, .. } = Way::by_admin(&options, 2) else { panic!() };
+            assert_eq!(logins[1], r#"{"subject":"person-1","remember":true,"remember_for":3600}"#);
+        }
     }
 
     #[test]

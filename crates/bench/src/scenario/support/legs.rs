@@ -18,6 +18,20 @@ pub(super) async fn accepted(agent: &mut Agent, start: &str, with: Accepting<'_>
     visit(agent, path_and_query(&verifier), "consent verifier").await
 }
 
+/// Whether the application for logins is told to skip: the browser is signed in. Nothing is accepted.
+pub(super) async fn is_skipped(agent: &mut Agent, start: &str) -> Result<bool, Failure> {
+    let Leg { challenge: name, path, asking, .. } = LOGIN;
+    let page = visit(agent, start, "authorization").await?;
+    let challenge = raw_query_value(&page, name).ok_or_else(|| {
+        agent.explain(&page, Failure::Incomplete { step: asking, missing: "the challenge" })
+    })?;
+    let ask = format!("{path}?{name}={challenge}");
+    let answer = agent.send(&Ask::get(Origin::Admin, &ask)).await?.expect(200, asking)?;
+    let request: serde_json::Value = serde_json::from_slice(answer.body())
+        .map_err(|_| answer.explain(Failure::Incomplete { step: asking, missing: "JSON" }))?;
+    Ok(request.get("skip").and_then(serde_json::Value::as_bool).unwrap_or_default())
+}
+
 /// What a page of an application for logins asks the admin API.
 struct Leg {
     challenge: &'static str,

@@ -251,6 +251,15 @@ fn a_login_that_is_remembered_writes_its_session_too() {
     assert!(report["rows_written"].as_f64().is_some_and(|each| each > 2.9), "{}", report["rows_written"]);
 }
 
+/// Whoever was signed in before the run begins no session in it.
+#[test]
+fn a_login_in_a_browser_that_is_signed_in_goes_on_with_its_session() {
+    let short = ["-n", "100", "-c", "8", "--warm-up", "1s", "--dsn", "sqlite:", "--no-floor"];
+    let report = report(&[&["login", "--returning"], &short[..]].concat());
+    assert_eq!(report["label"], "login (ES256, returning)");
+    assert_eq!((report["operations"].as_u64(), report["errors"].as_u64()), (Some(100), Some(0)));
+}
+
 #[test]
 fn refreshes_may_come_after_somebody_else_has_signed_out() {
     let short = ["-n", "100", "-c", "4", "--warm-up", "100ms", "--dsn", "sqlite:", "--no-floor"];
