@@ -10,7 +10,7 @@
 //! `dialer` opens them, to one of the servers that an address leads to, and `dialing` is what a link does to have one; `servers` knows when a node
 //! is to go over to another server. `pooling` refuses connections that are no sessions of their own. `connection_count`: how many there are.
 //!
-//! `queues` says which lanes a kind of hot write goes over, `error` what a failure means, `retry` who tries again until when, `silence`
+//! `queues` says which lanes a kind of hot write goes over, and what is looked for by the batch, `error` what a failure means, `retry` who tries again until when, `silence`
 //! what becomes of connections on which nothing is answered, and `caller` of statements whose callers leave. `rounds` goes through large tables in slices. `hydra` reads the database of another program.
 
 pub mod migrate;
