@@ -2,6 +2,7 @@
 
 use sluice_oauth::grant::{Grant, Standing};
 use tokio_postgres::Row;
+use uuid::Uuid;
 
 use super::{row, swap};
 use crate::error::Unreadable;
@@ -11,6 +12,7 @@ use crate::queues::Look;
 pub(crate) struct Grants;
 
 impl Look for Grants {
+    type Key = Uuid;
     const SQL: &'static str = include_str!("find.sql");
     type Found = Grant;
 
@@ -23,6 +25,7 @@ impl Look for Grants {
 pub(crate) struct Standings;
 
 impl Look for Standings {
+    type Key = Uuid;
     const SQL: &'static str = swap::EXAMINE;
     type Found = Standing;
 

@@ -25,7 +25,6 @@ use crate::storable;
 
 /// Locks an identity until the end of the transaction: its id and revision, and the attempt that changed it last.
 pub(crate) const LOCK: &str = include_str!("lock.sql");
-const FIND_BY_LOGIN_NAME: &str = include_str!("find_by_login_name.sql");
 const REPLACE_CREDENTIAL: &str = include_str!("replace_credential.sql");
 
 /// Whether a registration can be stored.
@@ -45,7 +44,21 @@ fn check(new: &NewIdentity) -> Result<(), StoreError> {
 pub(crate) struct Identities;
 
 impl Look for Identities {
+    type Key = Uuid;
     const SQL: &'static str = include_str!("find.sql");
+    type Found = Identity;
+
+    fn read(row: &Row) -> Result<Identity, Unreadable> {
+        read(row)
+    }
+}
+
+/// The same by their names.
+pub(crate) struct Named;
+
+impl Look for Named {
+    type Key = Vec<u8>;
+    const SQL: &'static str = include_str!("find_by_login_name.sql");
     type Found = Identity;
 
     fn read(row: &Row) -> Result<Identity, Unreadable> {
@@ -61,8 +74,7 @@ impl IdentityRepository for PostgresStore {
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
-        let rows = self.read(FIND_BY_LOGIN_NAME, &[&login_name.as_slice()]).await?;
-        Ok(rows.first().map(read).transpose()?)
+        self.lookups.named.submit(Wanted::at_any_time(login_name.to_vec()), self.deadline()).await?
     }
 
     async fn find(&self, id: IdentityId) -> Result<Option<Identity>, StoreError> {

@@ -52,6 +52,7 @@ impl IdentitySessionQueues {
 pub(crate) struct IdentitySessions;
 
 impl Look for IdentitySessions {
+    type Key = Uuid;
     const SQL: &'static str = include_str!("find.sql");
     const AS_OF: bool = true;
     type Found = IdentitySession;

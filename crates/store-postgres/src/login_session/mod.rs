@@ -78,6 +78,7 @@ impl PostgresStore {
 pub(crate) struct LoginSessions;
 
 impl Look for LoginSessions {
+    type Key = Uuid;
     const SQL: &'static str = include_str!("find.sql");
     const AS_OF: bool = true;
     type Found = LoginSession;

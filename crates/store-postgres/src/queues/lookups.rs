@@ -1,4 +1,4 @@
-//! Lookups: those of one kind that arrive together share a statement. [`Look`]: what is looked for by its id.
+//! Lookups: those of one kind that arrive together share a statement. [`Look`]: what is looked for by its key.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sluice_commit::{BoxError, CommitFailure, CommitMetrics, Queue, StoreError, Writer};
 use sluice_primitives::Timestamp;
 use tokio_postgres::Row;
-use uuid::Uuid;
+use tokio_postgres::types::ToSql;
 
 use super::Queues;
 use crate::consent::find::FindConsents;
 use crate::error::{Failure, Unreadable, column};
 use crate::grant::look::{Grants, Standings};
-use crate::identity::Identities;
+use crate::identity::{Identities, Named};
 use crate::identity_session::IdentitySessions;
 use crate::link::Link;
 use crate::login_session::LoginSessions;
@@ -25,6 +25,7 @@ pub(crate) struct Lookups {
     pub(crate) standings: Queue<Lookup<Standings>>,
     pub(crate) login_sessions: Queue<Lookup<LoginSessions>>,
     pub(crate) identities: Queue<Lookup<Identities>>,
+    pub(crate) named: Queue<Lookup<Named>>,
     pub(crate) identity_sessions: Queue<Lookup<IdentitySessions>>,
 }
 
@@ -37,6 +38,7 @@ impl Lookups {
             standings: queues.start_reading(readers, metrics, Lookup::new),
             login_sessions: queues.start_reading(readers, metrics, Lookup::new),
             identities: queues.start_reading(readers, metrics, Lookup::new),
+            named: queues.start_reading(readers, metrics, Lookup::new),
             identity_sessions: queues.start_reading(readers, metrics, Lookup::new),
         }
     }
@@ -49,14 +51,17 @@ impl Lookups {
             self.standings.shutdown(),
             self.login_sessions.shutdown(),
             self.identities.shutdown(),
+            self.named.shutdown(),
             self.identity_sessions.shutdown(),
         );
     }
 }
 
-/// What is looked for by its id.
+/// What is looked for by its key.
 pub(crate) trait Look: Send + Sync + 'static {
-    /// The statement for a batch. `$1`: the ids, each of which it looks up by itself. Each of its rows ends with the place of the id
+    /// The key.
+    type Key: ToSql + Clone + Send + Sync + 'static;
+    /// The statement for a batch. `$1`: the keys, each of which it looks up by itself. Each of its rows ends with the place of the key
     /// among them, from 1 on.
     const SQL: &'static str;
     /// Whether it also wants to know, as `$2`, when each of them was asked for.
@@ -68,24 +73,26 @@ pub(crate) trait Look: Send + Sync + 'static {
     fn read(row: &Row) -> Result<Self::Found, Unreadable>;
 }
 
-/// An id that is looked for.
-pub(crate) struct Wanted {
-    id: Uuid,
+/// A key that is looked for.
+pub(crate) struct Wanted<K> {
+    key: K,
     now: Timestamp,
     /// Tells lookups apart: nobody waits for another who looks for the same.
     number: u64,
 }
 
-impl Wanted {
+/// How many were looked for.
+static LOOKUPS: AtomicU64 = AtomicU64::new(0);
+
+impl<K> Wanted<K> {
     /// As of `now`.
-    pub(crate) fn new(id: Uuid, now: Timestamp) -> Self {
-        static LOOKUPS: AtomicU64 = AtomicU64::new(0);
-        Self { id, now, number: LOOKUPS.fetch_add(1, Ordering::Relaxed) }
+    pub(crate) fn new(key: K, now: Timestamp) -> Self {
+        Self { key, now, number: LOOKUPS.fetch_add(1, Ordering::Relaxed) }
     }
 
     /// Of something that is there whatever the time.
-    pub(crate) fn at_any_time(id: Uuid) -> Self {
-        Self::new(id, Timestamp::NEVER)
+    pub(crate) fn at_any_time(key: K) -> Self {
+        Self::new(key, Timestamp::NEVER)
     }
 }
 
@@ -103,14 +110,14 @@ impl<L> Lookup<L> {
 }
 
 impl<L: Look> Writer for Lookup<L> {
-    type Op = Wanted;
+    type Op = Wanted<L::Key>;
     type Out = Result<Option<L::Found>, StoreError>;
 
-    fn key(op: &Wanted) -> u64 {
+    fn key(op: &Wanted<L::Key>) -> u64 {
         op.number
     }
 
-    async fn commit(&mut self, batch: &[Wanted]) -> Result<Vec<Self::Out>, CommitFailure> {
+    async fn commit(&mut self, batch: &[Wanted<L::Key>]) -> Result<Vec<Self::Out>, CommitFailure> {
         let rows = self.find(batch).await.map_err(Failure::into_commit_failure)?;
         let lost = |unreadable: Unreadable| CommitFailure::Lost(Box::new(unreadable));
         let mut outcomes: Vec<Self::Out> = batch.iter().map(|_| Ok(None)).collect();
@@ -130,12 +137,12 @@ impl<L: Look> Writer for Lookup<L> {
 }
 
 impl<L: Look> Lookup<L> {
-    async fn find(&self, batch: &[Wanted]) -> Result<Vec<Row>, Failure> {
-        let ids: Vec<Uuid> = batch.iter().map(|wanted| wanted.id).collect();
+    async fn find(&self, batch: &[Wanted<L::Key>]) -> Result<Vec<Row>, Failure> {
+        let keys: Vec<L::Key> = batch.iter().map(|wanted| wanted.key.clone()).collect();
         if !L::AS_OF {
-            return self.link.query(L::SQL, &[&ids]).await;
+            return self.link.query(L::SQL, &[&keys]).await;
         }
         let times: Vec<i64> = batch.iter().map(|wanted| wanted.now.as_millis()).collect();
-        self.link.query(L::SQL, &[&ids, &times]).await
+        self.link.query(L::SQL, &[&keys, &times]).await
     }
 }

@@ -105,6 +105,13 @@ async fn people_and_their_sessions_are_found_together() {
         assert_eq!(found.unwrap().map(|person| person.id), is_there.then_some(*id));
     }
     assert_shared(&store);
+    let before = store.lookup_metrics().snapshot().batches_total;
+    let names = [alice.login_name, [7; 32], bob.login_name];
+    let found = join_all((0..MANY).map(|number| store.find_by_login_name(&names[number % 3]))).await;
+    for (number, found) in found.into_iter().enumerate() {
+        assert_eq!(found.unwrap().map(|person| person.id), [Some(alice.id), None, Some(bob.id)][number % 3]);
+    }
+    assert!(store.lookup_metrics().snapshot().batches_total - before < 200);
     let session = given::begun(&*store, alice.id, 1).await;
     let before = store.lookup_metrics().snapshot().batches_total;
     let found = join_all((0..MANY).map(|number| {
@@ -127,6 +134,7 @@ async fn what_is_looked_for_is_found_by_its_key() {
         (include_str!("../../src/login_session/find.sql"), "'{}','{}'", "login_session_pkey"),
         (include_str!("../../src/identity_session/find.sql"), "'{}','{}'", "identity_session_pkey"),
         (include_str!("../../src/identity/find.sql"), "'{}'", "identity_pkey"),
+        (include_str!("../../src/identity/find_by_login_name.sql"), "'{}'", "login_name_pkey"),
     ] {
         let plan = plan(&client, sql, values).await;
         assert!(plan.contains(&format!("Index Scan using {key}")), "{plan}");
