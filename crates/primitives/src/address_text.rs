@@ -32,6 +32,12 @@ impl AddressText {
         text
     }
 
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        let text = self.text.get(..self.length).and_then(|text| std::str::from_utf8(text).ok());
+        text.unwrap_or_default()
+    }
+
     fn push(&mut self, bytes: &[u8]) {
         if let Some(room) = self.text.get_mut(self.length..self.length + bytes.len()) {
             room.copy_from_slice(bytes);
@@ -49,8 +55,7 @@ impl fmt::Write for AddressText {
 
 impl Display for AddressText {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let text = self.text.get(..self.length).and_then(|text| std::str::from_utf8(text).ok());
-        f.write_str(text.unwrap_or_default())
+        f.write_str(self.as_str())
     }
 }
 

@@ -74,9 +74,13 @@ pub(crate) async fn client_call(request: Request<Body>, proxies: &Proxies) -> Re
 
 /// Whether the body is said to be a form.
 pub(crate) fn is_form(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let media_type = content_type.and_then(|text| text.split(';').next()).map(str::trim);
-    media_type.is_some_and(|text| text.eq_ignore_ascii_case("application/x-www-form-urlencoded"))
+    const FORM: &str = "application/x-www-form-urlencoded";
+    let Some(content_type) = headers.get(CONTENT_TYPE) else { return false };
+    if content_type == FORM {
+        return true; // as nearly all say it
+    }
+    let media_type = content_type.to_str().ok().and_then(|text| text.split(';').next()).map(str::trim);
+    media_type.is_some_and(|text| text.eq_ignore_ascii_case(FORM))
 }
 
 /// The bytes of a form, at most [`MAX_FORM`].

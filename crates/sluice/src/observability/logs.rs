@@ -15,7 +15,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 use tracing_subscriber::{Layer, Registry};
 
-use super::current_request;
+use super::{current_request, request_log};
 use super::line_writer::{self, CutAfter, DroppedLines, Form, LineWriter, LineWriterGuard};
 use super::text_lines::TextLayer;
 use super::traces::Traces;
@@ -82,7 +82,7 @@ fn init_on(
     let filter = filter.map(own_filter).transpose()?;
     let look = Look { format: settings.format, colours: io::stderr().is_terminal() };
     let (writer, guard) = line_writer::start(look.form(), put)?;
-    let dropped = writer.dropped_lines();
+    let (dropped, lines) = (writer.dropped_lines(), writer.clone());
     if look.is_plain_text() {
         current_request::written_in_lines();
     }
@@ -91,6 +91,9 @@ fn init_on(
         Some(filter) => registry.with(filter).with(events(look, writer)).try_init()?,
         // The same, but that it needs not look at every span that is entered.
         None => registry.with(default_filter(settings.level)).with(events(look, writer)).try_init()?,
+    }
+    if look.is_plain_text() {
+        request_log::written_to(lines);
     }
     // There is one log in a process, so this is the first.
     let _ = DROPPED.set(dropped);

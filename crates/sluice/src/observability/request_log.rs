@@ -8,6 +8,7 @@
 //! Neither query nor headers are logged: both carry secrets.
 
 mod finishing;
+mod line;
 mod unreadable;
 
 use std::cell::Cell;
@@ -31,6 +32,8 @@ use super::metrics::{Exchange, HttpMetrics};
 use super::request_id::{self, X_REQUEST_ID};
 use super::traces;
 pub(crate) use finishing::Finishing;
+pub(super) use line::written_to;
+use line::{RequestLine, TARGET, microseconds};
 
 /// What is answered when somebody only wants to know whether the server lives.
 const HEALTH_PATHS: &[&str] =
@@ -291,21 +294,40 @@ impl Shared {
 
     /// Called within the request, so that the line has its id.
     fn log(&self, arrived: &Arrived, status: Option<StatusCode>, duration: Duration) {
-        info!(
-            listener = self.options.listener,
-            http.method = arrived.method.as_str(),
-            http.route = arrived.route().unwrap_or("-"),
-            http.status = status.map(|status| status.as_u16()),
-            duration.ms = milliseconds(duration),
-            client.address = arrived.client.map(|address| tracing::field::display(AddressText::of(address))),
-            message = if status.is_some() { "request answered" } else { "request abandoned by its client" },
-        );
+        let line = RequestLine {
+            listener: self.options.listener,
+            method: arrived.method.as_str(),
+            route: arrived.route().unwrap_or("-"),
+            status: status.map(|status| status.as_u16()),
+            duration,
+            client: arrived.client.map(AddressText::of),
+            message: if status.is_some() { "request answered" } else { "request abandoned by its client" },
+        };
+        // A span is followed by events alone.
+        if self.spans || !line.write() {
+            log_event(&line);
+        }
     }
 }
 
+/// The same as an event.
+fn log_event(line: &RequestLine<'_>) {
+    info!(
+        target: TARGET,
+        listener = line.listener,
+        http.method = line.method,
+        http.route = line.route,
+        http.status = line.status,
+        duration.ms = milliseconds(line.duration),
+        client.address = line.client.map(tracing::field::display),
+        message = line.message,
+    );
+}
+
 /// To the microsecond.
+#[expect(clippy::cast_precision_loss, reason = "exact for 285 years")]
 fn milliseconds(duration: Duration) -> f64 {
-    (duration.as_secs_f64() * 1e6).round() / 1e3
+    microseconds(duration) as f64 / 1e3
 }
 
 /// What gives the lines of a request its id.

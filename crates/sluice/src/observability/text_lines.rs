@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sluice_commit::chain;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Level, Metadata, Subscriber};
+use tracing::{Event, Level, Subscriber};
 use tracing_log::NormalizeEvent;
 use tracing_subscriber::Layer;
 use tracing_subscriber::fmt::format::{DefaultFields, DefaultVisitor};
@@ -67,7 +67,7 @@ where
         // Of a line of the `log` crate: what it was logged with.
         let normalized = event.normalized_metadata();
         let metadata = normalized.as_ref().unwrap_or_else(|| event.metadata());
-        write_head(&mut line, metadata);
+        write_head(&mut line, *metadata.level());
         write_spans(&mut line, event, &context);
         line.push_str(metadata.target());
         line.push_str(": ");
@@ -76,10 +76,36 @@ where
         line.push('\n');
         // There is no better place to report that the log cannot be written.
         let _ = self.0.make_writer_for(event.metadata()).write_all(line.as_bytes());
-        if line.capacity() <= KEPT {
-            line.clear();
-            LINE.set(line);
-        }
+        keep(line);
+    }
+}
+
+/// Writes a line of this level and target that is made without an event, by `write`: no more than its fields, and the message, as they are to
+/// stand there.
+pub(super) fn put<W>(writer: &W, (level, target): (Level, &str), write: impl FnOnce(&mut String))
+where
+    W: for<'writer> MakeWriter<'writer>,
+{
+    let mut line = LINE.take();
+    write_head(&mut line, level);
+    let before = line.len();
+    write_request(&mut line);
+    if line.len() > before {
+        line.push(' ');
+    }
+    line.push_str(target);
+    line.push_str(": ");
+    write(&mut line);
+    line.push('\n');
+    let _ = writer.make_writer().write_all(line.as_bytes());
+    keep(line);
+}
+
+/// Keeps the room of a line for the next one.
+fn keep(mut line: String) {
+    if line.capacity() <= KEPT {
+        line.clear();
+        LINE.set(line);
     }
 }
 
@@ -115,9 +141,9 @@ pub(super) fn now() -> Moment {
 }
 
 /// The time and the level.
-fn write_head(line: &mut String, metadata: &Metadata<'_>) {
+fn write_head(line: &mut String, level: Level) {
     line.push_str(now().as_str());
-    line.push_str(match *metadata.level() {
+    line.push_str(match level {
         Level::ERROR => " ERROR ",
         Level::WARN => "  WARN ",
         Level::INFO => "  INFO ",
@@ -132,13 +158,18 @@ fn second(since_epoch: u64) -> [u8; SECOND] {
     text.as_bytes().first_chunk().copied().unwrap_or([b'0'; SECOND])
 }
 
+/// The request that this thread works on.
+fn write_request(line: &mut String) {
+    current_request::with_id(|id| line.extend(["request{request.id=\"", id, "\"}:"]));
+}
+
 /// The request and the spans that an event is in, the outermost first.
 fn write_spans<S>(line: &mut String, event: &Event<'_>, context: &Context<'_, S>)
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
     let before = line.len();
-    current_request::with_id(|id| line.extend(["request{request.id=\"", id, "\"}:"]));
+    write_request(line);
     if let Some(innermost) = context.event_span(event) {
         if innermost.parent().is_some() {
             innermost.scope().from_root().for_each(|span| write_span(line, &span));
@@ -227,12 +258,7 @@ impl Visit for Visitor<'_> {
     fn record_f64(&mut self, field: &Field, value: f64) {
         let Some(thousandths) = thousandths(value) else { return self.record_debug(field, &value) };
         self.name(field);
-        push_number(self.text, thousandths / 1000);
-        // Four digits, of which the first stands for itself only.
-        let mut buffer = itoa::Buffer::new();
-        let decimals = buffer.format(1000 + thousandths % 1000).trim_end_matches('0');
-        self.text.push('.');
-        self.text.push_str(decimals.get(1..).filter(|decimals| !decimals.is_empty()).unwrap_or("0"));
+        push_thousandths(self.text, thousandths);
     }
 
     fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {
@@ -268,8 +294,18 @@ fn thousandths(value: f64) -> Option<u64> {
     is_exact.then_some(rounded as u64)
 }
 
+/// Writes so many thousandths, with as many decimals as they need, and one at least.
+pub(super) fn push_thousandths(text: &mut String, thousandths: u64) {
+    push_number(text, thousandths / 1000);
+    // Four digits, of which the first stands for itself only.
+    let mut buffer = itoa::Buffer::new();
+    let decimals = buffer.format(1000 + thousandths % 1000).trim_end_matches('0');
+    text.push('.');
+    text.push_str(decimals.get(1..).filter(|decimals| !decimals.is_empty()).unwrap_or("0"));
+}
+
 /// Writes a number in decimal digits.
-fn push_number(text: &mut String, number: u64) {
+pub(super) fn push_number(text: &mut String, number: u64) {
     text.push_str(itoa::Buffer::new().format(number));
 }
 

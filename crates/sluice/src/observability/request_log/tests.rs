@@ -7,8 +7,10 @@ use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 use tracing::instrument::WithSubscriber;
+use tracing_subscriber::layer::SubscriberExt;
 
 use super::super::captured::Captured;
+use super::super::text_lines::{self, TextLayer};
 use super::super::metrics::{Build, Metrics};
 use super::*;
 
@@ -312,4 +314,41 @@ async fn what_has_panicked_is_logged_and_counted_as_that_and_not_worked_on() {
         (&"/oauth2/token".into(), &"abc-4".into())
     );
     assert_eq!(counted(&metrics), [r#""500",method="post",endpoint="/oauth2/token"} 1"#]);
+}
+
+/// Without the time, which is as long as another.
+fn untimed(written: &Captured) -> String {
+    written.text().lines().map(|line| line.get(27..).unwrap_or_default().to_owned() + "\n").collect()
+}
+
+#[test]
+fn a_line_that_is_made_by_hand_is_that_of_its_event() {
+    let (ours, theirs) = (Captured::default(), Captured::default());
+    let log = tracing_subscriber::registry().with(TextLayer(theirs.clone()));
+    tracing::subscriber::with_default(log, || {
+        let id = Cell::new(Some(HeaderValue::from_static("an-id")));
+        let answered = RequestLine {
+            listener: "public",
+            method: "GET",
+            route: "/oauth2/auth",
+            status: Some(303),
+            duration: Duration::from_nanos(1_234_499),
+            client: Some(AddressText::of("2001:db8::7".parse().unwrap())),
+            message: "request answered",
+        };
+        for nanos in [0, 499, 500, 1_000, 99_000, 100_000, 1_000_000, 61_000_000_000, 123_456_789_500] {
+            let _entered = (nanos > 500).then(|| current_request::enter(&id));
+            let duration = Duration::from_nanos(nanos);
+            let abandoned =
+                RequestLine { status: None, client: None, method: "X-!#$%&'*+.^_`|~9", duration, ..answered };
+            for line in [RequestLine { duration, ..answered }, abandoned] {
+                text_lines::put(&ours, (tracing::Level::INFO, line::TARGET), |text| line.write_fields(text));
+                log_event(&line);
+            }
+        }
+    });
+    assert_eq!(untimed(&ours), untimed(&theirs));
+    let first = "INFO sluice::observability::request_log: listener=\"public\" http.method=\"GET\" http.route=\"/oauth2/auth\" \
+                 http.status=303 duration.ms=0.0 client.address=2001:db8::7 request answered\n";
+    assert!(untimed(&ours).trim_start().starts_with(first), "{}", untimed(&ours));
 }
