@@ -352,3 +352,34 @@ fn a_line_that_is_made_by_hand_is_that_of_its_event() {
                  http.status=303 duration.ms=0.0 client.address=2001:db8::7 request answered\n";
     assert!(untimed(&ours).trim_start().starts_with(first), "{}", untimed(&ours));
 }
+
+#[test]
+fn a_filter_has_the_line_as_it_has_its_event() {
+    for (directives, is_wanted) in [
+        ("info", true),
+        ("warn", false),
+        ("warn,sluice=info", true),
+        ("warn,sluice::observability=info", true),
+        ("info,sluice::observability::request_log=off", false),
+        ("warn,[{grant.id}]=info", false),
+        ("warn,[{http.route}]=info", true),
+        ("info,sluice[{grant.id}]=off", true),
+    ] {
+        let written = Captured::default();
+        let filter = tracing_subscriber::EnvFilter::new(directives);
+        let log = tracing_subscriber::registry().with(filter).with(TextLayer(written.clone()));
+        tracing::subscriber::with_default(log, || {
+            assert_eq!(line::is_wanted(), is_wanted, "{directives}");
+            log_event(&RequestLine {
+                listener: "public",
+                method: "GET",
+                route: "-",
+                status: None,
+                duration: Duration::ZERO,
+                client: None,
+                message: "request answered",
+            });
+        });
+        assert_eq!(!written.text().is_empty(), is_wanted, "{directives}");
+    }
+}
