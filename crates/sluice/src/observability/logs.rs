@@ -15,10 +15,10 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 use tracing_subscriber::{Layer, Registry};
 
-use super::{current_request, request_log};
 use super::line_writer::{self, CutAfter, DroppedLines, Form, LineWriter, LineWriterGuard};
 use super::text_lines::TextLayer;
 use super::traces::Traces;
+use super::{current_request, request_log};
 use crate::config::{LogFormat, LogLevel, LogSettings};
 
 /// The target of the audit trail. It begins as those of Sluice's own crates do.

@@ -10,8 +10,8 @@ use tracing::instrument::WithSubscriber;
 use tracing_subscriber::layer::SubscriberExt;
 
 use super::super::captured::Captured;
-use super::super::text_lines::{self, TextLayer};
 use super::super::metrics::{Build, Metrics};
+use super::super::text_lines::{self, TextLayer};
 use super::*;
 
 fn events(written: &Captured) -> Vec<serde_json::Value> {
