@@ -8,9 +8,8 @@ use std::sync::Arc;
 use sluice_commit::{CommitMetrics, Config, Queue, Writer};
 
 use crate::grant::Hot;
-use crate::link::Link;
 
-pub(crate) use lookups::{Look, Lookups, Wanted};
+pub(crate) use lookups::{Columns, Look, Lookups, Wanted, ids, ids_and_times};
 
 /// More readers than this for each lane are of no use: statements are pipelined.
 pub(crate) const READERS_PER_LANE: usize = 2;
@@ -50,17 +49,6 @@ impl Queues<'_> {
     ) -> Queue<W> {
         let own = self.lanes.iter().skip(first % self.lanes.len().max(1)).step_by(LANES_PER_WRITER);
         Queue::start(own.cloned().map(writer).collect(), config, self.metrics.clone())
-    }
-
-    /// A queue whose batches are read, which nobody counts among commits.
-    pub(crate) fn start_reading<W: Writer>(
-        &self,
-        readers: &[Arc<Link>],
-        metrics: &Arc<CommitMetrics>,
-        reader: impl Fn(Arc<Link>) -> W,
-    ) -> Queue<W> {
-        let own = readers.iter().step_by(READERS_PER_LANE).cloned();
-        Queue::start(own.map(reader).collect(), self.config(), metrics.clone())
     }
 
     fn config(&self) -> Config {

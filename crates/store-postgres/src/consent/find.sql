@@ -1,7 +1,7 @@
 -- A decision that was forgotten while the flow that led to it was under way does not hold either, nor one about a client that was deleted
 -- since, whether or not another is registered under its id. Each pair is looked up by itself: LIMIT keeps a planner from joining all
 -- decisions.
-SELECT asked.place, c.scope, c.audience, c.claims, c.decided_at, c.expires_at
+SELECT c.client_id, c.scope, c.audience, c.claims, c.decided_at, c.expires_at, asked.place
 FROM UNNEST($1::text[], $2::text[], $3::bigint[]) WITH ORDINALITY AS asked (subject, client_id, now, place)
 CROSS JOIN LATERAL (
     SELECT *

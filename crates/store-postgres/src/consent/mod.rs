@@ -13,8 +13,9 @@ use sluice_protocol::{ClientId, Subject};
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
 use crate::feed::append::Markers;
+use crate::queues::Wanted;
 use crate::serial::Transaction;
-use find::Wanted;
+use find::Asked;
 
 const LIST: &str = include_str!("list.sql");
 const COUNT_DECISIONS: &str = include_str!("count_decisions.sql");
@@ -31,7 +32,8 @@ impl ConsentRepository for PostgresStore {
         client: &ClientId,
         now: Timestamp,
     ) -> Result<Option<RememberedConsent>, StoreError> {
-        self.lookups.consents.submit(Wanted::new(subject, client, now), self.deadline()).await?
+        let asked = Asked { subject: subject.clone(), client: client.clone(), now };
+        self.lookups.consents.submit(Wanted::new(asked), self.deadline()).await?
     }
 
     async fn list(&self, page: DecisionPage) -> Result<Vec<RememberedConsent>, StoreError> {

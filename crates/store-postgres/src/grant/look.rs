@@ -6,17 +6,21 @@ use uuid::Uuid;
 
 use super::{row, swap};
 use crate::error::Unreadable;
-use crate::queues::Look;
+use crate::queues::{Columns, Look, ids};
 
 /// Grants as their rows have them.
 pub(crate) struct Grants;
 
 impl Look for Grants {
-    type Key = Uuid;
-    const SQL: &'static str = include_str!("find.sql");
+    type Asked = Uuid;
     type Found = Grant;
+    const SQL: &'static str = include_str!("find.sql");
 
-    fn read(row: &Row) -> Result<Grant, Unreadable> {
+    fn columns<'a>(batch: &[&'a Uuid]) -> Columns<'a> {
+        ids(batch)
+    }
+
+    fn read(row: &Row, _: &Uuid) -> Result<Grant, Unreadable> {
         Ok(row::read(row)?.grant)
     }
 }
@@ -25,11 +29,15 @@ impl Look for Grants {
 pub(crate) struct Standings;
 
 impl Look for Standings {
-    type Key = Uuid;
-    const SQL: &'static str = swap::EXAMINE;
+    type Asked = Uuid;
     type Found = Standing;
+    const SQL: &'static str = swap::EXAMINE;
 
-    fn read(row: &Row) -> Result<Standing, Unreadable> {
+    fn columns<'a>(batch: &[&'a Uuid]) -> Columns<'a> {
+        ids(batch)
+    }
+
+    fn read(row: &Row, _: &Uuid) -> Result<Standing, Unreadable> {
         swap::standing(row)
     }
 }

@@ -92,11 +92,11 @@ impl GrantRepository for PostgresStore {
     }
 
     async fn find(&self, grant: GrantId) -> Result<Option<Grant>, StoreError> {
-        self.lookups.grants.submit(Wanted::at_any_time(grant.as_uuid()), self.deadline()).await?
+        self.lookups.grants.submit(Wanted::new(grant.as_uuid()), self.deadline()).await?
     }
 
     async fn standing(&self, grant: GrantId) -> Result<Option<Standing>, StoreError> {
-        self.lookups.standings.submit(Wanted::at_any_time(grant.as_uuid()), self.deadline()).await?
+        self.lookups.standings.submit(Wanted::new(grant.as_uuid()), self.deadline()).await?
     }
 
     async fn revoke(

@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
-use crate::queues::{Look, Wanted};
+use crate::queues::{Columns, Look, Wanted, ids};
 use crate::serial::Committed;
 use crate::storable;
 
@@ -44,11 +44,15 @@ fn check(new: &NewIdentity) -> Result<(), StoreError> {
 pub(crate) struct Identities;
 
 impl Look for Identities {
-    type Key = Uuid;
-    const SQL: &'static str = include_str!("find.sql");
+    type Asked = Uuid;
     type Found = Identity;
+    const SQL: &'static str = include_str!("find.sql");
 
-    fn read(row: &Row) -> Result<Identity, Unreadable> {
+    fn columns<'a>(batch: &[&'a Uuid]) -> Columns<'a> {
+        ids(batch)
+    }
+
+    fn read(row: &Row, _: &Uuid) -> Result<Identity, Unreadable> {
         read(row)
     }
 }
@@ -57,11 +61,15 @@ impl Look for Identities {
 pub(crate) struct Named;
 
 impl Look for Named {
-    type Key = Vec<u8>;
-    const SQL: &'static str = include_str!("find_by_login_name.sql");
+    type Asked = LoginNameHash;
     type Found = Identity;
+    const SQL: &'static str = include_str!("find_by_login_name.sql");
 
-    fn read(row: &Row) -> Result<Identity, Unreadable> {
+    fn columns<'a>(batch: &[&'a LoginNameHash]) -> Columns<'a> {
+        vec![Box::new(batch.iter().map(|hash| hash.as_slice()).collect::<Vec<_>>())]
+    }
+
+    fn read(row: &Row, _: &LoginNameHash) -> Result<Identity, Unreadable> {
         read(row)
     }
 }
@@ -74,11 +82,11 @@ impl IdentityRepository for PostgresStore {
     }
 
     async fn find_by_login_name(&self, login_name: &LoginNameHash) -> Result<Option<Identity>, StoreError> {
-        self.lookups.named.submit(Wanted::at_any_time(login_name.to_vec()), self.deadline()).await?
+        self.lookups.named.submit(Wanted::new(*login_name), self.deadline()).await?
     }
 
     async fn find(&self, id: IdentityId) -> Result<Option<Identity>, StoreError> {
-        self.lookups.identities.submit(Wanted::at_any_time(id.as_uuid()), self.deadline()).await?
+        self.lookups.identities.submit(Wanted::new(id.as_uuid()), self.deadline()).await?
     }
 
     async fn replace_credential(&self, id: IdentityId, old: &str, new: &str) -> Result<bool, StoreError> {

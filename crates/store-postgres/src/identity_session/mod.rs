@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
 use crate::feed::append::Counted;
-use crate::queues::{Look, Queues, Wanted};
+use crate::queues::{Columns, Look, Queues, Wanted, ids_and_times};
 use crate::serial::{Transaction, Values};
 use crate::storable::read_list;
 use begin::{BeginSessions, NewSession};
@@ -52,12 +52,15 @@ impl IdentitySessionQueues {
 pub(crate) struct IdentitySessions;
 
 impl Look for IdentitySessions {
-    type Key = Uuid;
-    const SQL: &'static str = include_str!("find.sql");
-    const AS_OF: bool = true;
+    type Asked = (Uuid, Timestamp);
     type Found = IdentitySession;
+    const SQL: &'static str = include_str!("find.sql");
 
-    fn read(row: &Row) -> Result<IdentitySession, Unreadable> {
+    fn columns<'a>(batch: &[&'a (Uuid, Timestamp)]) -> Columns<'a> {
+        ids_and_times(batch)
+    }
+
+    fn read(row: &Row, _: &(Uuid, Timestamp)) -> Result<IdentitySession, Unreadable> {
         read(row)
     }
 }
@@ -83,7 +86,7 @@ impl IdentitySessionRepository for PostgresStore {
     }
 
     async fn find(&self, id: SessionId, now: Timestamp) -> Result<Option<IdentitySession>, StoreError> {
-        self.lookups.identity_sessions.submit(Wanted::new(id.as_uuid(), now), self.deadline()).await?
+        self.lookups.identity_sessions.submit(Wanted::new((id.as_uuid(), now)), self.deadline()).await?
     }
 
     async fn rotate(&self, rotation: &SessionRotation) -> Result<Rotation, StoreError> {

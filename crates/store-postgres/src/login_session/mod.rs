@@ -19,7 +19,7 @@ use uuid::Uuid;
 use crate::PostgresStore;
 use crate::error::{Unreadable, column};
 use crate::feed::append::{Counted, Markers};
-use crate::queues::{Look, Queues, Wanted};
+use crate::queues::{Columns, Look, Queues, Wanted, ids_and_times};
 use crate::rounds::{Done, Slice};
 use crate::serial::{Transaction, Values};
 use crate::storable::read_list;
@@ -78,12 +78,15 @@ impl PostgresStore {
 pub(crate) struct LoginSessions;
 
 impl Look for LoginSessions {
-    type Key = Uuid;
-    const SQL: &'static str = include_str!("find.sql");
-    const AS_OF: bool = true;
+    type Asked = (Uuid, Timestamp);
     type Found = LoginSession;
+    const SQL: &'static str = include_str!("find.sql");
 
-    fn read(row: &Row) -> Result<LoginSession, Unreadable> {
+    fn columns<'a>(batch: &[&'a (Uuid, Timestamp)]) -> Columns<'a> {
+        ids_and_times(batch)
+    }
+
+    fn read(row: &Row, _: &(Uuid, Timestamp)) -> Result<LoginSession, Unreadable> {
         read(row)
     }
 }
@@ -100,7 +103,7 @@ impl LoginSessionRepository for PostgresStore {
     }
 
     async fn find(&self, session: SessionId, now: Timestamp) -> Result<Option<LoginSession>, StoreError> {
-        self.lookups.login_sessions.submit(Wanted::new(session.as_uuid(), now), self.deadline()).await?
+        self.lookups.login_sessions.submit(Wanted::new((session.as_uuid(), now)), self.deadline()).await?
     }
 
     async fn of_subject(&self, subject: &Subject, now: Timestamp) -> Result<Vec<LoginSession>, StoreError> {

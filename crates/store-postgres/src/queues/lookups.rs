@@ -8,9 +8,10 @@ use sluice_commit::{BoxError, CommitFailure, CommitMetrics, Queue, StoreError, W
 use sluice_primitives::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
+use uuid::Uuid;
 
-use super::Queues;
-use crate::consent::find::FindConsents;
+use super::{Queues, READERS_PER_LANE};
+use crate::consent::find::Decisions;
 use crate::error::{Failure, Unreadable, column};
 use crate::grant::look::{Grants, Standings};
 use crate::identity::{Identities, Named};
@@ -20,7 +21,7 @@ use crate::login_session::LoginSessions;
 
 /// The queues of what is looked for often.
 pub(crate) struct Lookups {
-    pub(crate) consents: Queue<FindConsents>,
+    pub(crate) consents: Queue<Lookup<Decisions>>,
     pub(crate) grants: Queue<Lookup<Grants>>,
     pub(crate) standings: Queue<Lookup<Standings>>,
     pub(crate) login_sessions: Queue<Lookup<LoginSessions>>,
@@ -33,13 +34,13 @@ impl Lookups {
     /// Over these connections.
     pub(crate) fn start(queues: &Queues<'_>, readers: &[Arc<Link>], metrics: &Arc<CommitMetrics>) -> Self {
         Self {
-            consents: queues.start_reading(readers, metrics, FindConsents),
-            grants: queues.start_reading(readers, metrics, Lookup::new),
-            standings: queues.start_reading(readers, metrics, Lookup::new),
-            login_sessions: queues.start_reading(readers, metrics, Lookup::new),
-            identities: queues.start_reading(readers, metrics, Lookup::new),
-            named: queues.start_reading(readers, metrics, Lookup::new),
-            identity_sessions: queues.start_reading(readers, metrics, Lookup::new),
+            consents: start(queues, readers, metrics),
+            grants: start(queues, readers, metrics),
+            standings: start(queues, readers, metrics),
+            login_sessions: start(queues, readers, metrics),
+            identities: start(queues, readers, metrics),
+            named: start(queues, readers, metrics),
+            identity_sessions: start(queues, readers, metrics),
         }
     }
 
@@ -57,42 +58,62 @@ impl Lookups {
     }
 }
 
-/// What is looked for by its key.
-pub(crate) trait Look: Send + Sync + 'static {
-    /// The key.
-    type Key: ToSql + Clone + Send + Sync + 'static;
-    /// The statement for a batch. `$1`: the keys, each of which it looks up by itself. Each of its rows ends with the place of the key
-    /// among them, from 1 on.
-    const SQL: &'static str;
-    /// Whether it also wants to know, as `$2`, when each of them was asked for.
-    const AS_OF: bool = false;
-    /// What a row is.
-    type Found: Send + 'static;
-
-    /// Reads a row.
-    fn read(row: &Row) -> Result<Self::Found, Unreadable>;
+/// A queue of one kind, which nobody counts among commits.
+fn start<L: Look>(
+    queues: &Queues<'_>,
+    readers: &[Arc<Link>],
+    metrics: &Arc<CommitMetrics>,
+) -> Queue<Lookup<L>> {
+    let own = readers.iter().step_by(READERS_PER_LANE).cloned();
+    Queue::start(own.map(Lookup::new).collect(), queues.config(), metrics.clone())
 }
 
-/// A key that is looked for.
-pub(crate) struct Wanted<K> {
-    key: K,
-    now: Timestamp,
-    /// Tells lookups apart: nobody waits for another who looks for the same.
+/// Something that is looked for by its key.
+pub(crate) trait Look: Send + Sync + 'static {
+    /// What is asked for: the key, and as of when, where that matters.
+    type Asked: Send + Sync + 'static;
+    /// What a row is.
+    type Found: Send + 'static;
+    /// The statement for a batch, in which each key is looked up by itself. Each of its rows ends with the place of what was asked for, from
+    /// 1 on.
+    const SQL: &'static str;
+
+    /// The columns of a batch, in the order of the placeholders.
+    fn columns<'a>(batch: &[&'a Self::Asked]) -> Columns<'a>;
+
+    /// Reads a row, which answers this.
+    fn read(row: &Row, asked: &Self::Asked) -> Result<Self::Found, Unreadable>;
+}
+
+/// Parameters, each of which is an array.
+pub(crate) type Columns<'a> = Vec<Box<dyn ToSql + Sync + Send + 'a>>;
+
+/// Ids.
+pub(crate) fn ids(batch: &[&Uuid]) -> Columns<'static> {
+    vec![Box::new(batch.iter().copied().copied().collect::<Vec<_>>())]
+}
+
+/// Ids, and when each was asked for.
+pub(crate) fn ids_and_times(batch: &[&(Uuid, Timestamp)]) -> Columns<'static> {
+    let ids: Vec<_> = batch.iter().map(|(id, _)| *id).collect();
+    let times: Vec<_> = batch.iter().map(|(_, now)| now.as_millis()).collect();
+    vec![Box::new(ids), Box::new(times)]
+}
+
+/// Something that is wanted.
+pub(crate) struct Wanted<A> {
+    asked: A,
+    /// Tells lookups apart: a batch may hold two for the same, and nobody waits for the other.
     number: u64,
 }
 
-/// How many were looked for.
+/// How many lookups there were.
 static LOOKUPS: AtomicU64 = AtomicU64::new(0);
 
-impl<K> Wanted<K> {
-    /// As of `now`.
-    pub(crate) fn new(key: K, now: Timestamp) -> Self {
-        Self { key, now, number: LOOKUPS.fetch_add(1, Ordering::Relaxed) }
-    }
-
-    /// Of something that is there whatever the time.
-    pub(crate) fn at_any_time(key: K) -> Self {
-        Self::new(key, Timestamp::NEVER)
+impl<A> Wanted<A> {
+    /// This.
+    pub(crate) fn new(asked: A) -> Self {
+        Self { asked, number: LOOKUPS.fetch_add(1, Ordering::Relaxed) }
     }
 }
 
@@ -104,28 +125,30 @@ pub(crate) struct Lookup<L> {
 
 impl<L> Lookup<L> {
     /// One that asks over this connection.
-    pub(crate) const fn new(link: Arc<Link>) -> Self {
+    const fn new(link: Arc<Link>) -> Self {
         Self { link, look: PhantomData }
     }
 }
 
 impl<L: Look> Writer for Lookup<L> {
-    type Op = Wanted<L::Key>;
+    type Op = Wanted<L::Asked>;
     type Out = Result<Option<L::Found>, StoreError>;
 
-    fn key(op: &Wanted<L::Key>) -> u64 {
+    fn key(op: &Wanted<L::Asked>) -> u64 {
         op.number
     }
 
-    async fn commit(&mut self, batch: &[Wanted<L::Key>]) -> Result<Vec<Self::Out>, CommitFailure> {
+    async fn commit(&mut self, batch: &[Wanted<L::Asked>]) -> Result<Vec<Self::Out>, CommitFailure> {
         let rows = self.find(batch).await.map_err(Failure::into_commit_failure)?;
         let lost = |unreadable: Unreadable| CommitFailure::Lost(Box::new(unreadable));
         let mut outcomes: Vec<Self::Out> = batch.iter().map(|_| Ok(None)).collect();
         for row in &rows {
             let place: i64 = column(row, row.len().saturating_sub(1)).map_err(lost)?;
-            let place = usize::try_from(place).unwrap_or_default();
-            if let Some(outcome) = place.checked_sub(1).and_then(|place| outcomes.get_mut(place)) {
-                *outcome = L::read(row).map(Some).map_err(StoreError::from);
+            let place = usize::try_from(place).unwrap_or_default().checked_sub(1);
+            if let Some((wanted, outcome)) =
+                place.and_then(|place| batch.get(place).zip(outcomes.get_mut(place)))
+            {
+                *outcome = L::read(row, &wanted.asked).map(Some).map_err(StoreError::from);
             }
         }
         Ok(outcomes)
@@ -137,12 +160,12 @@ impl<L: Look> Writer for Lookup<L> {
 }
 
 impl<L: Look> Lookup<L> {
-    async fn find(&self, batch: &[Wanted<L::Key>]) -> Result<Vec<Row>, Failure> {
-        let keys: Vec<L::Key> = batch.iter().map(|wanted| wanted.key.clone()).collect();
-        if !L::AS_OF {
-            return self.link.query(L::SQL, &[&keys]).await;
-        }
-        let times: Vec<i64> = batch.iter().map(|wanted| wanted.now.as_millis()).collect();
-        self.link.query(L::SQL, &[&keys, &times]).await
+    /// A row for each that was found.
+    async fn find(&self, batch: &[Wanted<L::Asked>]) -> Result<Vec<Row>, Failure> {
+        let asked: Vec<&L::Asked> = batch.iter().map(|wanted| &wanted.asked).collect();
+        let columns = L::columns(&asked);
+        let params: Vec<&(dyn ToSql + Sync)> =
+            columns.iter().map(|column| -> &(dyn ToSql + Sync) { column.as_ref() }).collect();
+        self.link.query(L::SQL, &params).await
     }
 }
